@@ -269,7 +269,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 def _with_problem(measured: Measured, problem: str, tail: list[str], interrupted: bool) -> Measured:
     said = problem or measured.problem
-    if not said and measured.status and tail and not interrupted:
+    if said in ("", NO_DUMP) and measured.status and tail and not interrupted:
         error = next((line for line in reversed(tail) if _ERROR.match(line)), tail[-1])
         said = f"it ended with status {measured.status}: {error.strip()}"
     return replace(measured, problem=said, interrupted=interrupted)

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from depyf.dump.advice.advice import AdviceUse
+from depyf.dump.installed_files import installed
 from depyf.dump.records import RecompileRecord
-from depyf.dynamo.caches.seen_code import installed, of_libraries
+from depyf.dynamo.caches.seen_code import of_libraries
 from depyf.dynamo.pure_access import attribute, cell_contents, class_mro, class_namespace, own_attributes, short_name
 
 _DEPTH = 80

@@ -10,12 +10,18 @@ import re
 _METHODS = (".size", ".stride", ".storage_offset")
 _METHOD = re.compile(r"\.(?:size|stride|storage_offset)$")
 _OF_MODULE = re.compile(r"\._(?:modules|parameters|buffers)\['(\w+)'\]")
+_IN_DICT = re.compile(r"\.__dict__\['(\w+)'\]")
 _VARIABLE = re.compile(r"([LG])\['(\w+)'\](.*)$", re.S)
+
+
+def by_attribute(source: str) -> str:
+    """``L['self'].__dict__['k']`` -> ``L['self'].k``: torch says so where the class has a ``__getattr__`` of its own."""
+    return _IN_DICT.sub(r".\1", source) if "__dict__" in source else source
 
 
 def named(source: str) -> str:
     """``L['self'].k`` -> ``self.k``; ``G['MODE']`` -> ``the global MODE``; methods such as ``.size()`` are cut."""
-    text = _METHOD.sub("", source) if source.endswith(_METHODS) else source
+    text = by_attribute(_METHOD.sub("", source) if source.endswith(_METHODS) else source)
     text = _OF_MODULE.sub(r".\1", text) if "._" in text else text
     if text.startswith("len(") and text.endswith(")"):
         return f"len({named(text[4:-1])})"

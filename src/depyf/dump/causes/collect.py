@@ -38,7 +38,7 @@ def causes_of(run: RunRecord) -> tuple[Cause, ...]:
         group.append(event)
         for key in keys:
             of_key.setdefault(key, group)
-    groups = _with_one_way_out(_with_consequences(groups))
+    groups = _with_one_way_out(_with_their_functions(_with_consequences(groups)))
     cells = dict(run.cells)
     known = {function.function: function for function in run.functions}
     causes = [(in_notebook(_cause(group, run, known), cells), functions_apart(group)) for group in groups]
@@ -70,6 +70,30 @@ def _with_consequences(groups: list[list[CostlyEvent]]) -> list[list[CostlyEvent
         else:
             cause += group
     return left
+
+
+def _with_their_functions(groups: list[list[CostlyEvent]]) -> list[list[CostlyEvent]]:
+    """Comprehensions that ran as ordinary Python, with what made the function around them do so: torch tries them alone
+    only because of it."""
+    python: dict[tuple[str, str], list[CostlyEvent]] = {}
+    for group in groups:
+        for event in group:
+            if _ended_as_python(event):
+                python.setdefault((event.function.code.filename, event.name), group)
+    left = []
+    for group in groups:
+        around = {(event.function.code.filename, event.around_comprehension) for event in group}
+        known = python.get(around.pop()) if len(around) == 1 and all(map(_ended_as_python, group)) else None
+        if known is None or known is group:
+            left.append(group)
+        else:
+            known += group
+    return left
+
+
+def _of_function_around(event: CostlyEvent, events: list[CostlyEvent]) -> bool:
+    """Whether this is a comprehension of a function that ``events`` tell of."""
+    return bool(event.around_comprehension) and any(other.name == event.around_comprehension for other in events)
 
 
 def _with_one_way_out(groups: list[list[CostlyEvent]]) -> list[list[CostlyEvent]]:
@@ -117,7 +141,8 @@ def _keys(event: CostlyEvent) -> list[tuple[object, ...]]:
     return keys
 
 
-def _cause(events: list[CostlyEvent], run: RunRecord, known: dict[tuple[int, str], FunctionRecord]) -> Cause:
+def _cause(met: list[CostlyEvent], run: RunRecord, known: dict[tuple[int, str], FunctionRecord]) -> Cause:
+    events = [event for event in met if not _of_function_around(event, met)]
     broke = [event for event in events if event.broken is not None]
     first = min(broke or events, key=lambda event: event.entry.key.order)
     kind = first.kind
@@ -147,7 +172,7 @@ def _cause(events: list[CostlyEvent], run: RunRecord, known: dict[tuple[int, str
         place=first.place,
         asked=_asked(first),
         module=next((module for event in events if (module := _module(event))), ""),
-        entries=tuple(sorted({event.entry.key for event in events}, key=lambda key: key.order)),
+        entries=tuple(sorted({event.entry.key for event in met}, key=lambda key: key.order)),
         costs=costs,
         text=sentence(events),
         more=consequence(events),

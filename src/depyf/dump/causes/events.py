@@ -16,6 +16,7 @@ from depyf.dump.causes.cause import CauseKind
 from depyf.dump.causes.deciding import deciding
 from depyf.dump.causes.stack_names import stack_names
 from depyf.dump.causes.subjects import Subject, stack_variables, subject_of
+from depyf.dump.installed_files import of_library
 from depyf.dump.records import (
     BreakRecord,
     EntryRecord,
@@ -47,6 +48,13 @@ class CostlyEvent:
     def over_break(self) -> bool:
         """It is about a value that went over a graph break: without the break it would not be."""
         return self.recompile is not None and bool(stack_variables(self.recompile.guard))
+
+    @property
+    def around_comprehension(self) -> str:
+        """The function whose comprehension or generator expression this is, compiled as a function of its own; "" for
+        another function."""
+        around, _, last = self.name.rpartition(".<locals>.")
+        return around if last in COMPREHENSIONS else ""
 
     @property
     def limit(self) -> bool:
@@ -109,7 +117,7 @@ def _recompilation(function: FunctionRecord, name: str, entry: EntryRecord, stac
     subject = subject_of(record.guard)
     place = record.place or _place_of(subject, record, function, entry)
     if place is None:
-        place = next((c.place for c in reversed(entry.callers) if not _LIBRARY.search(c.place.filename)), None)
+        place = next((c.place for c in reversed(entry.callers) if not of_library(c.place.filename)), None)
     if place is None:
         place = Place(function.code.filename, function.code.line, name)
     said = subject.name
@@ -122,17 +130,18 @@ def _recompilation(function: FunctionRecord, name: str, entry: EntryRecord, stac
     return CostlyEvent(CauseKind.RECOMPILES, function, name, entry, place, key, shown, record, inside=inside)
 
 
+COMPREHENSIONS = frozenset(("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"))
+"""The names of code objects that no program calls itself."""
 CONDITION = re.compile(r"(?P<operator>!=|<=|>=|<|>) (?P<value>.+)")
 """What a guard expected that is no value: the code is for several, and this call has another."""
-_LIBRARY = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d\.\d+[/\\]|^<")
 _WRAPPER = re.compile(r"[/\\]_dynamo[/\\]external_utils\.py$")
 
 
 def in_program(place: Place | None, entry: EntryRecord) -> tuple[Place | None, Place | None]:
     """For a line of a library the program's call that led there, and the line itself; else ``place`` and None."""
-    if place is None or not _LIBRARY.search(place.filename):
+    if place is None or not of_library(place.filename):
         return place, None
-    own = next((c.place for c in reversed(entry.callers) if not _LIBRARY.search(c.place.filename)), None)
+    own = next((c.place for c in reversed(entry.callers) if not of_library(c.place.filename)), None)
     if own is None:
         return place, None
     return placed(own), None if _WRAPPER.search(place.filename) else place

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from depyf.dump.advice.for_guards import equal_sizes
-from depyf.dump.advice.source_names import named
+from depyf.dump.advice.source_names import by_attribute, named
 
 _MISMATCH = re.compile(r"^tensor '(?P<name>.*?)' (?P<what>[\w ()]+?) mismatch(?: at index (?P<index>\d+))?\.")
 _SIZE = re.compile(r"^(?P<name>.+?)\.(?P<what>size|stride)\(\)\[(?P<index>\d+)\]$")
@@ -77,7 +77,7 @@ def subject_of(guard: str) -> Subject:
 
 def module_of(source: str) -> str:
     """``L['self']._modules['h']._modules['0'].calls`` -> ``h.0``; "" where no module is on the way."""
-    found = _MODULES.search(source)
+    found = _MODULES.search(by_attribute(source))
     return ".".join(re.findall(r"'([^']+)'", found[1])) if found is not None else ""
 
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 import ast
 import re
 
+from depyf.dump.installed_files import PACKAGES
 from depyf.safety.unheard import parse
 
 _RESUME = re.compile(r"\b(__(?:original_)?resume)_at_\d+_(\d+)\b")
 """Dynamo names a resume function after the offset of the instruction it goes on at, and a counter."""
-_INSTALLED = re.compile(r"/[^\s'\"]*/(?:site|dist)-packages/")
+_INSTALLED = re.compile(rf"/[^\s'\"]*{PACKAGES}")
 _BYTECODE = "\nBytecode:\n"
 
 

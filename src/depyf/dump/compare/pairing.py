@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from depyf.dump.compare.line_diff import in_common
+from depyf.dump.installed_files import installed
 from depyf.dump.records import slug
 from depyf.safety.escape import safe_name
 
 Function = dict[str, Any]
 _AT = re.compile(r"_at_\d+$")
 _RESUME = "torch_dynamo_resume_in_"
-_INSTALLED = re.compile(r"/(?:site|dist)-packages/")
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +177,7 @@ def pairing(one: Sequence[Met], two: Sequence[Met]) -> Pairing:
         if mine is not None and other is not None:
             known = found.lines.setdefault(mine.path, {})
             found.files[mine.path] = other.path
-            if _INSTALLED.search(mine.path) is None:
+            if not installed(mine.path):
                 known.update(_lines(mine, other))
     for mine, other in pairs:
         if mine is not None and other is not None and mine.path in found.lines:
@@ -276,7 +276,7 @@ def moved(one: Met, two: Met) -> str:
     said = []
     if _AT.sub("", one.last) != _AT.sub("", two.last):
         said.append(f"is called {two.name} in 2")
-    if one.path != two.path and _INSTALLED.search(one.path) is None:
+    if one.path != two.path and not installed(one.path):
         said.append(f"is in {two.path} in 2")
     if one.source and two.source and one.code != two.code:
         kept = sum(count for _, _, count in in_common(one.source, two.source))

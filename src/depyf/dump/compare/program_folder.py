@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from depyf.dump.installed_files import installed
+
 _LINE = re.compile(r":\d+$")
-_INSTALLED = re.compile(r"/(?:site|dist)-packages/")
 
 
 def program_folders(first: Iterable[dict[str, Any]], second: Iterable[dict[str, Any]]) -> tuple[str, str]:
@@ -42,7 +43,7 @@ def _files(functions: Iterable[dict[str, Any]]) -> Iterator[str]:
         places += [found.get("at") for entry in function.get("entries", ()) for found in entry.get("graph_breaks", ())]
         for place in places:
             path = _LINE.sub("", str(place or ""))
-            if path.startswith("/") and not _INSTALLED.search(path):
+            if path.startswith("/") and not installed(path):
                 yield path
 
 

@@ -6,17 +6,16 @@ did the same.  The files of the dumps then show what followed from it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
 from depyf.dump.compare.pairing import Met, Pairing, met, moved, pairing
 from depyf.dump.compare.program_folder import from_folder, program_folders
+from depyf.dump.installed_files import installed, library_file
 from depyf.dump.records import values_beside
 
 Function = dict[str, Any]
-_INSTALLED = re.compile(r"^.*/(?:site|dist)-packages/")
 _MANY = 12
 """Lines that are shown; what came later mostly follows from what came first."""
 
@@ -84,7 +83,7 @@ def _hits(functions: Iterable[Function]) -> dict[str, set[str]]:
 def _place(place: object, folder: str) -> str:
     """A line of the program in ``folder``; of a library only the file, whose lines differ between versions."""
     text = str(place)
-    return _INSTALLED.sub("", text).rpartition(":")[0] if _INSTALLED.match(text) else from_folder(text, folder)
+    return library_file(text).rpartition(":")[0] if installed(text) else from_folder(text, folder)
 
 
 def _name(function: Function) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import gc
 import inspect
-import re
 import sys
 import sysconfig
 import types
@@ -45,14 +44,6 @@ def _library_folders() -> tuple[str, ...]:
 def of_libraries(filename: str) -> bool:
     """Whether a function's file is of the standard library, torch, what that stands on, or depyf, or no file at all."""
     return filename.startswith(_library_folders()) or filename.startswith(_MADE)
-
-
-_INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
-
-
-def installed(filename: str) -> bool:
-    """Whether a file lies where packages are installed: of a library, or of a program that was installed."""
-    return _INSTALLED.search(filename) is not None
 
 
 def codes_seen() -> list[types.CodeType]:

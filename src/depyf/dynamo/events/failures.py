@@ -13,8 +13,9 @@ from typing import Any
 
 from depyf.dump.addresses import without_addresses
 from depyf.dump.advice.source_names import named
+from depyf.dump.installed_files import installed
 from depyf.dump.records import Place
-from depyf.dynamo.caches.seen_code import installed, of_libraries
+from depyf.dynamo.caches.seen_code import of_libraries
 from depyf.dynamo.events.break_stack import TracedFrame
 from depyf.safety.escape import cut
 

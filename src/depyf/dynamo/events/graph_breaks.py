@@ -15,8 +15,9 @@ from collections.abc import Callable
 from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.advice.for_breaks import BreakFacts, for_break, for_loop
 from depyf.dump.advice.registry import applicable
+from depyf.dump.installed_files import installed
 from depyf.dump.records import BreakRecord, Place
-from depyf.dynamo.caches.seen_code import installed, of_libraries
+from depyf.dynamo.caches.seen_code import of_libraries
 from depyf.dynamo.events.break_stack import NOTHING_KNOWN, BrokenAt, StackFrame, frames_of, traced_frames
 
 _AT = re.compile(r"^Graph break in user code at (?P<file>.+?):(?P<line>\d+)\s*$", re.M)
@@ -283,6 +284,20 @@ def _by_name(cause: str, explanation: str) -> str:
     return cause
 
 
+_FOR_DEVELOPERS = (
+    (re.compile(r"\. Add \w+_impl to this VariableTracker subclass\.?$"), ""),
+    (re.compile(r"^The type (.+) has a \w+ C slot but the corresponding VariableTracker doesn't implement repr_impl\.?$"), r"Dynamo does not know repr() of a \1"),
+    (re.compile(r"^The type (.+) has an nb_(int|float) C slot but .*$"), r"Dynamo does not know \2() of a \1"),
+    (re.compile(r"^The type (.+) has an nb_absolute C slot but .*$"), r"Dynamo does not know abs() of a \1"),
+    (re.compile(r"^The type (.+) has an nb_(?:negative|positive) C slot but .*$"), r"Dynamo does not know the sign in front of a \1"),
+    (re.compile(r"^The type (.+) has an sq_(?:inplace_)?repeat C slot but .*$"), r"Dynamo does not know how to repeat a \1 with `*`"),
+    (re.compile(r"^\w+ does not implement richcompare_impl\. .*$"), "Dynamo does not know how to compare these values"),
+    (re.compile(r"^\w+ wraps (.+) which has a non-default tp_hash\. .*$"), r"Dynamo does not know the hash of a \1"),
+)  # fmt: skip
+"""What torch's explanations say to those who write Dynamo (torch/_dynamo/variables/base.py and object_protocol.py) -> what
+they say to those who use it."""
+
+
 _BRANCH = "which way this branch goes depends on the values in a tensor, and those are not known while compiling"
 _ASSERTED = "what is asserted here is false while compiling, or depends on the values in a tensor"
 """torch speaks of a branch in both cases."""
@@ -300,6 +315,9 @@ def _plain_words(reason: str, explanation: str, place: Place | None, of_torch: b
     if on_purpose is not None:
         return f"torch leaves {on_purpose['name']} out of compiled code on purpose"
     low = f"{reason} {explanation}".lower()
+    for written, plain in _FOR_DEVELOPERS:
+        if written.search(explanation):
+            return written.sub(plain, explanation)
     for part, plain in _PLAIN:
         if part in low:
             line = linecache.getline(place.filename, place.line) if place is not None and plain == _BRANCH else ""

@@ -12,6 +12,8 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from depyf.dump.advice.source_names import by_attribute
+
 _STACK = "nn_module_stack"
 _DEPTH = 60
 _ROOT = re.compile(r"^(?:(?P<scope>[LG])\['(?P<name>\w+)'\]|(?P<other>\w+))(?P<rest>.*)$", re.S)
@@ -21,7 +23,7 @@ _ITEM = re.compile(r"\._(?:modules|parameters|buffers)\['([^'\]]+)'\]|\['([^'\]]
 def module_path(source: str) -> str:
     """``L['self']._modules['h']._modules['0']`` -> ``h.0``; ``G['model'].h`` -> ``model.h``: torch's name of a module as the
     program's path."""
-    match = _ROOT.match(source)
+    match = _ROOT.match(by_attribute(source))
     if match is None:
         return ""
     rest = _ITEM.sub(lambda item: "." + next(part for part in item.groups() if part is not None), match["rest"])

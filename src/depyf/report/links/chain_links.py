@@ -14,6 +14,7 @@ from typing import Any
 
 from depyf.dump.compile_stages import BACKWARD, CAPTURED, COMPILED_AUTOGRAD, FORWARD, JOINT, POST_GRAD, WRAPPER
 from depyf.dump.global_names import graph_name
+from depyf.dump.installed_files import of_library
 from depyf.dump.pages.kernels import CALLS_IN_CPP
 from depyf.dump.records import CompileKey
 from depyf.report.dump_view import DumpView, ShownFile
@@ -34,7 +35,6 @@ _GRAPHS = {
     BACKWARD: "backward",
     POST_GRAD: "post-grad",
 }
-_INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3\.\d+[/\\]")
 _NONE: Numbers = frozenset()
 
 
@@ -122,7 +122,7 @@ def _sources(view: DumpView, found: Operations) -> list[LinkedPane]:
     paths = source_paths(view)
     for number, stack in enumerate(found.stacks):
         own = {stack[-1]} if stack else set()
-        own |= set([place for place in stack if not _INSTALLED.search(place[0])][-1:])
+        own |= set([place for place in stack if not of_library(place[0])][-1:])
         for place in stack:
             path, line = place
             if path in paths:

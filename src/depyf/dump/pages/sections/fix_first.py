@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from depyf.dump.advice.registry import ADVICE, text_of
 from depyf.dump.causes.cause import Cause, CauseKind
 from depyf.dump.causes.folding import counted, folded_ids, listed
+from depyf.dump.installed_files import library_file
 from depyf.dump.pages.markdown import code, message, plain
 from depyf.dump.records import CompileKey, Place
 from depyf.safety.escape import cut, one_line, printable
@@ -142,11 +143,6 @@ def _shortest(name: str, files: Sequence[str]) -> str:
         if tail != "__init__.py" and sum(other == tail or other.endswith("/" + tail) for other in files) == 1:
             return tail
     return name
-
-
-def library_file(filename: str) -> str:
-    """A file of a library from its package on: ``torch/optim/optimizer.py``."""
-    return re.split(r"[/\\](?:site|dist)-packages[/\\]", filename)[-1]
 
 
 def cost_in_words(cause: Cause, plain: Callable[[str], str] = printable) -> str:

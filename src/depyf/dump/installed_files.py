@@ -1,0 +1,29 @@
+"""Files of installed packages and of the standard library, told by their path alone.
+
+Input: the name of a file, also of another machine.  Output: whether it is of a library, and how it is shown.
+"""
+
+from __future__ import annotations
+
+import re
+
+PACKAGES = r"[/\\](?:site|dist)-packages[/\\]"
+"""The folder of installed packages, as a regular expression."""
+_PACKAGES = re.compile(PACKAGES)
+_STANDARD = re.compile(r"[/\\]lib[/\\]python\d\.\d+[/\\]")
+
+
+def installed(filename: str) -> bool:
+    """Whether a file lies where packages are installed: of a library, or of a program that was installed."""
+    return _PACKAGES.search(filename) is not None
+
+
+def of_library(filename: str) -> bool:
+    """Whether a file is installed, of the standard library, or none at all (``<frozen importlib>``)."""
+    return installed(filename) or filename.startswith("<") or _STANDARD.search(filename) is not None
+
+
+def library_file(filename: str) -> str:
+    """A file of a library from its package on: ``torch/optim/optimizer.py``, ``logging/__init__.py``."""
+    whole = _PACKAGES.split(filename)[-1]
+    return whole if whole != filename else _STANDARD.split(filename)[-1]

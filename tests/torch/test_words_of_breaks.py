@@ -1,0 +1,89 @@
+"""What torch says to those who write Dynamo is not passed on to those who use it."""
+
+from __future__ import annotations
+
+import pytest
+from torch._dynamo import graph_break_hints
+
+import depyf
+from depyf.dump.causes.stored import stored_causes
+from depyf.dump.files.reading import read_manifest
+from depyf.dynamo.events.graph_breaks import parse_break
+from depyf.dynamo.events.module_path import module_path
+
+torch = pytest.importorskip("torch")
+
+_REPORT = """Graph break in user code at /home/me/model.py:7
+Graph Break Reason: {reason}
+  Explanation: {explanation}
+  Hint: {hint}
+
+User code traceback:
+  File "/home/me/model.py", line 7, in f
+    return given
+"""
+
+
+@pytest.mark.parametrize(
+    ("explanation", "said"),
+    [
+        (
+            "Dynamo does not support next() on dict_itemiterator. Add tp_iternext_impl to this VariableTracker subclass.",
+            "Dynamo does not support next() on dict_itemiterator",
+        ),
+        (
+            "Dynamo does not support len() on RangeVariable. Add len_impl to this VariableTracker subclass.",
+            "Dynamo does not support len() on RangeVariable",
+        ),
+        (
+            "The type Frac has an nb_float C slot but the corresponding VariableTracker doesn't implement nb_float_impl.",
+            "Dynamo does not know float() of a Frac",
+        ),
+        (
+            "The type Frac has a tp_repr C slot but the corresponding VariableTracker doesn't implement repr_impl.",
+            "Dynamo does not know repr() of a Frac",
+        ),
+        (
+            "UserDefinedObjectVariable does not implement richcompare_impl. Add a richcompare_impl override to it.",
+            "Dynamo does not know how to compare these values",
+        ),
+    ],
+)
+def test_plain_words(explanation, said):
+    report = _REPORT.format(
+        reason="Missing tp_iternext", explanation=explanation, hint=graph_break_hints.SUPPORTABLE[0]
+    )
+    assert parse_break(report).cause == said
+
+
+def rows_of(x):
+    rows = []
+    for i in range(x.shape[0]):
+        rows.append(torch.nonzero(x[i]))
+    return torch.cat([row.float() for row in rows])
+
+
+def outer(x):
+    return rows_of(x) * 2
+
+
+def test_a_comprehension_belongs_to_the_function_around_it(tmp_path):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(outer, backend="eager")(torch.ones(3, 2))
+    causes = stored_causes(read_manifest(tmp_path))
+    assert not [cause for cause in causes if "<listcomp>" in "".join((cause.function, *cause.functions, *cause.python))]
+    assert any("rows_of" in cause.python for cause in causes)
+    assert "VariableTracker" not in "".join(cause.text for cause in causes)
+
+
+@pytest.mark.parametrize(
+    ("source", "path"),
+    [
+        ("L['self'].__dict__['_modules']['base_model'].__dict__['_modules']['h']._modules['0']", "base_model.h.0"),
+        ("L['self'].__dict__['inner']._modules['fc']", "inner.fc"),
+        ("G['model'].h", "model.h"),
+    ],
+)
+def test_the_path_of_a_module(source, path):
+    assert module_path(source) == path
