@@ -18,6 +18,7 @@ from typing import Any
 
 from depyf.dump.compile_stages import BY_NAME
 from depyf.dump.files.reading import MANIFEST, DumpError, read_file, read_manifest
+from depyf.dump.global_names import resumed
 from depyf.errors import DepyfError
 from depyf.safety.source_lines import source_line
 
@@ -28,7 +29,6 @@ _GUARD_PLACE = re.compile(r"# (?P<file>/?\S+):(?P<line>\d+) in (?P<function>\S+?
 _SHORT_PLACE = re.compile(r"  # (?P<file>[^\s:]+):(?P<line>\d+)(?:, .*)?$")
 NO_PLACE = "No stacktrace found for following nodes"
 """What torch writes where it does not know the lines of the program."""
-_RESUMED = re.compile(r"^torch_dynamo_resume_in_(?P<name>.+)_at_\d+$")
 _STATE = re.compile(r"^\s+# (?:state of torch|relations between sizes)$")
 _SECTION = re.compile(r"^# (?:resume )?function (?P<function>\S+), (?P<file>.+):(?P<line>\d+)$")
 _OF_ENTRY = re.compile(r"^def (?:guards|__transformed_code)_(?P<slug>\w+?)(?:_for_\w+)?\(")
@@ -183,8 +183,8 @@ def user_place(lines: list[str], line: int) -> tuple[str, int, str, str]:
         text = lines[number - 1].rstrip()
         found = _PLACE.search(text) or _GUARD_PLACE.search(text)
         if found:
-            resumed = _RESUMED.match(found["function"] or "")
-            function = resumed["name"] if resumed else found["function"] or ""
+            rest = resumed(found["function"] or "")
+            function = rest[0] if rest else found["function"] or ""
             return found["file"], int(found["line"]), function, found["code"] or ""
         head = next(filter(None, map(_HEAD.match, lines[:3])), None)
         short = _SHORT_PLACE.search(text)

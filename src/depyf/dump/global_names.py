@@ -12,10 +12,24 @@ from depyf.dump.records import CompileKey
 from depyf.safety.escape import safe_name
 
 COMPILED_FN = re.compile(r"^__compiled_fn_\d+(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?$")
+RESUME_PREFIX = "torch_dynamo_resume_in_"
+"""How Dynamo's name of the code after a graph break begins."""
+_RESUME_CODE = re.compile(rf"{RESUME_PREFIX}(?P<name>.+)_at_(?P<line>\d+)$")
 RESUME_FN = re.compile(r"^__resume_at_\d+_\d+(?:_.*)?$")
 _CHANGING = re.compile(r"_[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{12}|_\d{12,}(?=_|$)")
 """Parts of invented names that differ in every run: uuids and object ids."""
 _WORD = re.compile(r"\b\w+\b")
+
+
+def resumed(name: str) -> tuple[str, int] | None:
+    """The function that goes on after a graph break, and the line of the break, in Dynamo's name of that code; None for
+    another name.
+
+    >>> resumed("Net.torch_dynamo_resume_in_forward_at_9")
+    ('Net.forward', 9)
+    """
+    match = _RESUME_CODE.search(name) if RESUME_PREFIX in name else None
+    return (name[: match.start()] + match["name"], int(match["line"])) if match is not None else None
 
 
 def transformed_name(key: CompileKey, function: str) -> str:

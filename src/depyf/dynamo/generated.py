@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
-from depyf.dynamo.resume import RESUME_PREFIX
+from depyf.dump.global_names import RESUME_PREFIX
 from depyf.generated.contract import GeneratorContract, looks_up_locals
 from depyf.generated.resume.strip import global_names
 from depyf.options import Options

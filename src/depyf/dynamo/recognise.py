@@ -13,10 +13,9 @@ import types
 from dataclasses import replace
 
 from depyf.bytecode.host.handler_depths import with_one_depth
-from depyf.dump.global_names import COMPILED_FN, RESUME_FN, without_changing_parts
+from depyf.dump.global_names import COMPILED_FN, RESUME_FN, RESUME_PREFIX, without_changing_parts
 from depyf.dynamo.caches.seen_code import codes_seen
 from depyf.dynamo.generated import generated_options, resume_options
-from depyf.dynamo.resume import RESUME_PREFIX
 from depyf.options import Options
 
 _INVENTED = re.compile(

@@ -16,8 +16,6 @@ from depyf.dump.global_names import RESUME_FN
 from depyf.dynamo.caches.entries import LiveEntry
 from depyf.dynamo.pure_access import attribute, cell_contents
 
-RESUME_PREFIX = "torch_dynamo_resume_in_"
-
 
 def origin(code: types.CodeType) -> types.CodeType | None:
     """The user's code object that ``code`` is the rest of; None where ``code`` is no resume function."""

@@ -6,17 +6,15 @@ of the program whose text the dump holds.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from depyf.dump.causes.stored import whole_seconds
 from depyf.dump.files.layout import GUARDS_DATA, MEMORY_DATA, SHAPES_DATA
+from depyf.dump.global_names import resumed
 from depyf.dump.records import NOTHING_TO_COMPILE, CompileKey
 from depyf.report.dump_view import DumpView
-
-_RESUME = re.compile(r"torch_dynamo_resume_in_.*_at_(?P<line>\d+)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +98,12 @@ def _entries(item: dict[str, Any], seconds: dict[str, Any]) -> Iterator[ToldEntr
 def _named(
     id: tuple[int, str], item: dict[str, Any], items: dict[tuple[int, str], dict[str, Any]]
 ) -> tuple[str, int | None]:
-    match = _RESUME.search(item["function"])
+    rest = resumed(item["function"])
     root, passed = item, {id}
     while root.get("resume_of") and (above := (id[0], root["resume_of"])) in items and above not in passed:
         passed.add(above)
         root = items[above]
-    return root.get("shown", root["function"]), int(match["line"]) if match is not None else None
+    return root.get("shown", root["function"]), rest[1] if rest is not None else None
 
 
 def told_lines(view: DumpView) -> dict[str, str]:

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depyf.dump.global_names import rename
+from depyf.dump.global_names import rename, resumed
 
 NAME = "__compiled_fn_1_0a"
 
@@ -17,3 +17,8 @@ def test_one_name_is_replaced_where_a_word_is(text):
 
 def test_a_name_that_is_no_identifier():
     assert rename("f(a b) + a bc", {"a b": "x"}) == "f(x) + a bc"
+
+
+def test_the_code_after_a_graph_break():
+    assert resumed("Net.torch_dynamo_resume_in_forward_at_9") == ("Net.forward", 9)
+    assert resumed("Net.forward") is None and resumed("resume_in_f_at_9") is None

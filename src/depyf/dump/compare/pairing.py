@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from depyf.dump.compare.line_diff import in_common
+from depyf.dump.global_names import RESUME_PREFIX
 from depyf.dump.installed_files import installed
 from depyf.dump.records import slug
 from depyf.safety.escape import safe_name
 
 Function = dict[str, Any]
 _AT = re.compile(r"_at_\d+$")
-_RESUME = "torch_dynamo_resume_in_"
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,7 +289,7 @@ def sources(files: Mapping[str, Callable[[], str]]) -> Callable[[tuple[int, str]
 
     def source(key: tuple[int, str], name: str) -> str:
         read = files.get(f"__original_code_{slug(*key)}_for_{safe_name(name)}.txt")
-        if read is None or name.startswith(_RESUME):
+        if read is None or name.startswith(RESUME_PREFIX):
             return ""
         return read().partition("\n\n")[2].partition("\n\nBytecode:\n")[0]
 

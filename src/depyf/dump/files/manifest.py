@@ -47,6 +47,7 @@ from depyf.dump.files.layout import (
 from depyf.dump.files.program_files import program_files
 from depyf.dump.files.reading import FORMAT, MANIFEST, DumpError, is_plain, read_file, read_manifest
 from depyf.dump.files.writer import unfinished_files
+from depyf.dump.global_names import RESUME_PREFIX
 from depyf.dump.records import (
     BreakRecord,
     CallerRecord,
@@ -372,13 +373,10 @@ def _own_callers(entry: EntryRecord) -> list[CallerRecord]:
     """The callers; of resume functions that call one another the last one: which the others are is said of it."""
     found: list[CallerRecord] = []
     for caller in entry.callers:
-        if found and _RESUME in caller.place.function and _RESUME in found[-1].place.function:
+        if found and RESUME_PREFIX in caller.place.function and RESUME_PREFIX in found[-1].place.function:
             found.pop()
         found.append(caller)
     return found
-
-
-_RESUME = "torch_dynamo_resume_in_"
 
 
 def _break(record: BreakRecord) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from depyf.dump.memory.graph_memory import GraphMemory, graph_memories
 from depyf.dump.memory.saved_tensors import GIVEN, KEPT, VIEW, KeptForBackward, SavedTensor
 from depyf.dump.memory.tensor_bytes import shown_bytes
 from depyf.dump.pages.markdown import code, plain
+from depyf.dump.pages.sections.words import function_name
 from depyf.dump.pages.shapes import folded, line_of
 from depyf.dump.records import RunRecord
 
@@ -81,8 +82,10 @@ def _count(number: int, what: str) -> str:
 
 
 def _title(memory: GraphMemory) -> str:
-    name = f"{code(memory.code.shown)} " if memory.code is not None else ""
-    return f"{name}{memory.key.label}"
+    if memory.code is None:
+        return memory.key.label
+    name = function_name(memory.code)
+    return f"{name}{'' if name.endswith('`') else ','} {memory.key.label}"
 
 
 def _row(memory: GraphMemory) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from depyf.dump.causes.stack_names import in_words, shown_names
 from depyf.dump.graphs.graph_text import short_path
 from depyf.dump.pages.markdown import code, plain
+from depyf.dump.pages.sections.words import function_name
 from depyf.dump.records import CodeRecord, Place, RunRecord
 from depyf.dump.shapes.shape_table import (
     KEPT_CONSTANT,
@@ -50,7 +51,7 @@ def shapes_page(run: RunRecord) -> str:
     parts = ["# Dynamic shapes", legend]
     names = shown_names(run)
     for function, table in tables:
-        parts.append(f"## {code(table.code.shown)} ({plain(table.code.filename)}:{table.code.line})")
+        parts.append(f"## {function_name(table.code)} ({plain(table.code.filename)}:{table.code.line})")
         parts += [in_words(part, names.get(function.function, {})) for part in _function(table)]
     return "\n\n".join(parts) + "\n"
 
@@ -62,7 +63,9 @@ def shapes_section(run: RunRecord, page: str) -> list[str]:
     for function in run.functions:
         table = shapes_of(function)
         if table is not None:
-            lines.append(in_words(f"- {code(table.code.shown)}: {_summary(table)}", names.get(function.function, {})))
+            lines.append(
+                in_words(f"- {function_name(table.code)}: {_summary(table)}", names.get(function.function, {}))
+            )
     if len(lines) > _MOST_FUNCTIONS:
         more = len(lines) - _MOST_FUNCTIONS
         lines = [*lines[:_MOST_FUNCTIONS], f"- and {more} more function{'' if more == 1 else 's'}"]

@@ -15,13 +15,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from depyf.dump.global_names import resumed
 from depyf.dump.records import Place
 
 _FRAME = re.compile(r'^  File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$')
 _OF_DUMP = re.compile(r"(?:^|[/\\])__(?:transformed_code|compiled_fn)_[^/\\]*\.py$")
 _FROM = re.compile(r"  # (?P<file>[^\s:]+):(?P<line>\d+)(?:, .*)?$")
 _BEGINS = re.compile(r"^(?:def|class) ")
-_RESUMED = re.compile(r"torch_dynamo_resume_in_(?P<name>\w+)_at_\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,8 @@ def traced_frames(traced: tuple[TracedFrame, ...], resolve: Callable[[str], str]
     found = []
     for frame in traced:
         line = linecache.getline(frame.filename, frame.line).rstrip("\n")
-        resumed = _RESUMED.fullmatch(frame.name)
-        place = Place(frame.filename, frame.line, resumed["name"] if resumed else frame.name, line.strip())
+        rest = resumed(frame.name)
+        place = Place(frame.filename, frame.line, rest[0] if rest else frame.name, line.strip())
         marked = line.encode()[frame.column : frame.end_column] if 0 <= frame.column < frame.end_column else b""
         found += _of_program(StackFrame(place, marked.decode("utf-8", "replace")), resolve)
     return found
@@ -112,10 +112,10 @@ def _original(place: Place, resolve: Callable[[str], str]) -> Place | None:
         text = linecache.getline(place.filename, line)
         match = _FROM.search(text.rstrip())
         if match is not None:
-            resumed = _RESUMED.search(place.function)
+            rest = resumed(place.function)
             filename = resolve(match["file"])
             source = linecache.getline(filename, int(match["line"])).strip()
-            return Place(filename, int(match["line"]), resumed["name"] if resumed else place.function, source)
+            return Place(filename, int(match["line"]), rest[0] if rest else place.function, source)
         if _BEGINS.match(text):
             break
     return None

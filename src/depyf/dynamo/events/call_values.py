@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from depyf.dump.global_names import RESUME_PREFIX
 from depyf.dynamo.pure_access import (
     UnreadableError,
     attribute,
@@ -28,7 +29,7 @@ from depyf.dynamo.pure_access import (
     short_name,
 )
 from depyf.dynamo.pure_tensors import tells_sizes, tensor
-from depyf.dynamo.resume import RESUME_PREFIX, origin
+from depyf.dynamo.resume import origin
 from depyf.safety.escape import cut
 
 _REPORTERS = ("get_and_maybe_log_recompilation_reasons", "get_and_maybe_log_recompilation_reason")

@@ -19,6 +19,7 @@ from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.advice.for_breaks import OPTIMIZER, for_failure, for_limit, for_step
 from depyf.dump.advice.registry import applicable
 from depyf.dump.files.layout import original_file
+from depyf.dump.global_names import RESUME_PREFIX
 from depyf.dump.nearest import nearest_first, without_lone_marks
 from depyf.dump.pages.full_code import called, original_of
 from depyf.dump.records import (
@@ -49,7 +50,7 @@ from depyf.dynamo.recording.code_record import code_record, with_parameters, wit
 from depyf.dynamo.recording.disassembly import disassembly
 from depyf.dynamo.recording.ranks import rank_count
 from depyf.dynamo.recording.rests import Share, shares
-from depyf.dynamo.resume import RESUME_PREFIX, origin, resume_targets
+from depyf.dynamo.resume import origin, resume_targets
 from depyf.emit.comments import comment
 from depyf.errors import DepyfError
 from depyf.safety.escape import one_line, safe_name

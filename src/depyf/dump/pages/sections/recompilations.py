@@ -14,7 +14,7 @@ from depyf.dump.causes.folding import folded_ids
 from depyf.dump.causes.stack_names import in_words
 from depyf.dump.causes.subjects import subject_of
 from depyf.dump.pages.markdown import code, message, plain
-from depyf.dump.pages.sections.words import at
+from depyf.dump.pages.sections.words import at, function_name
 from depyf.dump.records import CompileKey, EntryRecord, FunctionRecord, RecompileRecord, values_beside
 
 _FEW = 8
@@ -53,7 +53,7 @@ def _subject(record: RecompileRecord) -> str:
 def _recompilation(function: FunctionRecord, entry: EntryRecord, names: Mapping[str, str]) -> list[str]:
     end = "torch raised an error" if entry.raised else "it ran as ordinary Python"
     ran = f" (not compiled again: {end})" if entry.failed else ""
-    lines = [f"- {code(function.code.wrapped or function.code.qualname)}, {entry.key.label}{ran}:"]
+    lines = [f"- {function_name(function.code)}, {entry.key.label}{ran}:"]
     told: dict[tuple[str, object], int] = {}
     decided = deciding(function, entry)
     for record in entry.recompiles:

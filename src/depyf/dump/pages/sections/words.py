@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import linecache
 
+from depyf.dump.global_names import resumed
 from depyf.dump.pages.markdown import code, plain
 from depyf.dump.records import CodeRecord, Place
 from depyf.safety.escape import cut
@@ -24,12 +25,18 @@ def at(place: Place | None) -> str:
     return f"{plain(place.filename)}:{place.line}" + (f" {code(text)}" if text else "")
 
 
+def function_name(record: CodeRecord) -> str:
+    """The program's name of a function; of what comes after a graph break, `` `Net.forward` after line 9``."""
+    rest = resumed(record.shown)
+    return code(record.shown) if rest is None else f"{code(rest[0])} after line {rest[1]}"
+
+
 def where(record: CodeRecord) -> str:
     """A function and the line that it begins in; for a decorator's inner function what it decorates."""
     inner = record.decorated
     if inner is not None:
         return f"{code(inner.function)} ({plain(inner.filename)}:{inner.line})"
-    return f"{code(record.shown)} ({plain(record.filename)}:{record.line})"
+    return f"{function_name(record)} ({plain(record.filename)}:{record.line})"
 
 
 def with_cells(text: str, cells: tuple[tuple[str, str], ...]) -> str:
