@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import logging
+
 import pytest
 from torch._dynamo import graph_break_hints
 
 import depyf
+from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.causes.stored import stored_causes
 from depyf.dump.files.reading import read_manifest
 from depyf.dynamo.events.graph_breaks import parse_break
 from depyf.dynamo.events.module_path import module_path
+from depyf.dynamo.switches import follow
 
 torch = pytest.importorskip("torch")
 
@@ -87,3 +92,33 @@ def test_a_comprehension_belongs_to_the_function_around_it(tmp_path):
 )
 def test_the_path_of_a_module(source, path):
     assert module_path(source) == path
+
+
+LOG = logging.getLogger(__name__)
+
+
+def logging_twice(x):
+    y = x + 1
+    LOG.said_before("a")
+    return y * 2
+
+
+def breaks_of(folder):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(folder)):
+        torch.compile(logging_twice, backend="eager")(torch.ones(2))
+    return stored_causes(read_manifest(folder))
+
+
+def test_a_method_that_a_library_gives_to_loggers(tmp_path, monkeypatch):
+    """As transformers does with ``warning_once``; under doctor it is not there before the program has run its imports."""
+    use = AdviceUse("ignore-logging", (("function", "logging.Logger.said_before"),))
+    undo = follow(use)
+    try:
+        said_before = functools.lru_cache(None)(lambda self, text: self.debug(text))
+        monkeypatch.setattr(logging.Logger, "said_before", said_before, raising=False)
+        assert breaks_of(tmp_path / "followed") == ()
+    finally:
+        undo()
+    (cause,) = breaks_of(tmp_path / "as_it_is")
+    assert cause.advice[0] == use

@@ -18,7 +18,7 @@ from typing import Any
 from depyf.bytecode.host.written_names import qualified_name
 from depyf.dump.advice.advice import AdviceUse, Switch, SwitchKind
 from depyf.dump.advice.registry import ADVICE
-from depyf.dynamo.events.torch_options import function_named
+from depyf.dynamo.events.torch_options import OF_LOGGERS, function_named
 from depyf.dynamo.pure_access import UnreadableError, attribute, is_a, item
 from depyf.errors import DepyfError
 
@@ -39,8 +39,22 @@ def follow(use: AdviceUse, function: str = "") -> Callable[[], None]:
     if not hasattr(config, switch.name):
         raise SwitchError(f"this torch has no torch._dynamo.config.{switch.name}")
     before = getattr(config, switch.name)
+    undo = lambda: setattr(config, switch.name, before)  # noqa: E731
+    name = use.value(switch.value) if switch.kind is SwitchKind.ADD else ""
+    if name.startswith(OF_LOGGERS) and function_named(name) is None:  # the program imports what defines it
+        return _when_compiling(functools.partial(_add, switch.name, name), undo)
     setattr(config, switch.name, _value(switch, use, before))
-    return lambda: setattr(config, switch.name, before)
+    return undo
+
+
+def _add(option: str, name: str, frame: Any = None) -> bool:
+    """Whether there is such a function; it is in the option then."""
+    from torch._dynamo import config
+
+    function = function_named(name)
+    if function is not None:
+        setattr(config, option, {*getattr(config, option), function})
+    return function is not None
 
 
 def _value(switch: Switch, use: AdviceUse, before: Any) -> Any:
@@ -54,31 +68,48 @@ def _value(switch: Switch, use: AdviceUse, before: Any) -> Any:
 
 def _mark(how: str, tensor: str, dimension: int, function: str) -> Callable[[], None]:
     """As if the program marked the tensor before the first call of the function: when torch is asked to compile it."""
-    from torch._dynamo import convert_frame, decorators
+    from torch._dynamo import decorators
 
-    wrapper = getattr(convert_frame, "CatchErrorsWrapper", None)
     marked = getattr(decorators, how, None)
-    if wrapper is None or marked is None:
-        raise SwitchError(f"this torch has no place to call {how} at")
-    before = wrapper.__call__
+    if marked is None:
+        raise SwitchError(f"this torch has no {how}")
     seen: list[types.CodeType] = []
 
-    @functools.wraps(before)
-    def marks_first(self: Any, frame: Any, *rest: Any, **more: Any) -> Any:
+    def mark(frame: Any) -> bool:
         code = frame.f_code
         if _named(code, function) and not any(code is known for known in seen):
             seen.append(code)
             value = _reached(tensor, frame.f_locals)
             if value is not None:
                 marked(value, dimension)
+        return False
+
+    return _when_compiling(mark)
+
+
+def _when_compiling(act: Callable[[Any], bool], undo: Callable[[], None] = lambda: None) -> Callable[[], None]:
+    """Before each frame that torch is asked to compile ``act`` is called with it, until it says that all is done."""
+    from torch._dynamo import convert_frame
+
+    wrapper = getattr(convert_frame, "CatchErrorsWrapper", None)
+    if wrapper is None:
+        raise SwitchError("this torch has no place to act at before it compiles")
+    before = wrapper.__call__
+    done = False
+
+    @functools.wraps(before)
+    def acts_first(self: Any, frame: Any, *rest: Any, **more: Any) -> Any:
+        nonlocal done
+        done = done or act(frame)
         return before(self, frame, *rest, **more)
 
-    wrapper.__call__ = marks_first
+    wrapper.__call__ = acts_first
 
-    def undo() -> None:
+    def restore() -> None:
         wrapper.__call__ = before
+        undo()
 
-    return undo
+    return restore
 
 
 def _named(code: types.CodeType, function: str) -> bool:

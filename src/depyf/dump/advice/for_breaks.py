@@ -47,7 +47,11 @@ _NAMES = (
     re.compile(r"builtin:? `(?P<name>[^`]+?)\.?`"),
 )
 _MANAGER = re.compile(r"enter a `(?P<name>[^`]+)` context manager")
-_LOGGED = re.compile(r"\.(?P<method>debug|info|warning|warn|error|exception|critical|log)\(")
+_LOGGED = (
+    re.compile(r"context: method: .*\.(?P<method>\w+), args: "),
+    re.compile(r"\.(?P<method>debug|info|warning|warn|error|exception|critical|log)\("),
+)
+"""The method of a logger, in what torch says to its developers, and in the program's line."""
 _PLAIN_PYTHON = frozenset({
     "builtins", "time", "os", "sys", "random", "datetime", "warnings", "_warnings", "logging", "gc", "threading", "io", "copy",
     "json", "pickle", "uuid", "inspect", "tqdm", "traceback", "socket", "subprocess", "builtin",
@@ -89,7 +93,7 @@ def _writes(function: str) -> Uses:
 
 
 def _logs(facts: BreakFacts) -> Uses:
-    found = _LOGGED.search(facts.line)
+    found = _LOGGED[0].search(facts.text) or _LOGGED[1].search(facts.line)
     function = f"logging.Logger.{found['method']}" if found else ""
     outside = use("write-outside", function="the logger")
     if not function:

@@ -12,13 +12,14 @@ import re
 import sys
 from collections.abc import Callable
 
-from depyf.dump.advice.advice import AdviceUse
+from depyf.dump.advice.advice import AdviceUse, SwitchKind
 from depyf.dump.advice.for_breaks import BreakFacts, for_break, for_loop
-from depyf.dump.advice.registry import applicable
+from depyf.dump.advice.registry import ADVICE, applicable
 from depyf.dump.installed_files import installed
 from depyf.dump.records import BreakRecord, Place
 from depyf.dynamo.caches.seen_code import of_libraries
 from depyf.dynamo.events.break_stack import NOTHING_KNOWN, BrokenAt, StackFrame, frames_of, traced_frames
+from depyf.dynamo.events.torch_options import function_named
 
 _AT = re.compile(r"^Graph break in user code at (?P<file>.+?):(?P<line>\d+)\s*$", re.M)
 _REASON = re.compile(r"^(?:Graph Break )?Reason: (?P<reason>.*)$", re.M)
@@ -135,7 +136,7 @@ def parse_break(
     fields = _fields(text.partition("User code traceback:")[0])
     reason = _reason(text)
     explanation = " ".join(fields.get("Explanation", ()))
-    advice = applicable(
+    advice = _possible(
         _advice(
             text,
             reason,
@@ -162,6 +163,17 @@ def parse_break(
         expression=expression,
         module=at_break.module,
         advice=advice,
+    )
+
+
+def _possible(given: tuple[AdviceUse, ...], in_force: frozenset[str]) -> tuple[AdviceUse, ...]:
+    """What is left of the advice: nothing that is followed already, and no function that cannot be named."""
+    return tuple(
+        use
+        for use in applicable(given, in_force)
+        if (switch := ADVICE[use.id].switch) is None
+        or switch.kind is not SwitchKind.ADD
+        or function_named(use.value(switch.value)) is not None
     )
 
 

@@ -6,7 +6,9 @@ Output: names, as ``dump/advice/in_force.py`` compares them.  Only plain values 
 
 from __future__ import annotations
 
+import logging
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from depyf.dump.advice.advice import Switch, SwitchKind
@@ -35,36 +37,31 @@ def _as_advised(switch: Switch, value: Any) -> set[str]:
     if switch.kind is SwitchKind.CONFIG:
         return {switch.name} if repr(value) == switch.value else set()
     if switch.kind is SwitchKind.ADD and type(value) in (set, frozenset):
-        names = {name: function for name, function in _FUNCTIONS.items() if _member(function, value)}
-        return {f"{switch.name}:{name}" for name in names}
+        return {f"{switch.name}:{name}" for name, function in _functions() if any(known is function for known in value)}
     return set()
 
 
 _FUNCTIONS = {
     "print": ("builtins", "print"),
     "warnings.warn": ("warnings", "warn"),
-    **{
-        f"logging.Logger.{method}": ("logging", "Logger", method)
-        for method in ("debug", "info", "warning", "warn", "error", "exception", "critical", "log")
-    },
 }
 """The functions that an advice adds to an option, and where they are."""
+OF_LOGGERS = "logging.Logger."
+"""So begins the name of a method of all loggers; libraries have methods of their own (``warning_once`` of transformers)."""
 
 
 def function_named(name: str) -> Any:
-    """The function of that name of those that an advice adds to an option; None for another name."""
-    path = _FUNCTIONS.get(name)
-    if path is None:
-        return None
-    found: Any = sys.modules.get(path[0])
-    for part in path[1:]:
-        found = vars(found).get(part) if found is not None else None
-    return found
+    """The function of that name of those that an advice adds to an option; None for another name, and where there is none."""
+    return next((function for known, function in _functions() if known == name), None)
 
 
-def _member(path: tuple[str, ...], functions: Any) -> bool:
-    wanted = function_named(".".join(path).removeprefix("builtins."))
-    return wanted is not None and any(known is wanted for known in functions)
+def _functions() -> Iterator[tuple[str, Any]]:
+    for name, (module, attribute) in _FUNCTIONS.items():
+        if (function := vars(sys.modules[module]).get(attribute) if module in sys.modules else None) is not None:
+            yield name, function
+    for name, method in list(vars(logging.Logger).items()):
+        if not name.startswith("_"):
+            yield OF_LOGGERS + name, method
 
 
 def recompile_limit() -> int | None:
