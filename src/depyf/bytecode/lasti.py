@@ -62,7 +62,8 @@ def _reached(lowered: Lowered, first: Handler, wanted: dict[int, int]) -> Iterat
         if (at, slots) in seen or depths[at] <= first.depth:
             continue
         seen.add((at, slots))
-        op, arg, target, _line, _offset, handler = instrs[at]
+        instr = instrs[at]
+        op, target, handler = instr.op, instr.target, instr.handler
         if at in wanted and (slot := depths[at] - 1 - wanted[at]) >= first.depth:
             if op == ops.RERAISE:
                 yield at, (slot, PLACE) in slots
@@ -70,7 +71,7 @@ def _reached(lowered: Lowered, first: Handler, wanted: dict[int, int]) -> Iterat
                 yield at, (slot, RECORD) in slots
         if handler >= 0 and op not in ops.SILENT and handlers[handler].depth > first.depth:
             work.append((handlers[handler].target, _pushed(handlers[handler], slots)))
-        slots = _moved(op, arg, depths[at], slots, first.depth)
+        slots = _moved(op, instr.arg, depths[at], slots, first.depth)
         if target >= 0:
             work.append((target, slots))
         if op not in ops.TERMINATORS and at + 1 < len(instrs):

@@ -177,20 +177,16 @@ def _finish(draft: Draft, depths: list[int], in_front: dict[int, int]) -> Lowere
         if h not in numbers:
             numbers[h] = len(handlers)
             handlers.append(draft.handlers[h]._replace(target=position[draft.handlers[h].target]))
-    new = tuple.__new__
     lines, offsets = raw.lines, raw.offsets
     if dense:
         rows = zip(draft.ops, draft.args, draft.targets, draft.source, draft.handler)
-        instrs = tuple([new(Instr, (op, arg, t, lines[s], offsets[s], numbers[h])) for op, arg, t, s, h in rows])
+        instrs = tuple([Instr(op, arg, t, lines[s], offsets[s], numbers[h]) for op, arg, t, s, h in rows])
     else:
         position.append(-1)  # so that target -1 stays -1
         ops_, args, targets, source, handler = draft.ops, draft.args, draft.targets, draft.source, draft.handler
         instrs = tuple(
             [
-                new(
-                    Instr,
-                    (ops_[i], args[i], position[targets[i]], lines[s := source[i]], offsets[s], numbers[handler[i]]),
-                )
+                Instr(ops_[i], args[i], position[targets[i]], lines[s := source[i]], offsets[s], numbers[handler[i]])
                 for i in kept
             ]
         )

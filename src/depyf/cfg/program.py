@@ -7,6 +7,8 @@ copies of ``finally`` bodies and ``with`` exits out of the way before basic bloc
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from depyf.bytecode import ops
 from depyf.bytecode.lower import Lowered
 from depyf.bytecode.ops import Handler, Instr
@@ -41,13 +43,13 @@ class Program:
         self.depths = lowered.depths
         """How many values are on the stack before each instruction of the original code."""
         count = len(self.instrs)
-        names, _, targets, lines, _, handlers = zip(*lowered.instrs, strict=True)
-        self.jump: list[int] = list(targets)
+        names = [instr.op for instr in self.instrs]
+        self.jump: list[int] = [instr.target for instr in self.instrs]
         self.next: list[int] = [NONE if op in ops.TERMINATORS else i for i, op in enumerate(names, 1)]
         if self.next[-1] == count:
             self.next[-1] = NONE
-        self.handler: list[int] = list(handlers)
-        self.line: list[int | None] = list(lines)
+        self.handler: list[int] = [instr.handler for instr in self.instrs]
+        self.line: list[int | None] = [instr.line for instr in self.instrs]
         self.own_returns: set[int] = set()
         """Returns after a copy of clean-up code: each of them is a separate statement, whatever its line."""
         self.after_finally: set[int] = set()
@@ -89,7 +91,7 @@ class Program:
             back = instrs[i + 1]
             if instr.op == ops.BRANCH and back.op == ops.JUMP and self.jump[i] == i + 2 and i + 1 not in targets:
                 if self.jump[i + 1] <= i and back.line == instr.line and self.place(i) == self.place(i + 1):
-                    instrs[i] = instr._replace(arg=_OPPOSITE[instr.arg])
+                    instrs[i] = replace(instr, arg=_OPPOSITE[instr.arg])
                     self.next[i], self.jump[i] = i + 2, self.jump[i + 1]
 
     @property
@@ -106,7 +108,7 @@ class Program:
     def place_return(self, at: int, line: int) -> None:
         """Give the constant loaded at ``at`` and its return the line of their statement; clean-up gave them its own."""
         for i in (at, self.next[at]):
-            self.instrs[i], self.line[i] = self.instrs[i]._replace(line=line), line
+            self.instrs[i], self.line[i] = replace(self.instrs[i], line=line), line
 
     def word(self, index: int) -> str | None:
         """The word that is all there is on the line of an instruction, where the location table tells."""
@@ -185,7 +187,7 @@ class Program:
             line = self.instrs[at].line
             if at != index and line is not None and self.instrs[index].line is not None:
                 self.line[index] = line
-                self.instrs[index] = self.instrs[index]._replace(line=line)
+                self.instrs[index] = replace(self.instrs[index], line=line)
 
     def insert(self, before: int, op: str, arg: object = None) -> int:
         """A new instruction that all edges to ``before`` go through; its index is after all others."""
@@ -197,7 +199,7 @@ class Program:
     def append(self, before: int, op: str, arg: object = None) -> int:
         """A new instruction that goes on at ``before``, and which no edge goes to; its index is after all others."""
         index = len(self.instrs)
-        self.instrs.append(self.instrs[before]._replace(op=op, arg=arg, target=NONE))
+        self.instrs.append(replace(self.instrs[before], op=op, arg=arg, target=NONE))
         self.next.append(before)
         self.jump.append(NONE)
         self.handler.append(self.handler[before])
@@ -207,4 +209,4 @@ class Program:
     def replace(self, index: int, op: str, arg: object = None) -> None:
         """Give one instruction another operation; its edges stay as they are."""
         old = self.instrs[index]
-        self.instrs[index] = old._replace(op=op, arg=arg)
+        self.instrs[index] = replace(old, op=op, arg=arg)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED
@@ -161,7 +161,7 @@ def note_continues(regions: Regions, exits: dict[int, int]) -> None:
             if program.instrs[after].op == ops.JUMP and program.jump[after] <= after:
                 program.own_continues.add(after)
                 program.line[after] = None  # it is that of the clean-up
-                program.instrs[after] = program.instrs[after]._replace(line=None)
+                program.instrs[after] = replace(program.instrs[after], line=None)
 
 
 def redirect(program: Program, source: int, old: int, new: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
@@ -72,7 +73,7 @@ def lowered(artifact: Lowered) -> Iterator[str]:
 def program(artifact: Program) -> Iterator[str]:
     """The instructions with the edges that passes have left them; what is skipped has none that lead to it."""
     for index, instr in enumerate(artifact.instrs):
-        instr = instr._replace(target=artifact.jump[index], handler=artifact.handler[index])
+        instr = replace(instr, target=artifact.jump[index], handler=artifact.handler[index])
         follows = artifact.next[index]
         then = f"   then {follows}" if follows not in (index + 1, NONE) else ""
         yield f"{index:4}  {describe(instr, artifact.handlers)}{then}".rstrip()

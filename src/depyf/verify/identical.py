@@ -70,25 +70,23 @@ def same_instructions(original: Lowered, recompiled: Lowered) -> Pairs | None:
     load_const = ops.LOAD_CONST
     instrs = original.instrs
     units = original.unit, recompiled.unit
-    for i, ((op, arg, target, _l, _o, handler), (op_b, arg_b, target_b, _l_b, _o_b, handler_b)) in enumerate(
-        zip(instrs, recompiled.instrs)
-    ):
-        if op != op_b or target != target_b:
+    for i, (instr, instr_b) in enumerate(zip(instrs, recompiled.instrs)):
+        op, arg, arg_b = instr.op, instr.arg, instr_b.arg
+        if op != instr_b.op or instr.target != instr_b.target:
             return None
         if arg is not arg_b:
             if op == load_const:
                 if type(arg) is not type(arg_b):
                     return None
+                use = instrs[i + 1]
                 if type(arg) is CodeUnit:
                     nested.append((arg, arg_b))
-                elif not _same_constant(arg, arg_b, instrs[i + 1].op) and not incidental(
-                    instrs[i + 1][:2], arg, arg_b, units
-                ):
+                elif not _same_constant(arg, arg_b, use.op) and not incidental((use.op, use.arg), arg, arg_b, units):
                     return None
             elif arg != arg_b:
                 return None
-        if handler >= 0 or handler_b >= 0:
-            handlers.add((handler, handler_b))
+        if instr.handler >= 0 or instr_b.handler >= 0:
+            handlers.add((instr.handler, instr_b.handler))
     for left, right in handlers:
         if left < 0 or right < 0 or original.handlers[left] != recompiled.handlers[right]:
             return None

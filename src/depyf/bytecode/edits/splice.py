@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from itertools import accumulate
 
 from depyf.bytecode import ops
@@ -25,15 +26,15 @@ def inserted(lowered: Lowered, around: Mapping[int, tuple[Steps, Steps]]) -> Low
         place.append(len(instrs))
         before, later = around.get(at, ((), ()))
         depth = lowered.depths[at]
-        own = instr._replace(target=-1)
-        steps = (*(own._replace(op=op, arg=arg) for op, arg in before), instr)
-        for step in (*steps, *(own._replace(op=op, arg=arg) for op, arg in later)):
+        own = replace(instr, target=-1)
+        steps = (*(replace(own, op=op, arg=arg) for op, arg in before), instr)
+        for step in (*steps, *(replace(own, op=op, arg=arg) for op, arg in later)):
             instrs.append(step)
             depths.append(depth)
             takes, gives = ops.stack_effect(step.op, step.arg)
             depth += gives - takes
     return lowered._replace(
-        instrs=tuple(i if i.target < 0 else i._replace(target=place[i.target]) for i in instrs),
+        instrs=tuple(i if i.target < 0 else replace(i, target=place[i.target]) for i in instrs),
         handlers=tuple(handler._replace(target=place[handler.target]) for handler in lowered.handlers),
         depths=tuple(depths),
     )
@@ -48,7 +49,7 @@ def without(lowered: Lowered, gone: Collection[int]) -> Lowered:
     place = list(accumulate((index not in gone for index in range(len(lowered.instrs))), initial=0))
     instrs = (lowered.instrs[index] for index in kept)
     return lowered._replace(
-        instrs=tuple(i if i.target < 0 else i._replace(target=place[i.target]) for i in instrs),
+        instrs=tuple(i if i.target < 0 else replace(i, target=place[i.target]) for i in instrs),
         handlers=tuple(handler._replace(target=place[handler.target]) for handler in lowered.handlers),
         depths=tuple(lowered.depths[index] for index in kept),
     )

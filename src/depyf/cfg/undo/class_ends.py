@@ -10,6 +10,7 @@ The compiler copies it to whatever jumps there; only as one place can it be seen
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import takewhile
 
 from depyf.bytecode import ops
@@ -41,7 +42,7 @@ def drop_class_ends(program: Program) -> None:
             seen.add(stored)
             first = before
         if end - first > 1:
-            instrs[first] = instrs[first]._replace(op=ops.LOAD_CONST, arg=None)
+            instrs[first] = replace(instrs[first], op=ops.LOAD_CONST, arg=None)
             instrs[first + 1], program.next[first + 1] = instr, NONE
             step("reduce the end of a class body to returning None", first)
             ours = {first, first + 1}
@@ -49,7 +50,7 @@ def drop_class_ends(program: Program) -> None:
                 ours.update(takewhile(lambda i: instrs[i].op in _MAKES, range(first - 1, -1, -1)))
             for i in ours:
                 if instrs[i].line == instrs[0].line:  # that of the whole class
-                    instrs[i], program.line[i] = instrs[i]._replace(line=None), None
+                    instrs[i], program.line[i] = replace(instrs[i], line=None), None
 
 
 def _loads(program: Program, at: int) -> int:

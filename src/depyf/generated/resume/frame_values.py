@@ -49,7 +49,7 @@ def _unpacked(lowered: Lowered, name: str) -> Lowered:
             gone.update(range(at, at + count))
         else:
             variable = STACK + str(len(targets))
-            instrs[at] = instrs[at]._replace(arg=variable)
+            instrs[at] = replace(instrs[at], arg=variable)
             gone.update(range(at + 1, at + count))
         targets.append(variable)
     uses = sum(instr.op in ops.LOCALS and instr.arg == name for instr in lowered.instrs)

@@ -14,6 +14,7 @@ call, which compilers make a tuple of.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from depyf.bytecode import ops
 from depyf.bytecode.edits.splice import without
@@ -38,14 +39,14 @@ def join_list_pops(lowered: Lowered, lists: Collection[str]) -> Lowered:
         if end < 0 or not entered.isdisjoint(range(at + 1, end + 3)):
             continue
         for place, (op, arg) in enumerate(_POP, at + 1):
-            instrs[place] = instrs[place]._replace(op=op, arg=arg)
+            instrs[place] = replace(instrs[place], op=op, arg=arg)
         gone |= {end, end + 1, end + 2}
         after = end + 3
         while after not in entered and _is_unbound(lowered, after, lists):
             gone.add(after)
             after += 1
         if instrs[end - 1].op in _FILLS and _is_call(lowered, after):
-            instrs[end] = instrs[end]._replace(op=ops.LIST_TO_TUPLE, arg=None)
+            instrs[end] = replace(instrs[end], op=ops.LIST_TO_TUPLE, arg=None)
             gone.remove(end)
     return without(lowered._replace(instrs=tuple(instrs)), gone) if gone else lowered
 

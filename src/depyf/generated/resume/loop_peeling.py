@@ -12,6 +12,7 @@ Nothing is assumed: it is the same code, unrolled.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from depyf.bytecode import ops
 from depyf.bytecode.edits.control_flow import next_ones, predecessors, reached, successors
@@ -77,7 +78,7 @@ def _protected(lowered: Lowered) -> Lowered:
         if depths[at] < handlers[around[0]].depth:
             around = around[1:]
             continue
-        instrs[at] = instr._replace(handler=around[0])
+        instrs[at] = replace(instr, handler=around[0])
         at -= 1
     return lowered._replace(instrs=tuple(instrs))
 
@@ -159,7 +160,7 @@ def _copied(lowered: Lowered, jump: int, turn: list[int], head: int) -> Lowered:
         place[index] = jump + 1 + len(copies)
         instr = instrs[index]
         line = None if instr.line is None else PeeledLine(instr.line, apart)
-        copies.append((instr._replace(line=None if index in breaks else line), depths[index]))
+        copies.append((replace(instr, line=None if index in breaks else line), depths[index]))
         if instr.op not in ops.TERMINATORS and index + 1 not in inside:
             copies.append((Instr(ops.JUMP, None, index + 1, line, instr.offset, -1), depths[index + 1]))
     shift = len(copies)
@@ -177,12 +178,12 @@ def _copied(lowered: Lowered, jump: int, turn: list[int], head: int) -> Lowered:
             handlers.append(handlers[handler]._replace(target=place[handlers[handler].target]))
 
     def retargeted(instr: Instr, to: Callable[[int], int]) -> Instr:
-        return instr if instr.target < 0 else instr._replace(target=to(instr.target))
+        return instr if instr.target < 0 else replace(instr, target=to(instr.target))
 
     made = [retargeted(instr, moved) for instr in instrs]
-    made[jump] = instrs[jump]._replace(target=place[instrs[jump].target])
+    made[jump] = replace(instrs[jump], target=place[instrs[jump].target])
     turned = [
-        retargeted(instr, led)._replace(handler=own.get(instr.handler, instr.handler)) for instr, _ in copies
+        replace(retargeted(instr, led), handler=own.get(instr.handler, instr.handler)) for instr, _ in copies
     ]  # fmt: skip
     kept = len(lowered.handlers)
     return lowered._replace(

@@ -48,7 +48,7 @@ def with_functions_made(lowered: Lowered) -> Lowered:
             around.update({load: steps} if steps is not None else {})
     if constants:
         changed = (
-            i._replace(op=ops.LOAD_CONST, arg=constants[at]) if at in constants else i
+            replace(i, op=ops.LOAD_CONST, arg=constants[at]) if at in constants else i
             for at, i in enumerate(lowered.instrs)
         )
         lowered = lowered._replace(instrs=tuple(changed))

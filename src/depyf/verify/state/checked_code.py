@@ -134,7 +134,8 @@ class CheckedCode:
         stand_ins: Mapping[str, str],
     ) -> None:
         kind_of, args, keys = self.kind, self.arg, self.key
-        for op, arg, _target, _line, _offset, _handler in self.instrs:
+        for instr in self.instrs:
+            op, arg = instr.op, instr.arg
             kind = dispatch.KINDS.get(op, dispatch.EVENT)
             if op == ops.LOAD_CONST:
                 if is_builtin(arg):
@@ -175,12 +176,12 @@ class CheckedCode:
                 if seen[i]:
                     join[i] = 1
                 seen[i] = 1
-            target = instr[2]
+            target = instr.target
             if target >= 0:
                 if seen[target]:
                     join[target] = 1
                 seen[target] = 1
-            falls = instr[0] not in terminators
+            falls = instr.op not in terminators
         for handler in self.handlers:
             join[handler.target] = 1
         return join
@@ -246,7 +247,8 @@ class CheckedCode:
                         break
                 entered[pc] = True
                 bound[pc] = bits
-                op, _arg, target, _line, _offset, handler = instrs[pc]
+                instr = instrs[pc]
+                op, target, handler = instr.op, instr.target, instr.handler
                 if handler >= 0 and op not in silent:
                     merged = at_handler[handler] & bits
                     if merged != at_handler[handler] or not entered[handlers[handler].target]:
@@ -290,7 +292,8 @@ class CheckedCode:
             changed = False
             after = 0
             for pc in range(self.count - 1, -1, -1):
-                op, _arg, target, _line, _offset, handler = self.instrs[pc]
+                instr = self.instrs[pc]
+                op, target, handler = instr.op, instr.target, instr.handler
                 out = after if op not in TERMINATING else 0
                 if target >= 0:
                     out |= live[target]
@@ -311,7 +314,8 @@ class CheckedCode:
         """One instruction for a message: operation, argument, byte offset and line."""
         if pc < 0:
             return "leaving the frame with an exception"
-        op, arg, _target, line, offset, _handler = self.instrs[pc]
+        instr = self.instrs[pc]
+        op, arg, line = instr.op, instr.arg, instr.line
         if type(arg) is CodeUnit:
             shown = f"<code {arg.name}>"
         elif arg is None and op != ops.LOAD_CONST:
@@ -324,7 +328,7 @@ class CheckedCode:
             shown = f"<{type(arg).__name__}>"
         if len(shown) > 60:
             shown = shown[:57] + "..."
-        where = f"offset {offset}" + (f", line {line}" if line is not None else "")
+        where = f"offset {instr.offset}" + (f", line {line}" if line is not None else "")
         return f"{op}{' ' + shown if shown else ''} ({where})"
 
 

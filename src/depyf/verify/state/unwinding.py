@@ -36,7 +36,8 @@ def dropped_records(lowered: Lowered) -> dict[int, int]:
                     return {}  # the same slot is such a record on one path only: nothing is assumed
                 break
             seen[pc] = saved
-            op, arg, target, _line, _offset, handler = instrs[pc]
+            instr = instrs[pc]
+            op, arg, target, handler = instr.op, instr.arg, instr.target, instr.handler
             raises = op not in ops.SILENT
             if saved and raises:
                 kept = handlers[handler].depth if handler >= 0 else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -42,7 +43,7 @@ def replaced(op: str, arg: Any, new: Any) -> Change:
     def change(code: Lowered) -> Lowered:
         place = next(p for p, i in enumerate(code.instrs) if (i.op, i.arg) == (op, arg))
         instrs = list(code.instrs)
-        instrs[place] = instrs[place]._replace(arg=new)
+        instrs[place] = replace(instrs[place], arg=new)
         return code._replace(instrs=tuple(instrs))
 
     return change
@@ -53,7 +54,7 @@ def exchanged(code: Lowered) -> Lowered:
     first = at(code, ops.UNPACK_SEQUENCE) + 1
     instrs = list(code.instrs)
     one, other = instrs[first].arg, instrs[first + 1].arg
-    instrs[first], instrs[first + 1] = instrs[first]._replace(arg=other), instrs[first + 1]._replace(arg=one)
+    instrs[first], instrs[first + 1] = replace(instrs[first], arg=other), replace(instrs[first + 1], arg=one)
     return code._replace(instrs=tuple(instrs))
 
 
