@@ -37,7 +37,6 @@ INTERPRETED = {
     "driver/rungs.py": "members of an enumeration cannot have the names of constants of the module",
     "driver/state.py": "a dataclass with fields that are set later",
     "driver/steps.py": "it catches what a compiled pass leaves unset",
-    "generated/resume/loop_peeling.py": "a class that inherits from int is not compiled",
     "verify/run/interpreters.py": "it does little itself, and interpreted code replaces what it calls, in tests",
     "verify/run/worker.py": "another Python runs its text",
     "ir/grown.py": "a compiled class that inherits Sequence takes what is registered there for its own instances",

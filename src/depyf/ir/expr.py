@@ -299,7 +299,7 @@ class YieldFrom(Expr):
 
 @node(frozen=True, slots=True, eq=False)
 class Walrus(Expr):
-    target: Name
+    target: Name | Temp
     value: Expr
 
 

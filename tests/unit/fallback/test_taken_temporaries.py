@@ -9,7 +9,7 @@ from depyf.bytecode.codeunit import CodeUnit
 from depyf.driver.pipeline import decompile_unit
 from depyf.driver.rungs import LADDER, Rung
 
-PLAIN = [attempt for attempt in LADDER if attempt.rung is Rung.TOTAL]
+PLAIN = tuple(attempt for attempt in LADDER if attempt.rung is Rung.TOTAL)
 
 PROVEN = {
     "mapping": "def f(g, a, b):\n    return g(1, *a, **{}, **(a or b))\n",

@@ -39,6 +39,7 @@ from depyf.ir.expr import (
     Cmp,
     Cond,
     Expr,
+    Name,
     Un,
     Walrus,
     YieldFrom,
@@ -208,6 +209,7 @@ def yield_from(p: Printer, node: YieldFrom, level: int) -> str:
 @prints(Walrus)
 def walrus(p: Printer, node: Walrus, level: int) -> str:
     value = p.expr(node.value)
+    assert isinstance(node.target, Name)  # variables of the program are temporaries while they are renumbered only
     # The target belongs to the nearest block that is no comprehension.
     scope, ident = p.scope, p.shadowed(node.target)
     while scope.kind == "comp" and scope.parent is not None:

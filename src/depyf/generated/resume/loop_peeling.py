@@ -22,6 +22,8 @@ from depyf.bytecode.ops import Handler, Instr
 _MOST = 2_000
 """The maximum length of an iteration that is copied."""
 _FEW = 12
+_APART = 1 << 32
+"""How far before the original the lines of a copy are, in the same order: CPython keeps a line in 32 bits."""
 _DEEPEST = 8
 """The maximum number of nested loops that are left one by one."""
 
@@ -36,21 +38,14 @@ def peel_loops(lowered: Lowered) -> Lowered:
     return _protected(lowered)
 
 
-class PeeledLine(int):
-    """The line of an instruction of the copy: one before all lines of the original, in whose order the copies are."""
-
-    original: int
-    """The line of what was copied."""
-
-    def __new__(cls, line: int, apart: int) -> PeeledLine:
-        made = super().__new__(cls, line - apart)
-        made.original = line.original if isinstance(line, PeeledLine) else line
-        return made
-
-
 def own_line(line: int | None) -> int | None:
     """The line of what a copy was made of, given that of the copy; any other as it is."""
-    return line.original if isinstance(line, PeeledLine) else line
+    return None if line is None else line - _turn_of(line) * _APART
+
+
+def _turn_of(line: int) -> int:
+    """0 for a line of the original, less for one of a copy."""
+    return (line + _APART // 2) // _APART
 
 
 def _jump_of_head(lowered: Lowered) -> int:
@@ -151,15 +146,15 @@ def _around(lowered: Lowered, at: int) -> list[int]:
 def _copied(lowered: Lowered, jump: int, turn: list[int], head: int) -> Lowered:
     """``lowered`` with a copy of these instructions after the jump to one of them, which leads to the copy."""
     instrs, handlers, depths = lowered.instrs, list(lowered.handlers), lowered.depths
-    lines = [instr.line for instr in instrs if instr.line is not None]
-    apart = 1 + max(lines, default=0) - min(lines, default=0)
+    first = min((_turn_of(instr.line) for instr in instrs if instr.line is not None), default=0)
+    apart = (1 - first) * _APART
     inside, breaks = frozenset(turn), _breaks(lowered, turn, head)
     copies: list[tuple[Instr, int]] = []
     place: dict[int, int] = {}
     for index in turn:
         place[index] = jump + 1 + len(copies)
         instr = instrs[index]
-        line = None if instr.line is None else PeeledLine(instr.line, apart)
+        line = None if instr.line is None else instr.line - apart
         copies.append((replace(instr, line=None if index in breaks else line), depths[index]))
         if instr.op not in ops.TERMINATORS and index + 1 not in inside:
             copies.append((Instr(ops.JUMP, None, index + 1, line, instr.offset, -1), depths[index + 1]))

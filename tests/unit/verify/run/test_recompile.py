@@ -94,9 +94,10 @@ def test_the_worker_only_compiles(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_hangs_is_killed() -> None:
-    worker = Worker(sys.executable, timeout=0.01)
+    worker = Worker(sys.executable)
     try:
         assert worker.compile("") and worker._handle is not None
+        worker.timeout = 0.01
         handle = os.dup(worker._handle)
         with pytest.raises(WorkerError, match=r"died, or took over 0.01 s"):
             worker.compile("x = (" + "y + " * 20000 + "z)\n" * 1 + "a = 1\n" * 200000)
