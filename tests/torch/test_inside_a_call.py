@@ -185,6 +185,7 @@ def test_the_rest_after_a_break_is_asked_with_the_arguments_that_stay():
         function(torch.ones(3), factor, "a")
     same, other = (depyf.why(function, torch.ones(3), 7, mode) for mode in "ab")
     assert same.outcome.endswith(" is dispatched by itself") and not same.compiled_again
+    assert "then the rest of scaled_after_a_break after line" in same.outcome and "resume_in" not in str(same)
     assert other.compiled_again and other.compiled_again[0].startswith("torch_dynamo_resume_in_scaled_after_a_break")
     assert other.outcome.endswith(" is compiled again") and other.outcome.startswith("cache entry ")
     assert "mode differs: expected 'a', actual 'b'" in str(other)

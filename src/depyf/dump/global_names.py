@@ -32,6 +32,12 @@ def resumed(name: str) -> tuple[str, int] | None:
     return (name[: match.start()] + match["name"], int(match["line"])) if match is not None else None
 
 
+def in_words(name: str) -> str:
+    """Dynamo's name of a function as a sentence says it: ``the rest of Net.forward after line 9``."""
+    rest = resumed(name)
+    return name if rest is None else f"the rest of {rest[0]} after line {rest[1]}"
+
+
 def transformed_name(key: CompileKey, function: str) -> str:
     return f"__transformed_code_{key.slug}_for_{safe_name(function)}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 from typing import TYPE_CHECKING
 
+from depyf.dump.global_names import in_words
 from depyf.dump.pages import notebook
 from depyf.dump.pages.notebook import Markup, Part, chip, dim, folded, joined, line
 
@@ -72,7 +73,7 @@ def _entry(entry: EntryReport, newest: EntryReport, opened: bool) -> Markup:
     head = joined([chip(entry.compile_id, "warn" if entry.recompiled_because else "good"), facts])
     because = [line("compiled because ", entry.recompiled_because)] if entry.recompiled_because else []
     advice = [line(chip("to avoid it", "good"), entry.advice)] if entry.advice else []
-    later = [line("goes on in ", notebook.code(name)) for name in entry.continues_in]
+    later = [line("goes on in ", in_words(name)) for name in entry.continues_in]
     others = [line(dim(f"and {rest} on torch's own state, modules and functions"))] if rest else []
     known = {guard.expression for guard in newest.guards} if entry is not newest else set()
     shown = [guard for guard in about if guard.expression not in known]

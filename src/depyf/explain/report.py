@@ -18,6 +18,7 @@ from typing import Any
 from depyf.bytecode.host.written_names import qualified_name
 from depyf.dump.advice.registry import sentence
 from depyf.dump.advice.source_names import named
+from depyf.dump.global_names import in_words
 from depyf.dump.pages.call_tree import folded_states
 from depyf.dump.pages.sections.words import with_cells
 from depyf.dump.records import (
@@ -75,6 +76,7 @@ class EntryReport:
     advice: str
     """What to change so that it would have fitted; "" where depyf knows nothing."""
     continues_in: tuple[str, ...]
+    """The resume functions of the code, by Dynamo's names: ``torch_dynamo_resume_in_forward_at_9``."""
     unfit: tuple[RecompileRecord, ...] = ()
     """The earlier entries that did not fit, the nearest first."""
 
@@ -152,8 +154,8 @@ class Report:
         files = {call.filename for call in self.calls}
         shown = [str(call.line) if len(files) == 1 else f"{call.filename}:{call.line}" for call in self.calls]
         if not shown:
-            return self.function
-        return f"{self.function}, called at {'line' if len(shown) == 1 else 'lines'} {', '.join(shown)}"
+            return in_words(self.function)
+        return f"{in_words(self.function)}, called at {'line' if len(shown) == 1 else 'lines'} {', '.join(shown)}"
 
     def _states(self) -> str:
         broke = bool(self.breaks or self.resumes)
@@ -221,7 +223,7 @@ class Report:
 
     def _lines(self, top: bool = False, within: bool = False) -> list[str]:
         """``within``: it stands inside another function, its guards are left out."""
-        lines = [f"{self.function} ({self.filename}:{self.line})"]
+        lines = [f"{in_words(self.function)} ({self.filename}:{self.line})"]
         if top:
             lines[0] += f": {self._headline()}"
             first = fix_first_lines(self)
@@ -343,7 +345,7 @@ def _entry(
         compilation.seconds if compilation is not None else None,
         "; ".join(map(_unfit, unfit)),
         sentence(next((record.advice for record in unfit if record.advice), ())),
-        tuple(dict.fromkeys(f"{code.co_name}, line {code.co_firstlineno}" for _, code in resume_targets(entry))),
+        tuple(dict.fromkeys(code.co_name for _, code in resume_targets(entry))),
         tuple(unfit),
     )
 
@@ -373,7 +375,7 @@ def _entry_lines(entry: EntryReport) -> list[str]:
     if entry.recompiled_because:
         lines.append(f"    compiled because {entry.recompiled_because}")
         lines += [f"      to avoid it: {entry.advice}"] if entry.advice else []
-    lines += [f"    goes on in {name}" for name in entry.continues_in]
+    lines += [f"    goes on in {in_words(name)}" for name in entry.continues_in]
     about, rest = split_guards(entry.guards)
     for guard in about:
         lines.append(f"    guard {brief(guard.expression)}")

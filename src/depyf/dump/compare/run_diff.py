@@ -12,6 +12,7 @@ from typing import Any
 
 from depyf.dump.compare.pairing import Met, Pairing, met, moved, pairing
 from depyf.dump.compare.program_folder import from_folder, program_folders
+from depyf.dump.global_names import in_words
 from depyf.dump.installed_files import installed, library_file
 from depyf.dump.records import values_beside
 
@@ -161,7 +162,7 @@ def _shifted(first: Iterable[Function], second: Iterable[Function], pairs: Pairi
     }
     for key, owner in one.items():
         if key in two and (id(owner), id(two[key])) not in same:
-            names = owner.get("function"), two[key].get("function")
+            names = [in_words(str(side.get("function"))) for side in (owner, two[key])]
             return [f"from {key} on compile ids are of other functions ({key} is {names[0]} in 1, {names[1]} in 2)"]
     return []
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.bytecode.host.written_names import qualified_name
+from depyf.dump.global_names import in_words
 from depyf.dump.records import Place
 from depyf.dynamo.asking.ask import PartOfEntry
 from depyf.dynamo.asking.differences import Refusal, refusal_lines
@@ -72,7 +73,7 @@ class InnerAnswer:
         at = ", ".join(dict.fromkeys(str(call.line) for call in self.calls))
         called = f", called at line{'s' if ',' in at else ''} {at}" if at else ""
         count = "1 entry" if self.entries == 1 else f"{self.entries} entries"
-        lines = [f"inside: {self.function} ({self.place}){called}: {count}"]
+        lines = [f"inside: {in_words(self.function)} ({self.place}){called}: {count}"]
         for answer in self.answers:
             lines += ["  " + line for line in self._lines(answer)]
         return lines

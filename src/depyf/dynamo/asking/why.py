@@ -27,6 +27,7 @@ from depyf.dump.advice.for_guards import (
 )
 from depyf.dump.advice.registry import applicable, sentence
 from depyf.dump.advice.source_names import named
+from depyf.dump.global_names import in_words
 from depyf.dynamo.asking.ask import EntryAnswer, ask_entry
 from depyf.dynamo.asking.differences import FailedGuard, Refusal, nearest_first, refusal_lines
 from depyf.dynamo.asking.inner_functions import InnerFunctions
@@ -71,9 +72,9 @@ class Why:
         if not self.continues_in:
             return f"cache entry {self.runs} runs"
         again = {one.function: one.outcome for one in self.rests if one.again}
-        known = [f"{name} {again[name]}" for name in again]
+        known = [f"{in_words(name)} {again[name]}" for name in again]
         others = [name for name in self.continues_in if name not in again]
-        known = [f"{', '.join(others)} is dispatched by itself", *known] if others else known
+        known = [f"{', '.join(map(in_words, others))} is dispatched by itself", *known] if others else known
         rest = f"cache entry {self.runs} runs until its graph break; then {', '.join(known)}"
         return rest + self._inside("; inside the call")
 
@@ -81,7 +82,7 @@ class Why:
         """What happens to the functions inside, those first that do not run as compiled."""
         found: dict[str, list[str]] = {}
         for inner in sorted(self.inside, key=lambda inner: not inner.again):
-            found.setdefault(inner.outcome, []).append(inner.function)
+            found.setdefault(inner.outcome, []).append(in_words(inner.function))
         said = [
             f"{names[0]} {what}"
             if len(names) == 1
@@ -96,7 +97,7 @@ class Why:
         return tuple(inner.function for inner in (*self.rests, *self.inside) if inner.again)
 
     def __str__(self) -> str:
-        lines = [f"{self.function} ({self.place}): {self.outcome}"]
+        lines = [f"{in_words(self.function)} ({self.place}): {self.outcome}"]
         lines += ["  " + line for line in refusal_lines(self.refusals)]
         rests = [rest for rest in self.rests if rest.again]
         lines += ["  " + line for inner in (*rests, *self.inside) for line in inner.lines()]
