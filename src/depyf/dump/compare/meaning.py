@@ -17,6 +17,8 @@ from depyf.safety.unheard import parse
 
 _RESUME = re.compile(r"\b(__(?:original_)?resume)_at_\d+_(\d+)\b")
 """Dynamo names a resume function after the offset of the instruction it goes on at, and a counter."""
+_AFTER = re.compile(r"(?<=` after line )\d+")
+"""The rest of a function after a graph break, as the pages call it; the place beside it is the same line, paired."""
 _INSTALLED = re.compile(rf"/[^\s'\"]*{PACKAGES}")
 _BYTECODE = "\nBytecode:\n"
 
@@ -27,6 +29,8 @@ def meaning(name: str, text: str) -> str:
         text = text.partition(_BYTECODE)[0]
     elif name.endswith(".py"):
         text = _code(text)
+    elif name.endswith(".md"):
+        text = _AFTER.sub("N", text)
     return _INSTALLED.sub("<installed>/", _RESUME.sub(r"\1_\2", text))
 
 

@@ -19,6 +19,7 @@ from depyf.dump.compare.stages import compare, load
         ("a.py", '"""Compilations: 0/0, in /a/b.py:3"""\nx = 1\n', '"""Compilations: 0/0, in /b.py:4"""\nx = 1\n'),
         ("a.txt", "at /p/lib/python3.11/site-packages/torch/nn.py", "at /q/dist-packages/torch/nn.py"),
         ("__original_code_0_for_f.txt", "def f(): 1\n\nBytecode:\n\n RESUME 0\n", "def f(): 1\n\nBytecode:\n\n NOP\n"),
+        ("shapes.md", "## `f` after line 4 (<program>/p.py:4)", "## `f` after line 9 (<program>/p.py:4)"),
         ("a.py", "def (  # no Python\n", "def (  # no Python\n"),
     ],
 )
