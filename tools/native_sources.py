@@ -92,6 +92,8 @@ def _weaken(tree: ast.Module, lines: list[str]) -> None:
             annotations.append(node.annotation)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             annotations.append(node.returns)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript):  # another name for a type
+            annotations.append(node.value)
     long = [inner for found in annotations if found is not None for inner in ast.walk(found) if _is_long(inner)]
     for inner in sorted(long, key=lambda one: (one.lineno, -one.col_offset)):  # type: ignore[attr-defined]
         _put_any(inner, lines)

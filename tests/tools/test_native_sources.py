@@ -153,6 +153,12 @@ def test_long_sequences_are_no_tuples() -> None:
     assert "-> Any:" in native_sources.expanded(
         "from __future__ import annotations\n\ndef f() -> tuple[Expr, ...]: ...\n"
     )
+    assert "Items = Any\n" in native_sources.expanded(
+        "from __future__ import annotations\n\nItems = tuple[tuple[Expr | None, Expr], ...]\n"
+    )
+    assert "Groups = dict[int, tuple[Expr, Any]]\n" in native_sources.expanded(
+        "from __future__ import annotations\n\nGroups = dict[int, tuple[Expr, tuple[Expr, ...]]]\n"
+    )
 
 
 def test_no_room_is_an_error() -> None:
