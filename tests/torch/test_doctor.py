@@ -11,6 +11,8 @@ import time
 
 import pytest
 
+from depyf.doctor.trial import DoctorProgram, run_once
+
 pytestmark = pytest.mark.torch
 
 HEAD = """
@@ -91,6 +93,15 @@ def test_programs_that_end_badly(name, status, said, tmp_path):
         assert "mark_dynamic(x, 0)" in run.stdout, "what was compiled by then is told"
     if name == "fails":
         assert "ValueError" in run.stderr and "doctor_child" not in run.stderr, "the traceback is the program's own"
+
+
+def test_an_error_before_there_is_a_dump_is_told(tmp_path):
+    """Of a run whose output is kept: one that was tried."""
+    script = tmp_path / "gone.py"
+    script.write_text("import os, sys\nprint('MemoryError: no room', file=sys.stderr, flush=True)\nos._exit(3)\n")
+    program = DoctorProgram(str(script), (), module=False)
+    measured = run_once(program, (), tmp_path / "work", tmp_path / "dump", compare=False, shown=False)
+    assert not measured.recorded and measured.problem == "it ended with status 3: MemoryError: no room"
 
 
 def test_megabytes_go_through(tmp_path):

@@ -39,7 +39,10 @@ def follow(use: AdviceUse, function: str = "") -> Callable[[], None]:
     if not hasattr(config, switch.name):
         raise SwitchError(f"this torch has no torch._dynamo.config.{switch.name}")
     before = getattr(config, switch.name)
-    undo = lambda: setattr(config, switch.name, before)  # noqa: E731
+
+    def undo() -> None:
+        setattr(config, switch.name, before)
+
     name = use.value(switch.value) if switch.kind is SwitchKind.ADD else ""
     if name.startswith(OF_LOGGERS) and function_named(name) is None:  # the program imports what defines it
         return _when_compiling(functools.partial(_add, switch.name, name), undo)
@@ -47,8 +50,8 @@ def follow(use: AdviceUse, function: str = "") -> Callable[[], None]:
     return undo
 
 
-def _add(option: str, name: str, frame: Any = None) -> bool:
-    """Whether there is such a function; it is in the option then."""
+def _add(option: str, name: str, _frame: Any) -> bool:
+    """Add the function of that name to the option, as soon as there is one; whether it is done."""
     from torch._dynamo import config
 
     function = function_named(name)

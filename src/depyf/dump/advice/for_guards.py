@@ -13,6 +13,7 @@ from collections.abc import Callable
 from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.advice.registry import use
 from depyf.dump.advice.source_names import in_module, is_global, named, passed
+from depyf.dump.installed_files import library_file
 from depyf.dump.records import Place
 
 Uses = tuple[AdviceUse, ...]
@@ -94,7 +95,7 @@ def _one(kind: str) -> str:
 def for_specialised(name: str, where: Place) -> Uses:
     """``name`` began as a symbol, and the line ``where`` needed its value."""
     text = where.text or linecache.getline(where.filename, where.line).strip()
-    line = f"{where.filename}:{where.line}" + (f" `{text}`" if text else "")
+    line = f"{library_file(where.filename)}:{where.line}" + (f" `{text}`" if text else "")
     return (use("needed-value", name=name, line=line),)
 
 

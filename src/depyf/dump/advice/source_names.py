@@ -15,7 +15,7 @@ _VARIABLE = re.compile(r"([LG])\['(\w+)'\](.*)$", re.S)
 
 
 def by_attribute(source: str) -> str:
-    """``L['self'].__dict__['k']`` -> ``L['self'].k``: torch says so where the class has a ``__getattr__`` of its own."""
+    """``L['self'].__dict__['k']`` -> ``L['self'].k``: torch writes the first where the class defines ``__getattr__``."""
     return _IN_DICT.sub(r".\1", source) if "__dict__" in source else source
 
 

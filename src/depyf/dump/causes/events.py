@@ -51,8 +51,7 @@ class CostlyEvent:
 
     @property
     def around_comprehension(self) -> str:
-        """The function whose comprehension or generator expression this is, compiled as a function of its own; "" for
-        another function."""
+        """The function around it, where this is a comprehension or a generator expression that torch compiles alone; else ""."""
         around, _, last = self.name.rpartition(".<locals>.")
         return around if last in COMPREHENSIONS else ""
 

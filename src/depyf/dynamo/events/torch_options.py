@@ -47,7 +47,7 @@ _FUNCTIONS = {
 }
 """The functions that an advice adds to an option, and where they are."""
 OF_LOGGERS = "logging.Logger."
-"""So begins the name of a method of all loggers; libraries have methods of their own (``warning_once`` of transformers)."""
+"""How the name of a logger's method begins; libraries add methods to the class (``warning_once`` of transformers)."""
 
 
 def function_named(name: str) -> Any:
