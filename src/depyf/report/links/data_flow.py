@@ -21,6 +21,9 @@ VIEWS = frozenset((
     "permute", "view", "reshape", "expand", "unsqueeze", "squeeze", "t", "transpose", "alias", "slice", "select", "as_strided", "_unsafe_view", "detach", "unbind", "split", "split_with_sizes",
 ))  # fmt: skip
 """Operations that give the same memory another shape."""
+ALLOCATIONS = frozenset(("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"))
+LAUNCH = "higher_order.triton_kernel_wrapper_"
+"""Begins the name of an operation that launches a Triton kernel of the program."""
 _LOWERED = {
     "scatter_reduce": ("scatter_add", "scatter"),
     "index_put": ("_unsafe_index_put",),
@@ -36,6 +39,11 @@ _LONGEST = 400
 def is_view(node: GraphNode) -> bool:
     """Whether an operation computes nothing: a view, or one of several results by its number."""
     return not node.target or node.target.rpartition(".")[2] in VIEWS
+
+
+def is_allocation(node: GraphNode) -> bool:
+    """Whether an operation only takes memory, whose values another one writes."""
+    return node.target.rpartition(".")[2] in ALLOCATIONS
 
 
 @dataclass(frozen=True, slots=True)

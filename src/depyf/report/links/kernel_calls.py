@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from depyf.report.links.data_flow import computed_by_calls, is_view
+from depyf.report.links.data_flow import LAUNCH, computed_by_calls, is_allocation, is_view
 from depyf.report.links.graph_lines import GraphLines
 from depyf.report.links.kernel_text import KernelText
 from depyf.report.links.wrapper_text import KernelCall, WrapperText
@@ -80,14 +80,32 @@ def call_origins(
         if not found[number].nodes and call.sources:
             own = tuple(name for name in call.sources if name in known)
             found[number] = CallOrigins(own, tuple(name for name in call.sources if name not in own))
-    views = {node.name for node in graph.nodes if is_view(node)}
-    return [_without(one, views) for one in found]
+    nothing = {node.name for node in graph.nodes if is_view(node) or is_allocation(node)}
+    return [_without(one, nothing) for one in _launches_apart(wrapper, kernels, graph, found)]
 
 
-def _without(origins: CallOrigins, views: set[str]) -> CallOrigins:
-    """Views compute nothing: the one between two kernels is in the origins of both, and often of another line."""
-    nodes = tuple(name for name in origins.nodes if name not in views)
+def _without(origins: CallOrigins, nothing: set[str]) -> CallOrigins:
+    """Views and allocations compute nothing: the view between two kernels is in the origins of both, and often of another line."""
+    nodes = tuple(name for name in origins.nodes if name not in nothing)
     return replace(origins, nodes=nodes) if nodes else origins
+
+
+def _launches_apart(
+    wrapper: WrapperText, kernels: dict[str, KernelText], graph: GraphLines, found: list[CallOrigins]
+) -> list[CallOrigins]:
+    """A kernel of the program is one operation of the graph.  torch names it also at the kernels that fill its arguments, and
+    names those operations at its own call."""
+    launches = [node.name for node in graph.nodes if node.target.startswith(LAUNCH)]
+    apart = []
+    for call, origins in zip(wrapper.calls, found):
+        if call.kernel in kernels and kernels[call.kernel].by_program:
+            left = [name for name in launches if name in call.sources] or launches
+            if left:
+                launches.remove(left[0])
+                origins = CallOrigins((left[0],))
+        apart.append(origins)
+    every = {node.name for node in graph.nodes if node.target.startswith(LAUNCH)}
+    return [one if len(one.nodes) == 1 else _without(one, every) for one in apart]
 
 
 def _noted(recorded: object) -> list[tuple[list[str], list[str]]]:

@@ -71,6 +71,9 @@ def kernel_links(
     for number in range(kernel.first, min(kernel.body[1], len(lines)) + 1):
         if lines[number - 1].strip(" {}();"):
             found.around[number] = whole
+    if kernel.by_program:
+        found.direct.update(found.around)
+        return found
     steps = _steps(lines, kernel)
     for nodes, numbers in calls:
         if len(nodes) > 1:

@@ -30,11 +30,13 @@ class KernelText:
     first: int = 0
     """The line of the signature."""
     body: tuple[int, int] = (0, 0)
+    by_program: bool = False
+    """The program wrote it, and calls it in a compiled function: one operation of the graph is all of it."""
 
 
 def kernel_text(text: str) -> KernelText:
     """What a kernel's file says."""
-    found = KernelText()
+    found = KernelText(by_program="@triton_heuristics.user_autotune(" in text)
     lines = text.split("\n")
     cpp = list(_CPP.finditer(text))
     python = list(_PYTHON.finditer(text))

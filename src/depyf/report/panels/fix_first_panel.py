@@ -7,6 +7,7 @@ from typing import Any
 from depyf.dump.advice.registry import ADVICE, text_of
 from depyf.dump.causes.cause import Cause, CauseKind
 from depyf.dump.causes.stored import causes_in
+from depyf.dump.global_names import in_words
 from depyf.dump.pages.sections.fix_first import cost_in_words
 from depyf.dump.records import CompileKey
 from depyf.report.dump_view import DumpView
@@ -110,7 +111,7 @@ def _python(functions: list[ToldFunction], view: DumpView) -> list[dict[str, Any
             })  # fmt: skip
     for item in view.page.get("never_compiled", ()):
         found.append({
-            "name": item.get("function", ""), "at": item.get("from", ""), "why": item.get("reason", ""), "entries": [],
+            "name": in_words(str(item.get("function", ""))), "at": item.get("from", ""), "why": item.get("reason", ""), "entries": [],
             "also_compiled": False,
         })  # fmt: skip
     return found

@@ -115,3 +115,71 @@ def test_instructions_belong_to_their_operations() -> None:
         "tmp4 = tmp2 * tmp3": {1},
         "tmp5 = tl_math.exp(tmp4)": {2},
     }
+
+
+OWN_GRAPH = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[4, 100][100, 1]cuda:0"):
+        # File: /p.py:16 in f, code: h = torch.relu(x)
+        relu: "f32[4, 100][100, 1]cuda:0" = torch.ops.aten.relu.default(arg0_1);  arg0_1 = None
+
+        # File: /p.py:10 in call, code: y = torch.empty_like(x)
+        empty: "f32[4, 100][100, 1]cuda:0" = torch.ops.aten.empty.memory_format([4, 100], dtype = torch.float32)
+
+        # File: /p.py:11 in call, code: scale[(4,)](x, y, 400, 2.0, BLOCK=128)
+        triton_kernel_wrapper_mutation_1 = torch.ops.higher_order.triton_kernel_wrapper_mutation(kernel_idx = 0, constant_args_idx = 1, grid = [(4, 1, 1)], tma_descriptor_metadata = {}, kwargs = {'x_ptr': relu, 'y_ptr': empty});  triton_kernel_wrapper_mutation_1 = None
+
+        # File: /p.py:12 in call, code: scale[(4,)](y, y, 400, 2.0, BLOCK=128)
+        triton_kernel_wrapper_mutation = torch.ops.higher_order.triton_kernel_wrapper_mutation(kernel_idx = 0, constant_args_idx = 2, grid = [(4, 1, 1)], tma_descriptor_metadata = {}, kwargs = {'x_ptr': empty, 'y_ptr': empty});  relu = triton_kernel_wrapper_mutation = None
+        return (empty,)
+"""
+OWN_WRAPPER = """\
+triton_poi_fused_relu_0 = async_compile.triton('triton_poi_fused_relu_0', '...')
+scale_0 = async_compile.triton('scale', '...')
+
+class Runner:
+    def call(self, args):
+        arg0_1, = args
+        args.clear()
+        buf0 = empty_strided_cuda((4, 100), (100, 1), torch.float32)
+        buf1 = empty_strided_cuda((4, 100), (100, 1), torch.float32)
+        # Topologically Sorted Source Nodes: [h, triton_kernel_wrapper_mutation_1], Original ATen: [aten.relu]
+        stream0 = get_raw_stream(0)
+        triton_poi_fused_relu_0.run(arg0_1, buf1, 400, stream=stream0)
+        # Topologically Sorted Source Nodes: [h, triton_kernel_wrapper_mutation_1], Original ATen: [aten.relu]
+        stream0 = get_raw_stream(0)
+        scale_0.run(buf1, buf0, 400, 2.0, 4, 1, 1, stream=stream0)
+        # Topologically Sorted Source Nodes: [triton_kernel_wrapper_mutation], Original ATen: []
+        stream0 = get_raw_stream(0)
+        scale_0.run(buf0, buf0, 400, 2.0, 4, 1, 1, stream=stream0)
+        return (buf0, )
+"""
+OWN_KERNEL = """\
+@triton_heuristics.user_autotune(
+    configs=[],
+    filename=__file__,
+    custom_kernel=True,
+)
+@triton.jit
+def scale(x_ptr, y_ptr, n, s, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + i, tl.load(x_ptr + i) * s)
+"""
+
+
+def test_a_kernel_of_the_program_is_one_operation() -> None:
+    """torch's notes name the operations around it, too."""
+    kernels = {"triton_poi_fused_relu_0": kernel_text(KERNEL), "scale_0": kernel_text(OWN_KERNEL)}
+    wrapper = wrapper_text(OWN_WRAPPER, frozenset(kernels))
+    graph = graph_lines(OWN_GRAPH)
+    noted = {"kernels": [{"buffers": ["buf0"], "nodes": ["empty"]}, {"buffers": ["buf1"], "nodes": ["relu", "triton_kernel_wrapper_mutation_1"]}]}  # fmt: skip
+    for recorded in (noted, None):
+        found = call_origins(wrapper, kernels, graph, recorded)
+        assert [set(one.nodes) for one in found[1:]] == [
+            {"triton_kernel_wrapper_mutation_1"},
+            {"triton_kernel_wrapper_mutation"},
+        ]
+    assert set(call_origins(wrapper, kernels, graph, noted)[0].nodes) == {"relu"}
+    launch = next(node for node in graph.nodes if node.name == "triton_kernel_wrapper_mutation")
+    links = kernel_links(OWN_KERNEL, kernels["scale_0"], [([launch], frozenset((7,)))], {})
+    assert [OWN_KERNEL.split("\n")[at - 1].split("(")[0].strip() for at in sorted(links.direct)] == ["def scale", "i = tl.program_id", "tl.store"]  # fmt: skip
