@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from depyf.bytecode.lower import Lowered
 
 
-PLACE, RECORD, UNKNOWN = 0, 1, 2
+PLACE, RECORD, UNKNOWN, OTHER = 0, 1, 2, 3
 """What a slot holds; ``UNKNOWN`` is what comes from below the handler that is looked at."""
 Slots = tuple[tuple[int, int], ...]
-"""Slots with what they hold; those with anything else are not there."""
+"""Slots with what they hold; not there are slots of the handler with ``OTHER``, and those below it with ``UNKNOWN``."""
 
 
 def check(lowered: Lowered, opnames: tuple[str | None, ...]) -> None:
@@ -66,7 +66,8 @@ def _reached(lowered: Lowered, first: Handler, wanted: dict[int, int]) -> Iterat
         op, target, handler = instr.op, instr.target, instr.handler
         if at in wanted and (slot := depths[at] - 1 - wanted[at]) >= first.depth:
             if op == ops.RERAISE:
-                yield at, (slot, PLACE) in slots
+                if (slot, UNKNOWN) not in slots:  # else a handler around this one knows
+                    yield at, (slot, PLACE) in slots
             elif (slot, UNKNOWN) not in slots or any(kind == RECORD for _, kind in slots):
                 yield at, (slot, RECORD) in slots
         if handler >= 0 and op not in ops.SILENT and handlers[handler].depth > first.depth:
@@ -89,17 +90,16 @@ def _moved(op: str, arg: Any, depth: int, slots: Slots, lowest: int) -> Slots:
     if op == ops.PUSH_EXC_INFO:
         return (*slots, (depth - 1, RECORD))
     if op == ops.COPY or op == ops.SWAP:
-        other = depth - arg
-        held = dict(slots)
-        below = held.get(other, -1) if other >= lowest else UNKNOWN
+        other, held = depth - arg, dict(slots)
+        below = held.pop(other, UNKNOWN if other < lowest else OTHER)
         if op == ops.COPY:
-            return (*slots, (depth, below)) if below >= 0 else slots
-        moved = {slot: kind for slot, kind in slots if slot != depth - 1 and slot != other}
-        if below >= 0:
-            moved[depth - 1] = below
-        if depth - 1 in held and other >= lowest:
-            moved[other] = held[depth - 1]
-        return tuple(sorted(moved.items()))
+            return (*slots, (depth, below)) if below != OTHER else slots
+        top = held.pop(depth - 1, OTHER)
+        if below != OTHER:
+            held[depth - 1] = below
+        if top != (UNKNOWN if other < lowest else OTHER):
+            held[other] = top
+        return tuple(sorted(held.items()))
     if not slots:
         return slots
     left = depth - ops.stack_effect(op, arg)[0]

@@ -100,3 +100,21 @@ def test_the_table_says_whether_there_is_a_place(version: tuple[int, int]) -> No
             except BytecodeError:
                 refused += 1
     assert refused >= 3
+
+
+@pytest.mark.parametrize("version", [(3, minor) for minor in range(11, 15)])
+def test_a_place_may_be_moved_below_its_handler_and_back(version: tuple[int, int]) -> None:
+    """A random graph did."""
+    text = "def g(x):\n    try:\n        x()\n    except E:\n        x()\n"
+    unit = next(c for c in compiled(version, text).consts if isinstance(c, CodeUnit))
+    at = unit.code.rindex(opcode(unit, "POP_EXCEPT")) - 2
+    assert unit.code[at : at + 2] == bytes([opcode(unit, "COPY"), 3]) and len(unit.code) == at + 6
+
+    def moved(*swaps: int) -> CodeUnit:
+        middle = b"".join(bytes([opcode(unit, "SWAP"), number]) for number in swaps)
+        return dataclasses.replace(unit, code=unit.code[:at] + middle + unit.code[at:])
+
+    lower(moved(2, 3, 3, 2))
+    for swaps in ((2, 3), (2, 3, 3), (2,), (3,)):
+        with pytest.raises(BytecodeError, match="finds no place to go on from|finds no exception"):
+            lower(moved(*swaps))
