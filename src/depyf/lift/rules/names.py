@@ -127,7 +127,7 @@ def _stores_follow(s: Symbolic, index: int, count: int) -> bool:
     depth = steps = 0
     missing = count
     while missing:
-        if index < 0:
+        if index < 0 or steps > len(program.instrs):  # nothing follows, or control goes round in a circle
             return False
         op, arg = program.instrs[index].op, program.instrs[index].arg
         after = program.next[index]
