@@ -102,7 +102,7 @@ def counted(value: Any) -> str:
 
 def _container(value: Any, depth: int) -> str:
     if type(value) is dict:
-        pairs = (f"{_described(key, depth - 1)}: {_described(item, depth - 1)}" for key, item in list(value.items()))
+        pairs = (f"{_described(key, depth - 1)}: {_described(item, depth - 1)}" for key, item in value.copy().items())
         return short("{" + ", ".join(pairs) + "}")
     items = [_described(item, depth - 1) for item in value]
     if type(value) in (set, frozenset):
@@ -138,7 +138,7 @@ _IN_C = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, types.
 
 
 def _all_shown(value: Any, depth: int) -> str:
-    items = list(value.items()) if type(value) is dict else [(item,) for item in value]
+    items = value.copy().items() if type(value) is dict else [(item,) for item in value]
     texts = [[shown(part, depth - 1) for part in item] for item in items]
     if not all(part for text in texts for part in text):
         return ""

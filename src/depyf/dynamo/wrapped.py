@@ -105,7 +105,7 @@ def _variable(called: Any, frame: types.FrameType | None) -> str:
             break
         filename = frame.f_code.co_filename
         if not of_libraries(filename) and not installed(filename):
-            for name, value in list(frame.f_globals.items()):
+            for name, value in dict.copy(frame.f_globals).items():
                 if value is called or _modules(value).get("_orig_mod") is called:
                     return name
         frame = frame.f_back

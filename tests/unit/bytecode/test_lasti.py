@@ -116,5 +116,5 @@ def test_a_place_may_be_moved_below_its_handler_and_back(version: tuple[int, int
 
     lower(moved(2, 3, 3, 2))
     for swaps in ((2, 3), (2, 3, 3), (2,), (3,)):
-        with pytest.raises(BytecodeError, match="finds no place to go on from|finds no exception"):
+        with pytest.raises(BytecodeError, match=r"finds no place to go on from|finds no exception"):
             lower(moved(*swaps))

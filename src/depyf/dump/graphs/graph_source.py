@@ -270,7 +270,7 @@ def _home(library: str, name: str) -> str:
     known = {id(packet), *(id(getattr(packet, overload)) for overload in _overloads(packet))}
     modules = [
         (module_name, getattr(module, "__dict__", {}))
-        for module_name, module in list(sys.modules.items())
+        for module_name, module in sys.modules.copy().items()
         if module_name.startswith("torch.")
     ]
     homes = [module_name for module_name, names in modules if id(names.get(name)) in known]

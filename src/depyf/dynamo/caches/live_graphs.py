@@ -210,8 +210,8 @@ def _cells(function: types.FunctionType) -> list[Any]:
     return values
 
 
-def _attributes(namespace: Any) -> list[Any]:
-    return [value for name, value in list(namespace.items()) if name not in _SKIP]
+def _attributes(namespace: dict[str, Any]) -> list[Any]:
+    return [value for name, value in dict.copy(namespace).items() if name not in _SKIP]
 
 
 def _class_members(cls: type) -> list[Any]:

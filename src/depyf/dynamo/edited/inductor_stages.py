@@ -140,7 +140,7 @@ class InductorStages:
 
         for name in ("CppCodeCache", "CppPythonBindingsCodeCache", "CppWrapperCodeCache"):
             cache: dict[Any, Any] = getattr(getattr(codecache, name, None), "cache", {})
-            for key, library in list(cache.items()):
+            for key, library in cache.copy().items():
                 path = str(getattr(library, "__file__", None) or getattr(library, "_name", ""))
                 stem = path.rpartition(".")[0]
                 if stem and self._is_ours(f"{stem}.cpp"):

@@ -49,7 +49,7 @@ def _graphs(module: Any, path: str = "") -> list[tuple[str, Any]]:
         if graph is not None:
             found.append((where, graph))
             inner = attribute(one, "_modules")
-            named = list(inner.items()) if type(inner) is dict else []
+            named = list(inner.copy().items()) if type(inner) is dict else []
             todo += [
                 (f"{where}{name}.", part) for name, part in reversed(named) if attribute(part, "_graph") is not None
             ]

@@ -148,7 +148,7 @@ def final_symbols(env: Any) -> dict[str, FinalSymbol]:
 
 def _items(env: Any, name: str) -> list[tuple[Any, Any]]:
     table = attribute(env, name)
-    return list(table.items()) if type(table) is dict else []
+    return list(table.copy().items()) if type(table) is dict else []
 
 
 def _resolved(name: str, replaced: dict[str, str]) -> str:

@@ -59,7 +59,7 @@ def _functions() -> Iterator[tuple[str, Any]]:
     for name, (module, attribute) in _FUNCTIONS.items():
         if (function := vars(sys.modules[module]).get(attribute) if module in sys.modules else None) is not None:
             yield name, function
-    for name, method in list(vars(logging.Logger).items()):
+    for name, method in vars(logging.Logger).copy().items():
         if not name.startswith("_"):
             yield OF_LOGGERS + name, method
 

@@ -99,7 +99,7 @@ _NAME = "lazy_format_graph_code"
 
 def _exchange(old: Callable[..., Any], new: Callable[..., Any]) -> None:
     """In the modules of the program that imported the function by its name; torch's own calls are not looked at."""
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():
         if type(module) is types.ModuleType and not name.startswith(("torch.", "depyf.")):
             namespace = vars(module)
             if namespace.get(_NAME) is old:
@@ -122,7 +122,7 @@ def _pass_context(caller: types.FrameType) -> tuple[tuple[str, str], ...]:
             places.append(frame.f_globals)
             frame = frame.f_back
     top = str(caller.f_globals.get("__name__", "")).partition(".")[0]
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():
         if name.startswith(f"{top}.") and name.rpartition(".")[2] == _CONTEXT_MODULE:
             places.append(vars(module))
     context = next((found for place in places if (found := place.get(_CONTEXT)) is not None), None)

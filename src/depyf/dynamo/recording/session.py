@@ -366,7 +366,7 @@ class Session:
         self.wake()
         found: list[GraphMatch] = []
         with self.capture.lock:
-            builders = list(self.capture.functions.items())
+            builders = list(self.capture.functions.copy().items())
             graphs: dict[tuple[object, str], list[GraphRecord]] = {}
             for graph in self.capture.graphs:
                 graphs.setdefault((graph.record.key.function, graph.record.key.text), []).append(graph.record)
