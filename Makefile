@@ -53,11 +53,11 @@ tutorials: $(STAMP)
 pictures: $(STAMP)
 	$(BIN)/python tools/screenshots.py
 
-# One process for each core, up to four; a file's tests stay together.  make unit JOBS=0 PYTEST_ARGS="tests/unit -x": in one process.
+# One process for each core and one more, up to four; a file's tests stay together.  make unit JOBS=0 PYTEST_ARGS="tests/unit -x": in one process.
 # All have one hash seed, another in each run: a test may be named after a set
 JOBS ?= auto
 unit: $(STAMP)
-	PYTHONHASHSEED=$$$$ $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist loadfile --slowest-files 15 $(PYTEST_ARGS)
+	PYTHONHASHSEED=$$$$ $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --slowest-files 15 $(PYTEST_ARGS)
 
 # What needs no torch, in an environment without it: for systems and Pythons that torch has no wheel for
 CORE := .venv-core/$(if $(filter Windows_NT,$(OS)),Scripts,bin)/python
@@ -81,7 +81,7 @@ COMPILED_TESTS := tests/test_cases.py $(addprefix tests/unit/,bytecode cfg drive
 compiled: $(STAMP)
 	$(BIN)/python tools/compiled.py install .venv-compiled
 compiled-test: compiled
-	PYTHONHASHSEED=$$$$ $(COMPILED) -m pytest -o pythonpath="tools tests/support" -n $(JOBS) --maxprocesses 4 --dist loadfile $(COMPILED_TESTS) $(PYTEST_ARGS)
+	PYTHONHASHSEED=$$$$ $(COMPILED) -m pytest -o pythonpath="tools tests/support" -n $(JOBS) --dist loadfile $(COMPILED_TESTS) $(PYTEST_ARGS)
 	$(COMPILED) tools/compiled.py same json argparse asyncio typing
 
 # A compiled wheel for each Python from 3.10 to 3.14 that is found, in dist/

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any, NoReturn
 
 import hypothesis
@@ -18,6 +20,29 @@ hypothesis.settings.register_profile(
     "any load", hypothesis.settings.default, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("any load")
+
+
+LONGEST = (
+    "torch/test_tutorials", "torch/test_run_diff", "models/test_catalogue", "unit/safety/test_growth", "torch/test_doctor",
+    "unit/bytecode/files/test_bombs", "test_cases", "torch/test_levels", "property/test_random_cfg", "torch/test_nonfinite",
+    "torch/test_dap", "property/test_linear_time", "torch/test_situations", "torch/test_repro", "torch/test_many_breaks",
+    "torch/test_gallery", "torch/test_guarded", "torch/test_compare", "unit/cli/test_cli", "torch/test_export",
+    "torch/test_newcomer", "torch/test_many", "torch/test_stepping", "torch/test_triton_kernels", "property/test_attack",
+    "browser/test_answers_page", "test_package", "browser/test_accessible",
+)  # fmt: skip
+"""The files that take longest (``--slowest-files`` tells them) start first: else one process works on the last of them alone."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process for each core, and one more: the tests often wait for programs that they start.  At most four."""
+    return min(4, (os.cpu_count() or 1) + 1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With ``--no-loadscope-reorder`` files are given out in this order."""
+    order = {Path(__file__).parent / f"{name}.py": rank for rank, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path, len(order)))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

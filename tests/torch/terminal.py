@@ -16,7 +16,10 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 def bare_environment() -> dict[str, str]:
     """What a terminal's program sees: none of this process's settings but where compilers find what this Python needs."""
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests" / "torch"), os.environ.get("PYTHONPATH", "")])
-    kept = ("CPLUS_INCLUDE_PATH", "TORCHINDUCTOR_CACHE_DIR", "TORCHINDUCTOR_COMPILE_THREADS", "OMP_NUM_THREADS")
+    kept = (
+        "CPLUS_INCLUDE_PATH", "TORCHINDUCTOR_CACHE_DIR", "TORCHINDUCTOR_COMPILE_THREADS", "TORCHINDUCTOR_VEC_ISA_OK",
+        "OMP_NUM_THREADS",
+    )  # fmt: skip
     return {
         "PYTHONPATH": path,
         "PYTHONWARNINGS": "ignore",
