@@ -482,4 +482,4 @@ def mutated(tree: ast.Module, pick: random.Random) -> tuple[str, ast.Module]:
             names.append(mutation.__name__)
             if len(names) == wanted:
                 break
-    return "+".join(names), ast.fix_missing_locations(edited)
+    return "+".join(names), edited

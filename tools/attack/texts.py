@@ -118,8 +118,8 @@ def _one(
     kind, edited = mutated(tree, pick)
     seed = pick.randrange(1 << 20)
     try:
-        changed = ast.unparse(edited)
-    except (ValueError, AttributeError, TypeError, RecursionError):
+        changed = ast.unparse(ast.fix_missing_locations(edited))
+    except (ValueError, AttributeError, TypeError, RecursionError):  # two edits may put a statement into itself
         return
     mutant = compiled(changed, original.name, original.version)
     if mutant is None or same_code(original, mutant):
