@@ -9,6 +9,7 @@ import {
   commonNumbers,
   namesBetween,
   numbersAt,
+  openedFirst,
   partsOfLine,
   relationsOf,
   relatives,
@@ -79,6 +80,14 @@ test("an address names a compilation, after a reset too, and of a rank", () => {
   assert.deepEqual(addressed(all, ["9", "9"]), { index: 0, rest: [] });
   assert.deepEqual(partsOfLine(all[1], all[1].panes[0], 3), ["0", "1r1", "source", 3]);
   assert.deepEqual(partsOfLine(all[2], all[2].panes[0], 3), ["chain", "rank_1", "0", "1", "source", 3]);
+});
+
+test("what is opened first has a graph, where there is one", () => {
+  const wrapper = { panes: [pane("transformed", [])] };
+  const compiled = { panes: [pane("transformed", []), pane("captured", [])] };
+  assert.equal(openedFirst([wrapper, compiled, compiled]), 1);
+  assert.equal(openedFirst([wrapper, wrapper]), 0);
+  assert.deepEqual(addressed([wrapper, compiled], []), { index: 1, rest: [] });
 });
 
 test("common lines are a longest common subsequence", () => {

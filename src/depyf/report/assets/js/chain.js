@@ -7,6 +7,7 @@ import {
   idOf,
   namesBetween,
   numbersAt,
+  openedFirst,
   partsOfLine,
   relationsOf,
   relatives,
@@ -303,7 +304,7 @@ export function showChain(container, data, page) {
   container.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && selection) clear();
   });
-  return openCompilation(0).then(() => ({ open }));
+  return openCompilation(openedFirst(compilations)).then(() => ({ open }));
 }
 
 /** The first and the last line that is shown of a file. */

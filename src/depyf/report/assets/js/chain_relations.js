@@ -66,7 +66,15 @@ export function coloursOf(relations, colours = 12) {
   });
 }
 
-/** The compilation and the rest of an address `0/1/Forward_graph/12` (parts); the first one where it names none. */
+/** The index of the compilation that is opened first: the first one that has a graph. */
+export function openedFirst(compilations) {
+  return Math.max(
+    0,
+    compilations.findIndex(({ panes }) => panes.some(({ kind }) => kind === "captured")),
+  );
+}
+
+/** The compilation and the rest of an address `0/1/Forward_graph/12` (parts); the one opened first where it names none. */
 export function addressed(compilations, parts) {
   let at = 0;
   let rank = "";
@@ -79,7 +87,7 @@ export function addressed(compilations, parts) {
     const index = compilations.findIndex((one) => idOf(one) === id && (!rank || one.rank === rank));
     if (index >= 0) return { index, rest: parts.slice(at + length) };
   }
-  return { index: 0, rest: [] };
+  return { index: openedFirst(compilations), rest: [] };
 }
 
 /** The compile id in an address: `0/1`, after a reset `0/1r1`. */
