@@ -271,6 +271,11 @@ def endless_line_tables(n: int) -> bytes:
 
 
 @source
+def targets_of_an_unpacking(n: int) -> str:
+    return "def f(g):\n    " + ", ".join(f"a{i}" for i in range(20 * n)) + " = g()\n"
+
+
+@source
 def conditional_expressions(n: int) -> str:
     return "".join("y = " + "x if x else " * 20 + f"{i}\n" for i in range(n // 20))
 

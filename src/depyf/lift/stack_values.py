@@ -86,6 +86,15 @@ class UnpackedItem(Expr):
     unpack: Unpack
     index: int
 
+    def waiting(self) -> int:
+        """How many items of the same unpacking, and of those that it is a part of, are stored after this one."""
+        item: UnpackedItem | None = self
+        found = 0
+        while item is not None:
+            found += item.unpack.count - 1 - item.index
+            item = item.unpack.parent
+        return found
+
 
 def flatten(value: Expr) -> tuple[tuple[Expr, ...], Expr]:
     """Targets already stored to, and the value proper, of a value that walruses and chains are wrapped around."""

@@ -329,7 +329,8 @@ class Symbolic(Engine):
         line = self.instr.line
         if isinstance(value, UnpackedItem):
             if self.unpack is value.unpack and len(value.unpack.targets) == value.index:
-                self.protect_name(target, value.unpack.whole())
+                # what lies on top are the items that are stored next, which read nothing
+                self.protect_name(target, value.unpack.whole(), len(stack) - value.waiting())
                 value.unpack.targets.append(target)
                 self._complete(value.unpack)
                 return
@@ -378,17 +379,18 @@ class Symbolic(Engine):
         self.stack.append(target)
         return True
 
-    def protect_name(self, target: Expr, assigned: Expr | None = None) -> None:
-        """Keep a pending read of a local ahead of the store to it.
+    def protect_name(self, target: Expr, assigned: Expr | None = None, below: int | None = None) -> None:
+        """Keep a pending read of a local ahead of the store to it; only in the slots under ``below``, where that is given.
 
         Not that of the value which this very statement assigns: another target follows (``a, b = c = a``).
         """
         if not isinstance(target, Name) or target.scope != "fast":
             return
-        spend(len(self.stack) >> 4)
+        pendings = self.stack[:below]
+        spend(len(pendings) >> 4)
         if self.generated:
             fresh_containers.protect(self, target.id)
-        for i, pending in enumerate(self.stack):
+        for i, pending in enumerate(pendings):
             if pending is assigned and all(above is not assigned for above in self.stack[i + 1 :]):
                 continue
             if isinstance(pending, Name) and pending.id == target.id and pending.scope == "fast":

@@ -68,8 +68,8 @@ def work():
         budget.Budget.__init__ = init
         sys.setprofile(count)
         try:
-            decompile_unit(unit_of_pyc(data))
-            outcome = ""
+            verdicts = decompile_unit(unit_of_pyc(data)).verdicts
+            outcome = next((verdict.reason for verdict in verdicts if not verdict.proven), "")
         except DepyfError as error:
             outcome = type(error).__name__ + ": " + str(error)
         sys.setprofile(None)
