@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from depyf.emit.expressions.literals import literal
+from depyf.emit.naming import exact
 from depyf.emit.printer import BITOR, PRIMARY, Printer
 from depyf.ir.expr import Const, Expr
 from depyf.ir.stmt import MatchAs, MatchClass, MatchMapping, MatchOr, MatchSequence, MatchStar, MatchValue, Pattern
@@ -65,6 +66,9 @@ def _mapping(p: Printer, node: MatchMapping, closed: bool) -> str:
 
 
 def _class(p: Printer, node: MatchClass, closed: bool) -> str:
+    if p.whole and any(exact(name) is None for name, _ in node.keywords):
+        # A live function gets the name afterwards, and its text says so.
+        raise p.fail("no pattern asks for an attribute whose name is no identifier")
     items = [pattern(p, item) for item in node.patterns]
     items += [f"{p.spelled(name)}={pattern(p, item)}" for name, item in node.keywords]
     return f"{p.expr(node.cls, PRIMARY)}({p.listed(items)})"

@@ -147,7 +147,18 @@ def test_cells_have_other_names_where_nothing_looks_at_them():
 
 def test_an_attribute_of_a_class_pattern_has_no_stand_in():
     text = "def f(x):\n    match x:\n        case C(KK=1):\n            return 2\n"
-    assert not module(named(text, KK="a b")).verdicts[0].proven
+    shown = module(named(text, KK="a b"))
+    assert [verdict.status for verdict in shown.verdicts] == [Status.UNVERIFIED, Status.FAILED]
+    assert "no pattern asks for an attribute whose name is no identifier" in shown.source
     space = {}
     exec(named(text, KK="a b"), space)
     assert decompile(space["f"].__code__).startswith("# Not complete: a_b is the name 'a b'")
+
+
+@pytest.mark.parametrize("text", ["class C:\n    pass\n", "@x\nclass C(x, y=1):\n    pass\n"])
+def test_no_source_stores_a_class_under_another_name(text):
+    code = compile(text, "names", "exec")
+    shown = module(code.replace(co_names=tuple("D" if name == "C" else name for name in code.co_names)))
+    assert shown.verdicts[0].status is Status.FAILED
+    assert shown.verdicts[0].reason == "no source makes a class without storing it under the name that it is given"
+    assert "raise NotImplementedError" in shown.source

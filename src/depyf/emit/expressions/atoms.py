@@ -89,4 +89,6 @@ def marker(p: Printer, node: Marker, level: int) -> str:
     if node.kind == "common" and hasattr(builtins, str(node.detail)):
         # AssertionError and the like without a look at the globals, where no ``assert`` was recognised.
         return p.bound_const(getattr(builtins, node.detail))
+    if node.kind == "build_class":
+        raise p.fail("no source makes a class without storing it under the name that it is given")
     raise p.fail(f"a {node.kind} slot is left in an expression")
