@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from depyf.bytecode.codeunit import CO_FUTURE_ANNOTATIONS, CodeUnit
+from depyf.bytecode.tables.unthreaded import unthreaded_lines
 from depyf.emit.bound import BoundConstants
 from depyf.emit.grammar import CO_FUTURE_BARRY_AS_FLUFL, grammar_of
 from depyf.emit.line_breaks import CLOSE, CLOSE_COMMA, ITEM, OPEN, OPERATOR, arrange
@@ -108,6 +109,7 @@ class Printer:
         self.labelled = False
         self.text_annotations = bool(unit.flags & CO_FUTURE_ANNOTATIONS)
         self._temp_prefix = ""
+        self._whole_lines: tuple[CodeUnit, frozenset[int]] | None = None
 
     # Expressions.
 
@@ -197,7 +199,7 @@ class Printer:
         self.breaks = False
         text = make(self, node)
         options = self.options
-        if self.breaks or self.too_long(text):
+        if (self.breaks or self.too_long(text)) and line not in self._kept_whole():
             self.wide, self.operator = True, OPERATOR
             try:
                 text = arrange(make(self, node), len(self.pad), options.width, options.indent, options.shown)
@@ -210,6 +212,12 @@ class Printer:
             for name, func in pending:
                 DEFINE[0](self, name, func)
         self.line(text, line, starts)
+
+    def _kept_whole(self) -> frozenset[int]:
+        """Lines of the original that another layout would compile to other jumps."""
+        if self._whole_lines is None or self._whole_lines[0] is not self.unit:
+            self._whole_lines = self.unit, unthreaded_lines(self.unit)
+        return self._whole_lines[1]
 
     def too_long(self, text: str) -> bool:
         """Whether ``text`` is longer than a line once its names are shown as others."""
