@@ -107,7 +107,8 @@ def _resolve_targets(raw: Raw, spec: VersionSpec) -> None:
 def _attach_lines(raw: Raw) -> None:
     if raw.unit.version >= (3, 11):
         of, by_entry, _ = raw.locations = locations(raw.unit)
-        raw.lines = [by_entry[of[offset // 2]] if offset < 2 * len(of) else None for offset in raw.offsets]
+        covered = 2 * len(of)
+        raw.lines = [by_entry[of[offset // 2]] if offset < covered else None for offset in raw.offsets]
         return
     runs = runs_of(raw.unit)
     if not runs:

@@ -164,11 +164,13 @@ def warns(tree: ast.AST) -> bool:
     pending: list[ast.AST] = [tree]
     while pending:
         node = pending.pop()
-        kind = type(node)
-        judge = _JUDGES.get(kind)
+        read = _READ.get(type(node))
+        if read is None:
+            continue
+        judge, fields = read
         if judge is not None and judge(node):
             return True
-        for field in _INSIDE.get(kind, ()):
+        for field in fields:
             value = getattr(node, field, None)
             if type(value) is list:
                 pending += value
@@ -216,6 +218,8 @@ _JUDGES: dict[type[ast.AST], Callable[[Any], bool]] = {
     ast.BinOp: _formats,
     **{kind: _leaves_finally for kind in map(vars(ast).get, ("Try", "TryStar")) if kind is not None},
 }
+_READ = {kind: (_JUDGES.get(kind), fields) for kind, fields in _INSIDE.items() if fields or kind in _JUDGES}
+"""Who judges a node, and the fields to go on with: names and constants, half of a tree, have neither."""
 
 
 def _is_display(node: ast.AST) -> bool:
