@@ -36,6 +36,8 @@ _STEPS = 8
 _FLAT = 80
 """Frames that are needed besides: the way to the first of these functions, and what the last one calls."""
 _LEAST = 4
+_IDLE = 1.0
+"""Seconds after which a thread without work ends, though nobody let it go."""
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
@@ -89,23 +91,37 @@ _threads = _Threads()
 
 
 class _Helper:
-    """A thread that does one job after the other for the thread that waits for it: to start one for each takes long."""
+    """A thread that does one job after the other for the thread that waits for it: to start one for each takes long.
 
-    __slots__ = ("_done", "_ended", "_errors", "_job", "_ready", "_results")
+    It ends when it is let go, and by itself when it had nothing to do for a while: Ctrl-C may come just before it is let go.
+    """
 
-    def __init__(self) -> None:
-        self._job: Callable[[], object] | None = None
+    __slots__ = ("_done", "_ended", "_errors", "_job", "_ready", "_results", "_taken")
+
+    def __init__(self, job: Callable[[], object]) -> None:
+        """Raises DepyfError where no thread can be started."""
+        self._job: Callable[[], object] | None = job
         self._ended = False
         self._results: list[object] = []
         self._errors: list[BaseException] = []
-        self._ready, self._done = _thread.allocate_lock(), _thread.allocate_lock()
+        self._ready, self._done, self._taken = (_thread.allocate_lock() for _ in range(3))
         self._ready.acquire()
         self._done.acquire()
-        _thread.start_new_thread(self._serve, ())
+        self._taken.acquire()  # whoever takes it decides what comes next: a job, or the end
+        try:
+            _thread.start_new_thread(self._serve, ())
+        except RuntimeError as error:
+            raise DepyfError(
+                f"the code nests too deeply for one thread, and no other can be started: {error}"
+            ) from None
 
-    def begin(self, job: Callable[[], object]) -> None:
+    def begin(self, job: Callable[[], object]) -> bool:
+        """Whether it does the job; else it has ended."""
+        if not self._taken.acquire(blocking=False):
+            return False
         self._job = job
         self._ready.release()
+        return True
 
     def wait(self) -> None:
         """Until the job is done."""
@@ -124,18 +140,26 @@ class _Helper:
             self._ready.release()
 
     def _serve(self) -> None:
-        while not self._ended:
-            self._ready.acquire()
-            job, self._job = self._job, None
-            if job is None:
-                break
+        job, self._job = self._job, None
+        while job is not None and not self._ended:
             try:
                 self._results.append(job())
             except BaseException as error:  # it is the caller's
                 self._errors.append(error)
             job = None
+            self._taken.release()
             self._done.release()
+            job = self._next()
+        job = None
         _threads.here.let_helper_go()
+
+    def _next(self) -> Callable[[], object] | None:
+        """The next job; None when the thread is to end."""
+        while not self._ready.acquire(timeout=_IDLE):
+            if self._ended or self._taken.acquire(blocking=False):
+                return None
+        job, self._job = self._job, None
+        return job
 
 
 class _GivenUp(BaseException):
@@ -264,14 +288,14 @@ def _in_thread(work: Callable[[], _Result]) -> _Result:
             whole.levels -= most
             whole.threads.remove(here)
 
-    here = _threads.here
+    here, job = _threads.here, functools.partial(contextvars.copy_context().run, run)
     try:
-        helper = here.helper = here.helper or _Helper()
-    except RuntimeError as error:
-        raise DepyfError(f"the code nests too deeply for one thread, and no other can be started: {error}") from None
-    helper.begin(functools.partial(contextvars.copy_context().run, run))
-    try:
+        if here.helper is None or not here.helper.begin(job):
+            here.helper = _Helper(job)
+        helper = here.helper
         helper.wait()
+    except DepyfError:  # there is no thread for it
+        raise
     except BaseException:  # Ctrl-C
         whole.give_up()
         here.let_helper_go()

@@ -278,3 +278,31 @@ for work in (lambda: decompile_code(code), lambda: down(10 ** 6)):
     )
     assert done.returncode == 0 and done.stdout == "interrupted\n0 True\n" * 2, (done.stdout, done.stderr)
     assert not done.stderr
+
+
+def test_threads_end_that_an_interruption_left_without_work() -> None:
+    """Ctrl-C came when the work was done, just before its threads are let go: nobody was to tell them."""
+    done = run(
+        BIG
+        + """
+import _thread, time
+from depyf.safety import depth
+let_go = depth._Here.let_helper_go
+def interrupted(here):
+    if threading.current_thread() is threading.main_thread():
+        raise KeyboardInterrupt
+    let_go(here)
+depth._Here.let_helper_go = interrupted
+try:
+    decompile_code(code)
+except KeyboardInterrupt:
+    print("interrupted", _thread._count() > 0)
+depth._Here.let_helper_go = let_go
+until = time.monotonic() + 300
+while _thread._count() and time.monotonic() < until:
+    time.sleep(0.01)
+print(_thread._count(), decompile_code(code).source == text)
+"""
+    )
+    assert done.returncode == 0 and done.stdout == "interrupted True\n0 True\n", (done.stdout, done.stderr)
+    assert not done.stderr
