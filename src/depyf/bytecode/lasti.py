@@ -52,7 +52,7 @@ def _reached(lowered: Lowered, first: Handler, wanted: dict[int, int]) -> Iterat
     """The instructions of ``wanted`` that read a slot of the handler ``first``, each with whether the slot holds the right kind
     of value.
 
-    A slot from below the handler may be a record if no other kind is known.
+    What comes from below the handler may be a record if the handler's slots hold none.
     """
     instrs, handlers, depths = lowered.instrs, lowered.handlers, lowered.depths
     seen: set[tuple[int, Slots]] = set()
@@ -68,7 +68,7 @@ def _reached(lowered: Lowered, first: Handler, wanted: dict[int, int]) -> Iterat
             if op == ops.RERAISE:
                 if (slot, UNKNOWN) not in slots:  # else a handler around this one knows
                     yield at, (slot, PLACE) in slots
-            elif (slot, UNKNOWN) not in slots or any(kind == RECORD for _, kind in slots):
+            elif (slot, UNKNOWN) not in slots or any(k == RECORD and other >= first.depth for other, k in slots):
                 yield at, (slot, RECORD) in slots
         if handler >= 0 and op not in ops.SILENT and handlers[handler].depth > first.depth:
             work.append((handlers[handler].target, _pushed(handlers[handler], slots)))
