@@ -37,7 +37,7 @@ _FLAT = 80
 """Frames that are needed besides: the way to the first of these functions, and what the last one calls."""
 _LEAST = 4
 _IDLE = 1.0
-"""Seconds after which a thread without work ends, though nobody let it go."""
+"""Seconds without work after which a thread ends by itself."""
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
@@ -93,7 +93,7 @@ _threads = _Threads()
 class _Helper:
     """A thread that does one job after the other for the thread that waits for it: to start one for each takes long.
 
-    It ends when it is let go, and by itself when it had nothing to do for a while: Ctrl-C may come just before it is let go.
+    ``end`` ends it.  It also ends by itself after a while without work: Ctrl-C may come before anyone calls ``end``.
     """
 
     __slots__ = ("_done", "_ended", "_errors", "_job", "_ready", "_results", "_taken")

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.tables.linetables import runs_of
+from depyf.bytecode.versions import spec_for
 
-_LONG, _EXTENDED_ARG = 255, 144
-_OR_POP = frozenset({111, 112})
-"""JUMP_IF_FALSE_OR_POP and JUMP_IF_TRUE_OR_POP; the argument is an offset in both versions."""
-_TESTS = _OR_POP | {114, 115}
-"""POP_JUMP_IF_FALSE and POP_JUMP_IF_TRUE, too."""
+_LONG = 255
+_EXTENDED_ARG = "EXTENDED_ARG"
+_OR_POP = frozenset({"JUMP_IF_FALSE_OR_POP", "JUMP_IF_TRUE_OR_POP"})
+"""The argument is an offset in both versions."""
+_TESTS = _OR_POP | {"POP_JUMP_IF_FALSE", "POP_JUMP_IF_TRUE"}
 
 
 def unthreaded_lines(unit: CodeUnit) -> frozenset[int]:
     """The long lines of ``unit``, if it has a jump to a test of the same value."""
-    if unit.version >= (3, 10) or _LONG not in unit.linetable or not _tests_twice(unit.code):
+    if unit.version >= (3, 10) or _LONG not in unit.linetable or not _tests_twice(unit):
         return frozenset()
     start, found = 0, set()
     for end, line in runs_of(unit):
@@ -28,13 +29,17 @@ def unthreaded_lines(unit: CodeUnit) -> frozenset[int]:
     return frozenset(found)
 
 
-def _tests_twice(code: bytes) -> bool:
+def _tests_twice(unit: CodeUnit) -> bool:
+    code, opnames = unit.code, spec_for(unit.version).opnames
+    names = [opnames[number] for number in code[::2]]
     high = 0
-    for at in range(0, len(code) - 1, 2):
-        arg = high | code[at + 1]
-        high = arg << 8 if code[at] == _EXTENDED_ARG else 0
-        while arg < len(code) and code[at] in _OR_POP and code[arg] == _EXTENDED_ARG:
-            arg += 2
-        if code[at] in _OR_POP and arg < len(code) and code[arg] in _TESTS:
-            return True
+    for at, name in enumerate(names):
+        arg = high | code[2 * at + 1]
+        high = arg << 8 if name == _EXTENDED_ARG else 0
+        if name in _OR_POP:
+            target = arg // 2
+            while target < len(names) and names[target] == _EXTENDED_ARG:
+                target += 1
+            if target < len(names) and names[target] in _TESTS:
+                return True
     return False
