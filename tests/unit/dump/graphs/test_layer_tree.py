@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 
 from depyf.dump.graphs.graph_facts import GraphFacts, InputFacts, LayerFacts
 from depyf.dump.graphs.layer_tree import layer_tree, ranges
 from depyf.dump.pages.layers import layers_pages
 from depyf.dump.records import CompileKey, GraphRecord
+from work import calls
 
 PAGE = """\
 # Compile id 0/0: the graph Dynamo captured.
@@ -115,15 +115,13 @@ def test_ranges():
 
 
 def test_linear():
-    def seconds(count: int) -> float:
+    def work(count: int) -> int:
         body = "".join(f"        v{n} = torch.relu(v{n - 1})\n" for n in range(1, count))
         page = f"class GraphModule(torch.nn.Module):\n    def forward(self, v0):\n{body}        return v0\n"
         facts = LayerFacts(
             tuple((f"L['self'].h.{n}", "B", -1) for n in range(count)), tuple((f"v{n}", n) for n in range(1, count))
         )
-        start = time.process_time()
         assert layers_pages(record(facts), page) is not None
-        return time.process_time() - start
+        return calls(lambda: layers_pages(record(facts), page))
 
-    seconds(200)
-    assert seconds(8000) < 16 * max(seconds(1000), 0.004) * 2
+    assert 0 < work(8000) < 9 * work(1000)
