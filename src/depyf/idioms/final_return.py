@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from depyf.bytecode.codeunit import CO_OPTIMIZED
+from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_OPTIMIZED
 from depyf.bytecode.tables.columns import Columns
 from depyf.idioms.leaving_finally import unbinds
 from depyf.ir.expr import Const, Expr
@@ -22,12 +22,13 @@ from depyf.structure.exits import ends
 def final_return(columns: Columns, body: Body, *, idioms: bool) -> Body:
     """``body`` without the implicit ``return`` at its end; the others say ``None`` where the source did.
 
-    Without ``idioms`` it is not known which returns are implicit: a ``return`` at the very end is dropped then.
+    In an asynchronous generator none may say so.  Without ``idioms`` it is not known which returns are implicit: a ``return``
+    at the very end is dropped then.
     """
     returns = [stmt for stmt in walk(body) if isinstance(stmt, Return)]
     valued = any(not _is_none(stmt.value) for stmt in returns)
     dropped = _End(columns, idioms, valued).drop(body)
-    silent = any(stmt.value is None for stmt in returns)
+    silent = not columns.unit.flags & CO_ASYNC_GENERATOR and any(stmt.value is None for stmt in returns)
     return _say_none(columns, dropped, valued) if silent else dropped
 
 

@@ -4,15 +4,19 @@ Input and output: the labelled dialect.
 
     Try: A  except* E: B; exit L      ->      Block(M) { Try: A  except* E: B; exit M }  exit L
 
+Nor may they set a variable that says where to go on.  To the compiler a ``try`` whose body raised may be left though no clause
+ran, and the variable is not set there.  The assignment moves along with the exit.
+
 So do clauses of which the bytecode tells that they end before control goes on (``Exit.falls``, 3.8).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from depyf.ir.expr import Marker
+from depyf.ir.expr import Const, Marker, Purpose, Temp
 from depyf.ir.stmt import (
+    Assign,
     Block,
     Body,
     Break,
@@ -27,21 +31,49 @@ from depyf.ir.stmt import (
     Try,
     While,
 )
-from depyf.ir.transformer import map_statements
+from depyf.ir.transformer import map_lists
+from depyf.ir.walk_expr import walk_own
 from depyf.ir.walk_stmt import bodies, walk, walk_within, with_bodies
 from depyf.safety.depth import any_depth
 from depyf.structure.label_kinds import LabelKind, make_label
 
+Choice = tuple[tuple[Purpose, int], object]
+"""A variable that says where to go on, and what it is set to."""
+Way = tuple[int, tuple[Choice, ...]]
+"""The label of an exit, and what was chosen right before it."""
+_CHOOSING = frozenset({Purpose.FLAG, Purpose.DISPATCH, Purpose.ENTRY})
+
 
 def leaves_clause(body: Body) -> bool:
-    """Whether a clause of ``except*`` in the Python dialect holds a ``return``, ``break`` or ``continue`` that leaves it."""
+    """Whether a clause of ``except*`` in the Python dialect holds a ``return``, ``break`` or ``continue`` that leaves it, or
+    sets a variable that says where to go on after it."""
     stars = [stmt for stmt in walk(body) if isinstance(stmt, Try) and stmt.star]
     clauses = [clause.body for stmt in stars for clause in stmt.handlers]
     return any(
         isinstance(stmt, Return) or not in_loop and isinstance(stmt, (Break, Continue))
         for clause in clauses
         for stmt, in_loop in walk_within(clause, False, _in_loop)
-    )
+    ) or any(_selected(clause) for clause in clauses)
+
+
+def _selected(clause: Body) -> bool:
+    """Whether a clause sets a variable that says where to go on, and does not test it itself."""
+    inner = list(walk(clause))
+    chosen = {choice[0] for stmt in inner if (choice := _choice(stmt)) is not None}
+    if not chosen:
+        return False
+    tests = [stmt.test for stmt in inner if isinstance(stmt, (If, While))]
+    return not chosen <= {(part.purpose, part.number) for part in walk_own(tests) if isinstance(part, Temp)}
+
+
+def _choice(stmt: Stmt) -> Choice | None:
+    """What a statement sets a variable to that says where to go on; None if it is another statement."""
+    if not isinstance(stmt, Assign) or len(stmt.targets) != 1 or not isinstance(stmt.value, Const):
+        return None
+    target = stmt.targets[0]
+    if not isinstance(target, Temp) or target.purpose not in _CHOOSING:
+        return None
+    return (target.purpose, target.number), stmt.value.value
 
 
 def _in_loop(stmt: Stmt, around: bool, at: int) -> bool:
@@ -66,24 +98,17 @@ class _ClauseExits:
     def run(self, body: Body, inside: int | None = None) -> Body:
         """``inside`` is the label of the added block that ``body`` is in."""
         for i, stmt in enumerate(body):
-            label, written = _left_for(stmt)
-            if label is None or label == inside:
+            way, written = _left_for(stmt)
+            if way is None or way[0] == inside:
                 continue
             end = make_label(LabelKind.STATEMENT_END, self.count)
             self.count += 1
-
-            def moved(inner: Stmt, old: int = label, new: int = end) -> Stmt:
-                return Exit(new) if isinstance(inner, Exit) and inner.label == old and not inner.written else inner
-
-            def moved_too(inner: Stmt, old: int = label, new: int = end) -> Stmt:
-                return Exit(new) if isinstance(inner, Exit) and inner.label == old else inner
-
             # what follows a block that ends in the statement is its ``else``
-            rest = map_statements(body[i:], moved)
-            if written:  # by one statement after it: no clause can hold that
-                rest = (*map_statements(rest[:1], moved_too), *rest[1:])
-            made = Block(end, self.run(rest, end))
-            return (*self._inner(body[:i]), made, Exit(label, written=written))
+            first = _moved(body[i : i + 1], way, end, written)  # by one statement after it: no clause can hold that
+            made = Block(end, self.run((*first, *_moved(body[i + 1 :], way, end)), end))
+            label, choices = way
+            chosen = [Assign((Temp(number, purpose),), Const(value)) for (purpose, number), value in choices]
+            return (*self._inner(body[:i]), made, *chosen, Exit(label, written=written))
         return self._inner(body)
 
     @any_depth
@@ -91,30 +116,61 @@ class _ClauseExits:
         return tuple(with_bodies(stmt, lambda inner: self.run(inner)) if bodies(stmt) else stmt for stmt in body)
 
 
-def _left_for(stmt: Stmt) -> tuple[int | None, bool]:
-    """Where all such clauses of a ``try``, at the end of ``stmt`` or all of it, go on if it is one place; and whether a
+def _moved(body: Body, way: Way, end: int, written: bool = False) -> Body:
+    """``body`` with an exit to ``end`` for each that goes that way; ``written`` says whether those with a line do so, too."""
+    label, choices = way
+
+    def change(stmts: list[Stmt]) -> Body:
+        last = stmts[-1] if stmts else None
+        if not isinstance(last, Exit) or last.label != label or last.written and not written:
+            return tuple(stmts)
+        before = len(stmts) - 1 - len(choices)
+        if before < 0 or tuple(map(_choice, stmts[before:-1])) != choices:
+            return tuple(stmts)
+        return (*stmts[:before], Exit(end))
+
+    return map_lists(body, change)
+
+
+def _ways(body: Body) -> Iterator[tuple[Way, bool]]:
+    """How exits in ``body`` leave it, and whether they have a line of their own."""
+    inner = list(walk(body))
+    own = {stmt.label for stmt in inner if isinstance(stmt, (Block, Loop))}
+    for stmts in (body, *(part for stmt in inner for part in bodies(stmt))):
+        choices: list[Choice] = []
+        for stmt in stmts:
+            choice = _choice(stmt)
+            if choice is not None:
+                choices.append(choice)
+                continue
+            if isinstance(stmt, Exit) and stmt.label not in own:
+                yield (stmt.label, tuple(choices)), stmt.written
+            choices = []
+
+
+def _left_for(stmt: Stmt) -> tuple[Way | None, bool]:
+    """Which way all such clauses of a ``try``, at the end of ``stmt`` or all of it, go on if it is one; and whether a
     ``continue`` or the like is what leads there.
     """
     around: set[int] = set()
     while isinstance(stmt, Block) and stmt.body:
         around.add(stmt.label)
         stmt = stmt.body[-1]
-    found = _falling(stmt.handlers) if isinstance(stmt, Try) else set()
-    if found:
-        first = found.pop()
-        return None if found or first in around else first, False
+    falling = _falling(stmt.handlers) if isinstance(stmt, Try) else set()
+    if falling:
+        first = falling.pop()
+        return None if falling or first in around else (first, ()), False
+    found: set[Way] = set()
     written = False
     for handler in stmt.handlers if isinstance(stmt, Try) else ():
         tests = handler.body
         while len(tests) == 1 and isinstance(tests[0], If) and _is_star(tests[0]):
-            inner = tuple(walk(tests[0].body))
-            own = {within.label for within in inner if isinstance(within, (Block, Loop))}
-            exits = [within for within in inner if isinstance(within, Exit) and within.label not in own]
-            found |= {within.label for within in exits}
-            written = written or any(within.written for within in exits)
+            for way, has_line in _ways(tests[0].body):
+                found.add(way)
+                written = written or has_line
             tests = tests[0].orelse
-    label = found.pop() if len(found) == 1 else None
-    return None if label in around else label, written
+    only = found.pop() if len(found) == 1 else None
+    return None if only is None or only[0] in around else only, written
 
 
 def _falling(handlers: Sequence[ExceptClause]) -> set[int]:
