@@ -12,6 +12,7 @@ from dataclasses import replace
 from depyf.ir.expr import Const, Expr, Marker, Name, Purpose, Star, Temp, Un
 from depyf.ir.stmt import (
     Assign,
+    Block,
     Body,
     Delete,
     ExceptClause,
@@ -20,6 +21,7 @@ from depyf.ir.stmt import (
     For,
     If,
     Loop,
+    PassStmt,
     Raise,
     Stmt,
     Try,
@@ -30,7 +32,7 @@ from depyf.ir.transformer import Transformer, map_statements
 from depyf.ir.walk_expr import map_expressions, walk_all
 from depyf.ir.walk_stmt import bodies, close_blocks, open_blocks, walk
 from depyf.lift.stack_values import IterOf
-from depyf.structure.exits import ends
+from depyf.structure.exits import ends, with_copies
 
 
 def marker_of(stmt: Stmt, kind: str) -> Marker | None:
@@ -46,6 +48,7 @@ def except_clauses(stmt: Try) -> Try:
         return stmt
     clauses: list[ExceptClause] = []
     resets, body = _resets(stmt.handlers[0].body)
+    body = _tests_first(body)
     caught = stmt.handlers[0].name
     line = stmt.handlers[0].line
     star = False
@@ -66,11 +69,11 @@ def except_clauses(stmt: Try) -> Try:
         if body[1:]:
             rest = body[1:]
             if not ends(matched) and not ends(other):
-                if len(rest) > 2 or any(bodies(after) for after in rest):
+                if not _is_small(rest):
                     break
-                matched, other = matched + rest, other + rest
+                matched, other = _before(matched, rest), _before(other, rest)
             else:
-                matched, other = (matched, other + rest) if ends(matched) else (matched + rest, other)
+                matched, other = (matched, other + rest) if ends(matched) else (_before(matched, rest), other)
         name, matched = _bound_name(matched)
         clauses.append(ExceptClause(kind.detail, name, matched, test.line or line))
         body, line = other, None
@@ -96,6 +99,30 @@ def except_clauses(stmt: Try) -> Try:
             replace(c, body=c.body if c.body and marker_of(c.body[0], "reraise") else resets + c.body) for c in clauses
         ]
     return replace(stmt, handlers=tuple(clauses), star=star)
+
+
+def _is_small(rest: Body) -> bool:
+    """Whether what follows the tests of a handler may be copied into each clause."""
+    return len(rest) <= 2 and not any(bodies(after) for after in rest)
+
+
+def _before(body: Body, rest: Body) -> Body:
+    """The body of a clause with what follows it, for which no ``pass`` is needed."""
+    return rest if len(body) == 1 and type(body[0]) is PassStmt else body + rest
+
+
+def _tests_first(body: Body) -> Body:
+    """A handler out of the blocks that its tests are in, if what follows each block is small."""
+    around, inner = open_blocks(body)
+    test = inner[0].test if around and inner and isinstance(inner[0], If) else None
+    if not (isinstance(test, Marker) and test.kind in ("exc_match", "eg_match")):
+        return body
+    if not all(_is_small(rest) for _, rest in around):
+        return body
+    for block, rest in reversed(around):
+        inner = with_copies(inner, block.label, rest)
+        inner = inner if ends(inner) else (*inner, *rest)
+    return inner
 
 
 def _resets(body: Body) -> tuple[Body, Body]:

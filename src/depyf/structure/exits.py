@@ -23,6 +23,7 @@ from depyf.ir.stmt import (
     While,
     With,
 )
+from depyf.ir.transformer import Transformer
 from depyf.ir.walk_stmt import COMPOUND, bodies, walk, walk_within
 from depyf.safety.depth import any_depth, spend
 from depyf.structure.match.match_statements import irrefutable
@@ -163,3 +164,19 @@ def fall_labels(first: Stmt) -> Labels:
     if isinstance(first, Exit):
         return frozenset({first.label})
     return NOWHERE
+
+
+def with_copies(body: Body, label: int, tail: Body) -> Body:
+    """``body`` with a copy of ``tail``, what follows a label, at each exit to it."""
+    return _Copied(label, tail).run(body)
+
+
+class _Copied(Transformer):
+    title = "copy what follows a block to an exit"
+
+    def __init__(self, label: int, tail: Body) -> None:
+        self.label = label
+        self.tail = tail
+
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
+        done.extend(self.tail if isinstance(stmt, Exit) and stmt.label == self.label else (stmt,))

@@ -31,7 +31,6 @@ from depyf.ir.stmt import (
     While,
     With,
 )
-from depyf.ir.transformer import Transformer
 from depyf.ir.walk_stmt import COMPOUND, bodies, walk, with_bodies
 from depyf.lift.negation import negate
 from depyf.safety.depth import any_depth
@@ -50,6 +49,7 @@ from depyf.structure.exits import (
     forget,
     leaving,
     unwritten,
+    with_copies,
 )
 from depyf.structure.layout.flag_variables import with_flag
 from depyf.structure.layout.star_exits import falls_through, leave_clauses_first, leaves_clause
@@ -85,6 +85,7 @@ class Lowering:
         self.trying = 0
         self.copies = 0
         self.temporaries = 0
+        self.elsewhere = False
 
     @property
     def cost(self) -> tuple[int, int, int]:
@@ -105,7 +106,7 @@ class Lowering:
             return reraises(lowered) if self.reraising else lowered
         stmts = exits_in_try(stmts)
         lowered = self._lowered(stmts)
-        if leaves_clause(lowered) or falls_through(stmts):
+        if self.elsewhere or leaves_clause(lowered) or falls_through(stmts):
             self.flags = self.once = self.copies = 0
             lowered = self._lowered(leave_clauses_first(stmts))
         return reraises(lowered)
@@ -127,6 +128,7 @@ class Lowering:
             own = fall if i == last else fall_labels(stmts[i + 1])
             if isinstance(stmt, Exit):
                 if result and isinstance(result[-1], Raise):
+                    self.elsewhere |= stmt.label not in own
                     continue  # control goes on there to the compiler alone, after ``except*``
                 if stmt.label in own and i == last and not (stmt.written and stmt.label == loop):
                     continue
@@ -146,7 +148,7 @@ class Lowering:
                 inner = self.lower(stmt.body, own | {stmt.label}, breaks, loop)
                 if exits_to(inner, stmt.label):
                     self.copies += 1
-                    inner = _replace_exits(inner, stmt.label, self.lower(tail, fall, breaks, loop))
+                    inner = with_copies(inner, stmt.label, self.lower(tail, fall, breaks, loop))
                     result.extend(inner)
                     if ends(inner):
                         return _without_exit(tuple(result), fall, loop)
@@ -463,23 +465,6 @@ def _would_catch(block: Block, tail: Body) -> bool:
     if not isinstance(value, Name) or value.scope == "fast":
         return False
     return any(isinstance(stmt, (Try, With)) and block.label in exits_of(stmt) for stmt in walk(block.body))
-
-
-def _replace_exits(body: Body, label: int, tail: Body) -> Body:
-    return _Copied(label, tail).run(body)
-
-
-class _Copied(Transformer):
-    """A copy of what follows a label at each exit to it."""
-
-    title = "copy what follows a block to an exit"
-
-    def __init__(self, label: int, tail: Body) -> None:
-        self.label = label
-        self.tail = tail
-
-    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
-        done.extend(self.tail if isinstance(stmt, Exit) and stmt.label == self.label else (stmt,))
 
 
 def tidy_if(stmt: If) -> If:
