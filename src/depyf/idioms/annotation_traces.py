@@ -12,9 +12,9 @@ from typing import Any
 
 from depyf.bytecode.codeunit import CO_FUTURE_ANNOTATIONS, CO_OPTIMIZED, CodeUnit, nested_units
 from depyf.ir.expr import Const, Func, Name
-from depyf.ir.stmt import AnnAssign, Assign, Body, ClassDef, If, ImportFrom, Stmt, TypeAlias
+from depyf.ir.stmt import AnnAssign, Assign, Body, ClassDef, If, ImportFrom, Match, Stmt, TypeAlias
 from depyf.ir.walk_expr import LEAVES, children
-from depyf.ir.walk_stmt import bodies, walk
+from depyf.ir.walk_stmt import bodies, walk, walk_within
 
 CONDITIONAL = "__conditional_annotations__"
 CLASSDICT = "__classdict__"
@@ -31,7 +31,11 @@ def restore_traces(unit: CodeUnit, body: Body, prepared: bool) -> Body:
             isinstance(stmt, AnnAssign) for stmt in walk(_inner(body) if is_class else body)
         )
     elif prepared:
-        prepared = not any(isinstance(stmt, AnnAssign) for stmt in walk(body))
+        looks_into = None if unit.version < (3, 11) else True  # 3.10 does not look for annotations in a ``match``
+        prepared = not any(
+            isinstance(stmt, AnnAssign)
+            for stmt, _ in walk_within(body, True, lambda stmt, _, at: looks_into if isinstance(stmt, Match) else True)
+        )
     nothing = AnnAssign(Name("_", "name"), Const(None), None, simple=False)
     if prepared and (CONDITIONAL in unit.cellvars or not unit.flags & CO_FUTURE_ANNOTATIONS):
         body = _first(If(Const(False), (nothing,), ()), body)

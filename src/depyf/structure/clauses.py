@@ -12,7 +12,6 @@ from dataclasses import replace
 from depyf.ir.expr import Const, Expr, Marker, Name, Purpose, Star, Temp, Un
 from depyf.ir.stmt import (
     Assign,
-    Block,
     Body,
     Delete,
     ExceptClause,
