@@ -23,7 +23,6 @@ _DROPS = 8
 """The maximum number of copies examined of the code that drops one value."""
 _ALONE = frozenset({ops.RETURN, ops.FOR_ITER, ASYNC_FOR_ITER})
 _SWAPS = frozenset({ops.SWAP, ops.ROT})
-_LEAVES = frozenset({ops.JUMP, ops.LOAD_CONST})
 _CLEANS_UP = frozenset({ops.POP, ops.SWAP, ops.ROT, ops.POP_EXCEPT, ops.RETURN, WITH_EXIT})
 
 
@@ -98,7 +97,10 @@ class Leaders:
             known = program.place(drop) is not None
             if known and program.leaving_word(drop) != "break":
                 continue
-            if program.instrs[after].op not in (_LEAVES if known else _LEAVES | _CLEANS_UP):
+            op, leaving = program.instrs[after].op, _CLEANS_UP if not known else frozenset()
+            if op == ops.LOAD_CONST and program.next[after] != NONE:  # what is returned, or the start of a statement
+                op, leaving = program.instrs[program.next[after]].op, leaving | {ops.RETURN}
+            if op not in leaving and op != ops.JUMP:
                 found.append(after)
         return found
 
