@@ -12,6 +12,7 @@ from typing import Any
 
 import jsonschema
 
+import with_torch
 from depyf.dump.files.manifest_schema import json_schema
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -147,15 +148,24 @@ def files_of(manifest: dict[str, Any], **wanted: Any) -> list[str]:
 
 
 def run_python(script: str, *args: str, stdin: str = "", env: dict[str, str] | None = None, timeout: int = 300,
-               options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:  # fmt: skip
-    """Run ``script`` (a file, or text) in a process of its own that can import depyf and the torch test programs."""
+               options: tuple[str, ...] = (), alone: bool = False) -> subprocess.CompletedProcess[str]:  # fmt: skip
+    """Run ``script`` (a file, or text) in another process, which can import depyf and the torch test programs.
+
+    ``alone``: one that starts with nothing imported; otherwise it has torch already (``with_torch.py``).
+    """
     environment = dict(os.environ) | (env or {})
     environment["PYTHONPATH"] = os.pathsep.join(
         [str(ROOT / "src"), str(ROOT / "tests" / "torch"), *filter(None, [environment.get("PYTHONPATH")])]
     )
     environment["PYTHONWARNINGS"] = "ignore"
-    command = [sys.executable, *options]
-    command += [script] if script.endswith(".py") else ["-c", textwrap.dedent(script)]
+    command = [
+        sys.executable,
+        *options,
+        *([script] if script.endswith(".py") else ["-c", textwrap.dedent(script)]),
+        *args,
+    ]
+    if not alone:
+        return with_torch.run(command, input=stdin, env=environment, timeout=timeout)
     return subprocess.run(
-        [*command, *args], input=stdin, capture_output=True, text=True, env=environment, timeout=timeout, check=False
+        command, input=stdin, capture_output=True, text=True, env=environment, timeout=timeout, check=False
     )

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
+import struct
 import sys
+import termios
 from pathlib import Path
 
 import pexpect
 from dumps import ROOT
+from pexpect import fdpexpect
 
+import with_torch
+
+DIMENSIONS = (50, 300)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -29,16 +36,44 @@ def bare_environment() -> dict[str, str]:
     }
 
 
-class Terminal:
-    """Runs ``python ARGS`` with a terminal of its own and waits for the prompt."""
+class ForkedChild(fdpexpect.fdspawn):
+    """As ``pexpect.spawn``: a program that ``with_torch`` runs, in a terminal of its own."""
 
-    def __init__(self, args: list[str], prompt: str = "(Pdb) ", env: dict[str, str] | None = None, timeout: int = 240):
+    def __init__(self, args: list[str], env: dict[str, str], timeout: int):
+        ours, theirs = os.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *DIMENSIONS, 0, 0))
+        modes = termios.tcgetattr(theirs)
+        modes[3] &= ~termios.ECHO
+        termios.tcsetattr(theirs, termios.TCSANOW, modes)
+        self.program = with_torch.Program([sys.executable, *args], [theirs] * 3, env=env, terminal=True)
+        os.close(theirs)
+        super().__init__(ours, encoding="utf-8", timeout=timeout)
+
+    def close(self, force: bool = True) -> None:
+        super().close()
+        self.program.kill()
+
+
+class Terminal:
+    """Runs ``python ARGS`` with a terminal of its own and waits for the prompt.
+
+    ``alone``: in a process that starts with nothing imported; otherwise it has torch already (``with_torch.py``).
+    """
+
+    def __init__(
+        self, args: list[str], prompt: str = "(Pdb) ", env: dict[str, str] | None = None, timeout: int = 240,
+        alone: bool = False,
+    ):  # fmt: skip
         self.prompt = prompt
         self.text = ""
-        self.child = pexpect.spawn(
-            sys.executable, args, env=bare_environment() | (env or {}), encoding="utf-8", timeout=timeout,
-            dimensions=(50, 300), echo=False,
-        )  # fmt: skip
+        environment = bare_environment() | (env or {})
+        if with_torch.FORKS and not alone:
+            self.child = ForkedChild(args, environment, timeout)
+        else:
+            self.child = pexpect.spawn(
+                sys.executable, args, env=environment, encoding="utf-8", timeout=timeout, dimensions=DIMENSIONS,
+                echo=False,
+            )  # fmt: skip
         self.first = self._wait()
 
     def command(self, command: str, expected: str) -> str:

@@ -48,7 +48,7 @@ def test_nested(tmp_path):
 
 
 def test_debug_first():
-    done = run_python("import depyf.api as d; d.debug().__enter__()")
+    done = run_python("import depyf.api as d; d.debug().__enter__()", alone=True)
     assert done.returncode == 1
     assert "DepyfError: depyf.debug() needs a dump" in done.stderr
 
@@ -172,5 +172,5 @@ def test_bug_in_the_summary(tmp_path, monkeypatch):
 
 
 def test_import_without_torch():
-    done = run_python("import sys, depyf.api, depyf.utils, depyf.explain; sys.exit('torch' in sys.modules)")
+    done = run_python("import sys, depyf.api, depyf.utils, depyf.explain; sys.exit('torch' in sys.modules)", alone=True)
     assert done.returncode == 0, done.stderr

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from dumps import ROOT
 
+import with_torch
 from depyf.dump.records import CompileKey
 from depyf.report.dump_view import DumpView
 from depyf.report.links.chain_links import LinkedPane, StageChain, chain
@@ -65,7 +65,7 @@ def chains(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[DumpView
     found = {}
     for name in ("cold", "warm"):
         command = [sys.executable, "-m", "depyf", "run", "--out", name, "program.py"]
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+        done = with_torch.run(command, cwd=folder, env=environment)
         assert done.returncode == 0, done.stderr
         found[name] = read(folder / name)
     return found

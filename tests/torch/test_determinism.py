@@ -76,11 +76,11 @@ def test_two_processes(backend, names, cache, tmp_path):
         folder = tmp_path / ("cache" if cache == "warm" else f"cache_{turn}")
         env = {"PYTHONHASHSEED": seed, "TORCHINDUCTOR_CACHE_DIR": str(folder)}
         if cache == "warm" and turn == "one":
-            assert run_python(str(script), backend, str(tmp_path / "cold"), *names, env=env).returncode == 0
-        done = run_python(str(script), backend, str(tmp_path / turn), *names, env=env)
+            assert run_python(str(script), backend, str(tmp_path / "cold"), *names, env=env, alone=True).returncode == 0
+        done = run_python(str(script), backend, str(tmp_path / turn), *names, env=env, alone=True)
         if done.returncode and not followed():
             script.write_text(SCRIPT.replace("with depyf.prepare_debug(directory, log_bytecode=True):", "if True:"))
-            plain = run_python(str(script), backend, str(tmp_path / turn), *names, env=env)
+            plain = run_python(str(script), backend, str(tmp_path / turn), *names, env=env, alone=True)
             if plain.returncode:
                 pytest.skip(f"without depyf, this torch does not compile it: {plain.stderr.strip().splitlines()[-1]}")
         assert done.returncode == 0, done.stderr

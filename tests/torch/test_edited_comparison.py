@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import subprocess
 import sys
 
 import pytest
 import torch
 
 import depyf
+import with_torch
 from depyf.dynamo.stepping.levels import no_caches
 
 pytestmark = pytest.mark.torch
@@ -134,10 +134,10 @@ def test_transformed_code_that_raises_is_not_compared(tmp_path):
     script = tmp_path / "program.py"
     script.write_text("import torch\nprint(torch.compile(lambda x: x + 1, backend='eager')(torch.ones(2)))\n")
     dump = tmp_path / "dump"
-    subprocess.run([sys.executable, "-m", "depyf", "run", "--out", dump, script], check=True, capture_output=True)
+    with_torch.run([sys.executable, "-m", "depyf", "run", "--out", dump, script], check=True)
     edit(dump, "__transformed_code_0_0_*.py", "    return ", "    import math\n    math.sqrt(-1)\n    return ")
     command = [sys.executable, "-m", "depyf", "run", "--edited", dump, "--compare", script]
-    said = subprocess.run(command, capture_output=True, text=True)
+    said = with_torch.run(command)
     assert said.returncode != 0 and "NOT COMPARED" in said.stderr and "math domain error" in said.stderr
 
 

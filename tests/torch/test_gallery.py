@@ -377,7 +377,7 @@ def test_random_numbers_of_inductor(tmp_path):
     assert "inductor_random" in script.text
     path = tmp_path / script.file
     path.write_text(script.text)
-    done = run_python(str(path), "--backend", "none")
+    done = run_python(str(path), "--backend", "none", alone=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -429,7 +429,7 @@ def test_operators_of_the_program(tmp_path, capsys):
     path = tmp_path / script.file
     path.write_text(script.text)
     for options, status in ((), 2), (("--import", "gallery_test_operators"), 0):
-        done = run_python(str(path), *options, env={"PYTHONPATH": str(tmp_path)})
+        done = run_python(str(path), *options, env={"PYTHONPATH": str(tmp_path)}, alone=True)
         assert done.returncode == status, done.stdout + done.stderr
     assert "torch.ops.depyf_gallery_test.twice" in script.text
 
@@ -585,7 +585,7 @@ def test_random_numbers_that_are_drawn_again(tmp_path):
     assert "backward=Backward()" in script.text
     assert run_script(script.text) == 0
     for stage in ("Forward_graph", "Backward_graph"):
-        done = run_python(str(tmp_path / "dump" / f"__compiled_fn_0_0.{stage}.0.py"))
+        done = run_python(str(tmp_path / "dump" / f"__compiled_fn_0_0.{stage}.0.py"), alone=True)
         assert done.returncode == 0, done.stderr
 
 
@@ -656,7 +656,7 @@ def test_functions_of_numpy(fn, size, tmp_path):
     assert "= torch._dynamo.utils.numpy_" in script.text and "importlib" not in script.text
     assert run_script(script.text) == 0
     page = tmp_path / "dump" / "__compiled_fn_0_0.Captured_Graph.0.py"
-    done = run_python(page.read_text())
+    done = run_python(page.read_text(), alone=True)
     assert done.returncode == 0 and "tensor(" in done.stdout, done.stderr
     manifest = json.loads((tmp_path / "dump" / "manifest.json").read_text())
     (steps,) = [

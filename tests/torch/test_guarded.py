@@ -263,7 +263,8 @@ def test_where_warnings_are_errors(tmp_path):
     context.__exit__(None, None, None)
     print("done")
     """
-    done = run_python(script, env={"PYTHONWARNINGS": "error::RuntimeWarning"}, options=("-W", "error::RuntimeWarning"))
+    options = ("-W", "error::RuntimeWarning")
+    done = run_python(script, env={"PYTHONWARNINGS": "error::RuntimeWarning"}, options=options, alone=True)
     assert done.returncode == 0 and done.stdout == "done\n", done.stderr
     assert "a part is missing" in done.stderr and "Traceback" not in done.stderr
 
@@ -324,7 +325,7 @@ def test_an_assertion_in_the_plugin_that_cannot_listen(tmp_path):
     import pytest
     pytest.main(["-p", "depyf.pytest_plugin", "-p", "no:cacheprovider", "-q", "-c", {os.devnull!r}, "--rootdir", {str(tmp_path)!r}, {str(tmp_path)!r}])
     """
-    done = run_python(script, env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})
+    done = run_python(script, env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, alone=True)
     assert "RAN" in done.stdout and "nothing can be asserted: depyf could not listen: AttributeError" in done.stdout
     assert (
         "DepyfError: of the test" in done.stdout and "2 failed" in done.stdout and "depyf/testing.py" not in done.stdout

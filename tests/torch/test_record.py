@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import weakref
@@ -12,6 +11,7 @@ import pytest
 import torch
 
 import depyf
+import with_torch
 from depyf.dump.recorded.recorded_inputs import Recorded, RecordedInput, read_recorded
 
 pytestmark = pytest.mark.torch
@@ -251,11 +251,9 @@ def test_graphs_that_torch_began_again_leave_nothing(tmp_path):
 
 def test_the_next_dump_removes_them(tmp_path):
     record(tmp_path, lambda: torch.compile(torch.sin, backend="eager")(torch.ones(2)))
-    done = subprocess.run(
-        [sys.executable, "-c", "import depyf, sys\nwith depyf.prepare_debug(sys.argv[1]): pass", str(tmp_path)],
-        check=True,
-    )
-    assert done.returncode == 0 and not list(tmp_path.glob("*.safetensors"))
+    program = "import depyf, sys\nwith depyf.prepare_debug(sys.argv[1]): pass"
+    with_torch.run([sys.executable, "-c", program, tmp_path], check=True)
+    assert not list(tmp_path.glob("*.safetensors"))
 
 
 def test_the_same_run_twice_gives_the_same_bytes(tmp_path):
@@ -269,10 +267,8 @@ def test_the_same_run_twice_gives_the_same_bytes(tmp_path):
 def test_the_command(tmp_path):
     (tmp_path / "p.py").write_text("import torch\ntorch.compile(torch.sin, backend='eager')(torch.ones(100))\n")
     for name, options in (("plain", []), ("all", ["--record"]), ("few", ["--record-bytes", "100"])):
-        subprocess.run(
-            [sys.executable, "-m", "depyf", "run", "--out", str(tmp_path / name), *options, str(tmp_path / "p.py")],
-            check=True, capture_output=True, env=dict(os.environ),
-        )  # fmt: skip
+        command = [sys.executable, "-m", "depyf", "run", "--out", tmp_path / name, *options, tmp_path / "p.py"]
+        with_torch.run(command, check=True)
     assert recorded(tmp_path / "plain") == {}
     assert recorded(tmp_path / "all")["0/0"].complete and not recorded(tmp_path / "few")["0/0"].complete
 

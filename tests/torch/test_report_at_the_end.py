@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 import torch
 
 import depyf
+import with_torch
 
 pytestmark = pytest.mark.torch
 PROGRAM = """
@@ -69,7 +69,7 @@ def test_run_writes_the_page_and_keeps_the_status(tmp_path):
     program.write_text(PROGRAM + "raise SystemExit(3)\n")
     environment = {**os.environ, "PYTHONPATH": str(Path(depyf.__file__).parents[1])}
     command = [sys.executable, "-m", "depyf", "run", "--report", "--out", str(tmp_path / "dump"), str(program)]
-    run = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    run = with_torch.run(command, env=environment)
     assert run.returncode == 3, run.stderr
     assert run.stdout == "tensor([2., 2.])\n"
     assert f"The report: {tmp_path / 'dump' / 'report.html'}" in run.stderr

@@ -1,4 +1,5 @@
-"""``depyf run``, ``depyf diff``, ``depyf merge``: as a user types them, each in a process of its own."""
+"""``depyf run``, ``depyf diff``, ``depyf merge``: as a user types them.  What ``depyf run`` does to a program is asked in processes
+of their own (``python``), what a dump then has in processes that have imported torch (``recorded``)."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ import sys
 
 import pytest
 from dumps import ROOT, check_dump, files_of
+
+import with_torch
 
 pytestmark = pytest.mark.torch
 
@@ -36,10 +39,19 @@ if "--interrupt" in sys.argv:
 """
 
 
+def environment(env):
+    return dict(os.environ) | {"PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "ignore"} | (env or {})
+
+
+def recorded(*command, cwd, env=None):
+    """``depyf run --out`` with these arguments."""
+    command = [sys.executable, "-m", "depyf", "run", "--out", *command]
+    return with_torch.run(command, cwd=cwd, env=environment(env))
+
+
 def python(*command, cwd, env=None):
-    environment = dict(os.environ) | {"PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "ignore"} | (env or {})
     return subprocess.run(
-        [sys.executable, *command], cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False,
+        [sys.executable, *command], cwd=cwd, env=environment(env), capture_output=True, text=True, timeout=300, check=False,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background ignore it
     )  # fmt: skip
 
@@ -72,8 +84,8 @@ def test_run_module_and_errors(program):
     done = python(*command, "program", "2", cwd=program / "app")
     assert plain.returncode == done.returncode == 0, done.stderr
     assert done.stdout == plain.stdout
-    assert "no module named nothing_here" in python(*command, "nothing_here", cwd=program).stderr
-    missing = python("-m", "depyf", "run", "nothing.py", cwd=program)
+    assert "no module named nothing_here" in recorded("dump", "-m", "nothing_here", cwd=program).stderr
+    missing = recorded("dump", "nothing.py", cwd=program)
     assert missing.returncode == 4 and "cannot read nothing.py" in missing.stderr
     assert "Traceback" not in missing.stderr
     (program / "bad.py").write_text("def (:\n")
@@ -81,7 +93,7 @@ def test_run_module_and_errors(program):
     done = python("-m", "depyf", "run", "bad.py", cwd=program)
     assert done.returncode == plain.returncode == 1 and plain.stderr in done.stderr
     (program / "file").write_text("")
-    refused = python("-m", "depyf", "run", "--out", "file/x", "app/program.py", "2", cwd=program)
+    refused = recorded("file/x", "app/program.py", "2", cwd=program)
     assert refused.returncode == 3 and "cannot write" in refused.stderr and refused.stdout == ""
 
 
@@ -108,18 +120,18 @@ sys.exit(5)
 
 def test_run_gives_way_to_contexts_of_the_program(program):
     (program / "own.py").write_text(OWN)
-    done = python("-m", "depyf", "run", "--out", "outer", "own.py", cwd=program, env={"DEPYF_NO_PAUSE": "1"})
+    done = recorded("outer", "own.py", cwd=program, env={"DEPYF_NO_PAUSE": "1"})
     assert done.returncode == 5 and "read outer/index.md" in done.stderr, done.stderr
     assert "refused" in done.stdout
     inner, outer = check_dump(program / "inner"), check_dump(program / "outer")
     assert {f["function"] for f in inner["functions"]} == {"f", "g", "early"}
-    recorded = {f["function"]: not f["entries"][0]["before_recording"] for f in outer["functions"]}
-    assert recorded == {"f": True, "early": True, "g": False, "h": True}
+    seen = {f["function"]: not f["entries"][0]["before_recording"] for f in outer["functions"]}
+    assert seen == {"f": True, "early": True, "g": False, "h": True}
 
 
 def test_diff(program):
     for name, size in (("one", "3"), ("two", "3"), ("three", "4")):
-        done = python("-m", "depyf", "run", "--out", name, "app/program.py", size, cwd=program)
+        done = recorded(name, "app/program.py", size, cwd=program)
         assert done.returncode == 0, done.stderr
     same = python("-m", "depyf", "diff", "one", "two", cwd=program)
     assert same.returncode == 0, same.stdout + same.stderr
@@ -154,7 +166,7 @@ def test_a_hit_in_the_caches_of_torch_is_no_difference(tmp_path):
     (tmp_path / "app.py").write_text(CACHED)
     for name in ("cold", "warm"):
         caches = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "caches")}
-        assert python("-m", "depyf", "run", "--out", name, "app.py", cwd=tmp_path, env=caches).returncode == 0
+        assert recorded(name, "app.py", cwd=tmp_path, env=caches).returncode == 0
     done = python("-m", "depyf", "diff", "cold", "warm", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     assert "only 2 found 0/0 in torch's caches" in done.stdout and "the two are the same" in done.stdout
@@ -166,7 +178,7 @@ def test_a_hit_in_the_caches_of_torch_is_no_difference(tmp_path):
 def test_diff_of_one_program_in_two_folders(program):
     shutil.copytree(program / "app", program / "other" / "app")
     for name, folder in (("one", program), ("two", program / "other")):
-        done = python("-m", "depyf", "run", "--out", str(program / name), "app/program.py", "3", cwd=folder)
+        done = recorded(str(program / name), "app/program.py", "3", cwd=folder)
         assert done.returncode == 0, done.stderr
     found = python("-m", "depyf", "diff", "one", "two", cwd=program)
     assert found.returncode == 0 and "the two mean the same" in found.stdout, found.stdout + found.stderr
@@ -223,7 +235,7 @@ def moving(tmp_path_factory):
     }  # fmt: skip
     for name, text in states.items():
         (folder / "p.py").write_text(text)
-        done = python("-m", "depyf", "run", "--out", name, "p.py", cwd=folder)
+        done = recorded(name, "p.py", cwd=folder)
         assert done.returncode == 0, done.stderr
     return folder
 
@@ -323,7 +335,7 @@ def test_two_ranks(kind, tmp_path):
 
 
 DIES = """
-import os, torch
+import os, sys, torch
 rank = int(os.environ["RANK"])
 def f(x, wanted):
     y = (x * 2).sum()
@@ -332,7 +344,7 @@ def f(x, wanted):
 step = torch.compile(f, backend="aot_eager")
 for rows in (2, 5) if rank else (2,):
     step(torch.ones(rows, requires_grad=True), 1.5).backward()
-if "die" in os.environ.get("DO", ""):
+if sys.argv[1:]:
     os._exit(1)
 """
 
@@ -342,8 +354,8 @@ def test_a_rank_that_dies(both, tmp_path):
     """What torch had reported until then is compared, and differs where a rank did something else, not for its page."""
     (tmp_path / "p.py").write_text(DIES)
     for rank in (0, 1):
-        environment = {"RANK": str(rank), "WORLD_SIZE": "2", "DO": "die" if rank or both else ""}
-        done = python("-m", "depyf", "run", "--out", "d", "p.py", cwd=tmp_path, env=environment)
+        ranks = {"RANK": str(rank), "WORLD_SIZE": "2"}
+        done = recorded("d", "p.py", *(["die"] if rank or both else []), cwd=tmp_path, env=ranks)
         assert ("rank 0: 1 compiled function; read d/rank_0/index.md first; `depyf merge d`" in done.stderr) == (
             not rank and not both
         )
@@ -377,7 +389,7 @@ def test_the_guard_that_tells_why(tmp_path):
     """Of all guards that differ the one with another value is shown; compile ids of one side are one line."""
     (tmp_path / "p.py").write_text(VALUES)
     for name, *more in (("one",), ("two", "-v")):
-        assert python("-m", "depyf", "run", "--out", name, "p.py", *more, cwd=tmp_path).returncode == 0
+        assert recorded(name, "p.py", *more, cwd=tmp_path).returncode == 0
     said = python("-m", "depyf", "diff", "one", "two", cwd=tmp_path).stdout
     assert "    -    L['self'].verbose is False\n    +    L['self'].verbose is True\n" in said, said
     assert "1/0: only in 2\n" in said and "only in 2  1/0: " in said and "_1_0.Captured" not in said, said

@@ -106,7 +106,7 @@ print("WRONG", wrong)
 def test_pdb_steps_through_a_kernel(tmp_path):
     script = tmp_path / "program.py"
     script.write_text(PROGRAM)
-    terminal = Terminal([str(script)], env=ENVIRONMENT)
+    terminal = Terminal([str(script)], env=ENVIRONMENT, alone=True)
     directory = Path(re.search(r"runs is in (\S+)", terminal.first)[1])
     answer = terminal.command("c", "what is about to run is in")  # the wrapper and its kernels
     kernels = [Path(name) for name in re.findall(r"\S+triton_\w+\.py", answer)]
@@ -128,7 +128,7 @@ def test_pdb_steps_through_a_kernel(tmp_path):
 def test_what_kernels_compute_in_the_interpreter(tmp_path):
     script = tmp_path / "program.py"
     script.write_text(OPERATIONS)
-    done = run_python(str(script), env=ENVIRONMENT)
+    done = run_python(str(script), env=ENVIRONMENT, alone=True)
     assert done.returncode == 0, done.stderr[-4000:]
     assert "WRONG []" in done.stdout, done.stdout[-6000:]
 
@@ -211,7 +211,7 @@ def test_kernels_that_the_user_wrote(tmp_path):
     """Kernels called in a compiled function, one with a fixed grid, one that is tuned, one without a pointer."""
     script = tmp_path / "program.py"
     script.write_text(USER_KERNELS)
-    done = run_python(str(script), env=ENVIRONMENT | {"DEPYF_NO_PAUSE": "1"})
+    done = run_python(str(script), env=ENVIRONMENT | {"DEPYF_NO_PAUSE": "1"}, alone=True)
     assert done.returncode == 0, done.stderr[-4000:]
     assert "FINE" in done.stdout and "is not stepped" not in done.stderr
 
@@ -220,7 +220,7 @@ def test_without_triton_it_says_what_is_missing(tmp_path):
     (tmp_path / "triton.py").write_text("raise ImportError('not here')\n")
     program = tmp_path / "program.py"
     program.write_text("import depyf\nwith depyf.debug(level='kernel'):\n    pass\n")
-    done = run_python(str(program), env={"PYTHONPATH": str(tmp_path)})
+    done = run_python(str(program), env={"PYTHONPATH": str(tmp_path)}, alone=True)
     assert done.returncode == 1
     assert "DepyfError" in done.stderr and "needs triton and numpy" in done.stderr
 
@@ -232,7 +232,7 @@ def test_a_program_of_cpp_kernels_says_so(tmp_path):
         "with depyf.debug(level='kernel'):\n"
         "    print(torch.compile(lambda x: x.sin() + 1)(torch.ones(3)).sum().item())\n"
     )
-    done = run_python(str(program), env=ENVIRONMENT)
+    done = run_python(str(program), env=ENVIRONMENT, alone=True)
     assert done.returncode == 0, done.stderr
     if "cuda" not in done.stdout:
         assert "calls no Triton kernel" in done.stderr

@@ -124,5 +124,5 @@ for path in folder.glob("full_code_for_*.py"):
 def test_the_program_is_not_warned_of_its_own_source(tmp_path):
     """Where depyf reads a file of the program, the compiler's warnings of it are not raised once more."""
     (tmp_path / "odd.py").write_text(ODD)
-    done = run_python(CALLS, str(tmp_path), str(tmp_path / "dump"), options=("-W", "default"))
+    done = run_python(CALLS, str(tmp_path), str(tmp_path / "dump"), options=("-W", "default"), alone=True)
     assert done.returncode == 0, done.stderr

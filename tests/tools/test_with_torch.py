@@ -1,0 +1,82 @@
+"""A program that ``with_torch`` runs finds what it finds in a process of its own, and ends as it does there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import with_torch
+
+pytestmark = [pytest.mark.torch, pytest.mark.skipif(not with_torch.FORKS, reason="forks")]
+pytest.importorskip("torch")
+
+SHOW = """
+import atexit, os, signal, sys, threading
+sys.path = [path for path in sys.path if os.path.isdir(path) or not path]
+print(sys.argv, sys.orig_argv[1:], sys.path, sys.flags, sys.warnoptions, os.getcwd(), sorted(os.environ.items()))
+print(sorted(name for name in globals() if name != "__annotations__"), __name__, globals().get("__file__"), type(__loader__))
+print(sys.stdin.read(), sys.stdin.isatty(), sys.stdout.encoding, sys.stdout.line_buffering, signal.getsignal(signal.SIGINT))
+print(sys.modules["__main__"].__dict__ is globals(), threading.current_thread() is threading.main_thread())
+print([(name, signal.getsignal(name)) for name in (signal.SIGCHLD, signal.SIGTERM, signal.SIGPIPE)])
+atexit.register(print, "at exit")
+"""
+ENDS = {
+    "0": "",
+    "7": "sys.exit(7)",
+    "text": "sys.exit('a message')",
+    "error": "def f(): raise ValueError('a\\nb')\nf()",
+    "gone": "sys.stdout.flush(); os._exit(5)",
+    "killed": "sys.stdout.flush(); os.kill(os.getpid(), 9)",
+    "thread": "threading.Thread(target=print, args=('of a thread',)).start()",
+}
+
+
+def both(*command: str | Path, **given: object) -> None:
+    parts = [sys.executable, *map(str, command)]
+    given.setdefault("env", dict(os.environ))  # a library may have changed that of C alone
+    forked = with_torch.run(parts, **given)  # type: ignore[arg-type]
+    alone = subprocess.run(parts, capture_output=True, text=True, **given)  # type: ignore[call-overload]
+    assert (forked.returncode, forked.stdout, forked.stderr) == (alone.returncode, alone.stdout, alone.stderr)
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_as_in_a_process_of_its_own(end: str, tmp_path: Path) -> None:
+    program = SHOW + ENDS[end]
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "program.py").write_text(program)
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:relative", "DEPYF_OF_THE_TEST": "1"}
+    for command in (["-c", program], ["sub/program.py"], ["-m", "sub.program"]):
+        both(*command, "an argument", "-m", "-c", cwd=tmp_path, env=environment, input="typed")
+    if end == "0":
+        both("-I", "sub/program.py", cwd=tmp_path, input="")
+
+
+def test_what_does_not_run(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("def (:\n")
+    for command in (["bad.py"], ["-c", "def (:"], ["-m", "no_such_module"]):
+        both(*command, cwd=tmp_path)
+
+
+def test_a_program_that_does_not_end_is_killed(tmp_path: Path) -> None:
+    program = f"import os, time; open({str(tmp_path / 'id')!r}, 'w').write(str(os.getpid())); time.sleep(500)"
+    with pytest.raises(subprocess.TimeoutExpired):
+        with_torch.run([sys.executable, "-c", program], timeout=3)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "id").read_text()), 0)
+
+
+def test_torch_is_there_and_works() -> None:
+    program = "import sys; print('torch._dynamo' in sys.modules, 'depyf' in sys.modules); import torch; print((torch.ones(300, 300) @ torch.ones(300, 300)).sum().item(), torch.get_num_threads())"
+    done = with_torch.run([sys.executable, "-c", program])
+    import torch
+
+    assert done.stdout == f"True False\n27000000.0 {torch.get_num_threads()}\n", done.stderr
+
+
+def test_another_command_is_refused() -> None:
+    with pytest.raises(ValueError, match="is not"):
+        with_torch.run(["sh", "-c", "true"])
