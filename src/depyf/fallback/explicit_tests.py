@@ -51,7 +51,7 @@ def match_exception(s: PlainSymbolic, kind: object, handled: bool) -> bool:
     s.spill()
     wanted = s.pop()
     caught = s.stack[-1]
-    if not isinstance(caught, Temp) and not (isinstance(caught, Marker) and caught.kind == "exc"):
+    if not isinstance(caught, Temp) and not (isinstance(caught, Marker) and caught.kind in ("exc", "exc_type")):
         raise DecompilationError("a test of no exception", s.program.unit.qualname, s.instr.offset)
     found = s.new_temp()
     clauses = (

@@ -122,7 +122,7 @@ def _fill_gaps(regions: Regions) -> None:
     """A jump within a protected range needs no protection itself: it belongs to the range if all around it does.
 
     The jump at the end of the range does not: it is what leaves the ``try``.  But one that goes where nothing else comes
-    from outside cannot have left it: a ``try`` is entered at its start.
+    from outside cannot have left it: a ``try`` is entered at its start.  A jump to an inner range belongs to that around it.
     """
     program = regions.program
     handler = program.handler
@@ -146,8 +146,9 @@ def _fill_gaps(regions: Regions) -> None:
     while changed:
         changed = False
         for i, target in jumps.items():
-            wanted = handler[target]
-            if handler[i] == wanted or not before[i] or not within(wanted, before[i]):
+            wanted = next((region for region in regions.chain(handler[target]) if within(region, before[i])), NONE)
+            around = wanted != handler[target] and wanted in regions.chain(handler[i])
+            if wanted in (NONE, handler[i]) or not before[i] or around:
                 continue
             others = [p for p in before[target] if p not in jumps or not within(wanted, before[p])]
             entered = target == 0 or not within(wanted, others)
