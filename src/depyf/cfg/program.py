@@ -56,8 +56,11 @@ class Program:
         """Returns of constants after a copy of a ``finally`` body, whose place they have: that tells nothing about them."""
         self.joined: set[int] = set()
         """Copies of operands, and their tests, whose short circuit leads to that of the ``and`` or ``or`` around it (``unprotected_tests``)."""
-        self.own_continues: set[int] = set()
-        """Jumps back after a copy of clean-up code where another copy goes on with the loop at the end of the body."""
+        self.own_continues: dict[int, int] = {}
+        """Jumps back after a copy of clean-up code where another copy goes on with the loop at the end of the body.
+
+        Each with where the code begins that leaves what is around it: at the jump itself if nothing is to be left.
+        """
         self.clause_ends: set[int] = set()
         """``POP_EXCEPT`` at the end of a clause, where that is known: what comes next is not in the clause (3.8)."""
         self.shared_ends: set[int] = set()

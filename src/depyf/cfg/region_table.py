@@ -159,7 +159,7 @@ def note_continues(regions: Regions, exits: dict[int, int]) -> None:
     for found in ways.values():
         for _, _, after in sorted(found)[:-1]:
             if program.instrs[after].op == ops.JUMP and program.jump[after] <= after:
-                program.own_continues.add(after)
+                program.own_continues[after] = after
                 program.line[after] = None  # it is that of the clean-up
                 program.instrs[after] = replace(program.instrs[after], line=None)
 

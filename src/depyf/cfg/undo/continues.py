@@ -91,6 +91,8 @@ class Continues:
             after = program.next[i]
             if program.instrs[i].op not in _LEAVES or after not in containers.of or self.incoming[after] != 1:
                 continue
+            if program.own_continues.get(after, after) != after:
+                continue  # other handlers inside this one have been left before it
             inside = containers.tree[containers.of[i]].kind == "handler" and after not in entered
             if inside and program.instrs[after].op == ops.JUMP and self.is_one(after) and not self._stays(i, after):
                 containers.of[after] = containers.of[i]
@@ -119,10 +121,15 @@ class Continues:
         before = {after: i for i in containers.of for after in program.successors(i) if self.incoming[after] == 1}
         around = {one.region: one.parent for one in containers.tree if one.kind == "try"}
         entered = {at: around.get(region, NONE) for region, at in containers.handler_entries.items()}
-        wanted = program.own_continues - moved
-        program.own_continues &= moved
-        for jump in sorted(wanted & before.keys()):
+        wanted = {jump: first for jump, first in program.own_continues.items() if jump not in moved}
+        program.own_continues = {jump: first for jump, first in program.own_continues.items() if jump in moved}
+        for jump in sorted(wanted.keys() & before.keys()):
             chain, source = [jump], before[jump]
+            while chain[-1] != wanted[jump] and source in before:
+                chain.append(source)
+                source = before[source]
+            if chain[-1] != wanted[jump]:
+                continue  # other code leaves the handlers around there, too
             while program.instrs[source].op == WITH_EXIT and source in before:
                 chain.append(source)
                 source = before[source]
@@ -131,7 +138,7 @@ class Continues:
                 continue
             if any(entered.get(at, inner) != inner for at in chain):
                 continue  # what the manager of a ``with`` elsewhere suppressed goes on there as well
-            program.own_continues.add(jump)
+            program.own_continues[jump] = wanted[jump]
             if self._stays(source, jump):
                 continue  # the loop begins with the ``try``: from inside, it would be a loop in it
             containers.of.update(dict.fromkeys(chain, inner))

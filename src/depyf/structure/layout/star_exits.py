@@ -175,9 +175,15 @@ def _left_for(stmt: Stmt) -> tuple[Way | None, bool]:
 
 def _falling(handlers: Sequence[ExceptClause]) -> set[int]:
     """Where the exits at the ends of handlers lead of which it is known that the handler is left first."""
-    inner = tuple(stmt for handler in handlers for stmt in walk(handler.body))
+    clauses = tuple(stmt for handler in handlers for stmt in handler.body)
+    inner = [stmt for stmt, _ in walk_within(clauses, True, _in_clause)]
     own = {within.label for within in inner if isinstance(within, (Block, Loop))}
     return {within.label for within in inner if isinstance(within, Exit) and within.falls and not within.written} - own
+
+
+def _in_clause(stmt: Stmt, _: bool, at: int) -> bool | None:
+    """Leaves out the clauses of a ``try`` inside, whose ends are theirs."""
+    return None if isinstance(stmt, Try) and 0 < at <= len(stmt.handlers) else True
 
 
 def _is_star(stmt: If) -> bool:

@@ -78,8 +78,12 @@ def _note_end(program: Program, after: int, left: bool, shared: bool) -> None:
         program.clause_ends.add(end)
         if shared:
             program.shared_ends.add(end)
-    elif program.instrs[after].op == ops.JUMP and program.jump[after] <= after:
-        program.own_continues.add(after)
+        return
+    jump = after
+    while left and program.instrs[jump].op == ops.POP_EXCEPT and program.next[jump] != NONE:
+        jump = program.next[jump]
+    if program.instrs[jump].op == ops.JUMP and program.jump[jump] <= jump:
+        program.own_continues[jump] = after
     else:
         _note_return(program, after)
 
