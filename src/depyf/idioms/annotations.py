@@ -18,7 +18,7 @@ from depyf.ir.expr import Cmp, Const, DictOf, Display, Expr, Func, Marker, Name,
 from depyf.ir.stmt import AnnAssign, Assign, Body, ExprStmt, For, FuncDef, If, Raise, Return, Stmt, Try, While
 from depyf.ir.transformer import Transformer
 from depyf.ir.walk_expr import names_of_block
-from depyf.ir.walk_stmt import bodies, walk
+from depyf.ir.walk_stmt import COMPOUND, bodies, walk
 
 REACHED = "__conditional_annotations__"
 _PROLOGUE = ("__module__", "__qualname__", "__firstlineno__", "__type_params__", "__doc__", "__classdict__")
@@ -172,8 +172,42 @@ def _lost(body: Body, in_class: bool) -> Body:
     marks = sorted({mark for stmt in walk(body) if (mark := _reached(stmt)) is not None})
     if not marks:
         return body
-    body = _LostAnnotations(set(range(marks[-1])).difference(marks)).run(body)
+    copied = _Copies(marks)
+    copied.run(body)
+    body = _LostAnnotations(copied.unseen).run(body)
     return _conditional(body, {id(value) for stmt in body for value in _annotations(stmt)}) if in_class else body
+
+
+class _Copies(Transformer):
+    """Finds which numbers without a mark are those of copies: the body of a ``finally`` is numbered once for each, the last is shown."""
+
+    def __init__(self, marks: list[int]) -> None:
+        self.unseen = set(range(marks[-1])).difference(marks)
+        self._open: list[set[int]] = [set()]
+
+    def enter(self, stmt: Stmt) -> Stmt:
+        self._open.append(set())
+        return stmt
+
+    def begin(self, body: Body, around: Stmt | None, at: int) -> None:
+        if isinstance(around, Try) and body is around.final:
+            self._open.append(set())
+
+    def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
+        done.append(stmt)
+        if (mark := _reached(stmt)) is not None:
+            self._open[-1].add(mark)
+        if type(stmt) not in COMPOUND:
+            return
+        found = self._open.pop()
+        if isinstance(stmt, Try) and stmt.final:
+            first, count = min(found, default=0), len(found)
+            while count and self.unseen.issuperset(copy := range(first - count, first)):
+                self.unseen.difference_update(copy)
+                found.update(copy)
+                first -= count
+            found |= self._open.pop()
+        self._open[-1] |= found
 
 
 class _LostAnnotations(Transformer):
