@@ -141,7 +141,7 @@ def absorb_returns(blocks: Blocks) -> None:
                 continue
             if node.id in blocks.implicit and (len(preds[node.id]) > 1 or not blocks.optimised or _apart(blocks, node)):
                 continue
-            outer = blocks.containers.around(before)
+            outer = _outside_star(blocks, blocks.containers.around(before))
             if outer == node.container or not blocks.containers.encloses(node.container, outer):
                 continue
             load = _constant(blocks, node)
@@ -155,7 +155,7 @@ def absorb_returns(blocks: Blocks) -> None:
                 continue  # several ways lead to one statement
             if not clause_ends.isdisjoint(i for p in preds[node.id] for i in blocks.nodes[p].code[-1:]):
                 continue
-            if _after_others(blocks, node, outer, preds) or _in_star(blocks, outer):
+            if _after_others(blocks, node, outer, preds):
                 continue
             node.container = outer
             changed = True
@@ -167,14 +167,16 @@ def _apart(blocks: Blocks, end: Node) -> bool:
     return end.id in blocks.broken_to or blocks.program.unit.keeps_dead_code
 
 
-def _in_star(blocks: Blocks, container: int) -> bool:
-    """Whether a container is inside a clause of ``except*``, where nothing can return."""
+def _outside_star(blocks: Blocks, container: int) -> int:
+    """``container``, or the one around the outermost clause of ``except*`` that it is in: nothing can return there."""
     tree = blocks.containers.tree
+    outside = container
     while tree[container].kind != "root":
-        if tree[container].kind == "handler" and blocks.containers.regions.table[tree[container].region].star:
-            return True
+        star = tree[container].kind == "handler" and blocks.containers.regions.table[tree[container].region].star
         container = tree[container].parent
-    return False
+        if star:
+            outside = container
+    return outside
 
 
 def _only_returns(blocks: Blocks, node: Node, preds: dict[int, list[int]]) -> bool:
