@@ -34,7 +34,7 @@ def advance(pair: Pair, side: Side, other: Side, values: Values) -> int:
     promised = values.promised
     pc = side.pc
     side.split = -1
-    limit = program.count + 8
+    limit = max(program.count, other.program.count) + 8  # both go round a circle as often, if it is as long
     lowest = limit  # where a circle is left, so that every path that meets it again is at the same place
     steps = 0
     while pc >= 0:

@@ -104,6 +104,10 @@ PROVEN = {
         "def f():\n  __temp_1 = 1\n  return g(__temp_1 + 2, 'ab', -1)",
     ),
     "a silent loop": ("def f():\n  while True: pass", "def f():\n  while True:\n    __temp_1 = 1\n    __temp_2 = 3"),
+    "a silent loop in codes of two lengths": (
+        "def f(a):\n  if g:\n    while True: a = a,",
+        "def f(a):\n  __temp_1 = g\n  if __temp_1:\n    while True: a = a,",
+    ),
 }
 
 
