@@ -1,5 +1,4 @@
 # versions: 3.8
-# known ugly: 3.8 leaves_twice: FAILED original STORE_DEREF error and recompiled STORE_DEREF error: they handle different exceptions at that point -- the clause is left first and its name unbound then; plain lifting knows no `continue` or `return` that is written out, and at the end of the clause the name is unbound first
 def falls(read, log):
     try:
         try:

@@ -1,4 +1,3 @@
-# known ugly: 3.8 <module>: FAILED original STORE_NAME g and recompiled STORE_NAME g: they handle different exceptions at that point -- the clause is left first and its name unbound then; plain lifting knows no `continue` or `return` that is written out, and at the end of the clause the name is unbound first
 def in_for():
     for a in b:
         try:
