@@ -138,6 +138,34 @@ def _lower_conditions(items: list[Item]) -> list[Item]:
     return out
 
 
+_ENTERS_FRAMES = (
+    "CALL",
+    "CALL_KW",
+    "CALL_FUNCTION_EX",
+    "FOR_ITER",
+    "SEND",
+    "LOAD_ATTR",
+    "BINARY_SUBSCR",
+    "BINARY_OP",
+    "COMPARE_OP",
+)
+
+
+def _protect_calls(items: list[Item]) -> list[Item]:
+    """From 3.13 what a Python function raises goes where the instruction before its call sends it: that is a ``NOP`` then."""
+    if VERSION < (3, 13):
+        return items
+    out: list[Item] = []
+    before: Protection | None = None
+    for item in items:
+        if isinstance(item, Op):
+            if item.handler is not before and item.name in _ENTERS_FRAMES:
+                out.append(Op("NOP", 0, item.handler))
+            before = item.handler
+        out.append(item)
+    return out
+
+
 def _layout(items: list[Item]) -> tuple[dict[Label, int], list[tuple[Op, int, int, int]]]:
     """Offsets in code units; each instruction with its start, its argument and its number of EXTENDED_ARG."""
     prefixes: dict[int, int] = {}
@@ -191,7 +219,7 @@ def exception_table(ranges: list[tuple[int, int, Protection]], labels: dict[Labe
 
 def assemble(items: list[Item], template: types.CodeType, consts: tuple[object, ...], stacksize: int) -> types.CodeType:
     """A code object with the names, variables and flags of ``template``."""
-    labels, placed = _layout(_lower_conditions(_spell(items)))
+    labels, placed = _layout(_protect_calls(_lower_conditions(_spell(items))))
     code = bytearray()
     ranges: list[tuple[int, int, Protection]] = []
     for op, start, argument, prefixes in placed:

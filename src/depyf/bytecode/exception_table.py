@@ -85,8 +85,10 @@ def protect(raw: Raw) -> Protection:
     offsets = raw.offsets
     free = list(range(len(of) + 1))
     """Instruction -> the next one without a handler, itself or one further on: each is given one once."""
-    before = (0, 0, 0, False)
-    for start, end, target, depth, lasti in table_entries(raw.unit.exctable):
+    table = table_entries(raw.unit.exctable)
+    if raw.unit.version >= _LATE:
+        _check_calls(raw, table)
+    for start, end, target, depth, lasti in table:
         raw_target = raw.index_at.get(target)
         if raw_target is None:
             raise BytecodeError(f"{raw.unit.qualname}: exception handler at offset {target} is no instruction")
@@ -95,15 +97,6 @@ def protect(raw: Raw) -> Protection:
             raise BytecodeError(
                 f"{raw.unit.qualname}: exception handler at offset {target} protects parts of an instruction"
             )
-        if (
-            raw.unit.version >= _LATE
-            and raw.names[raw.index_at[start]] in _CALLING
-            and before != (start, target, depth, lasti)
-        ):
-            raise BytecodeError(
-                f"{raw.unit.qualname}: exception handler at offset {target} protects a call from its second half on"
-            )
-        before = end, target, depth, lasti
         handler = Handler(raw_target, depth, PUSHES[lasti])
         wraps = lasti and _wraps_generator(raw, raw_target) and depth == _made_on(raw)
         if wraps and start <= target < end:
@@ -120,6 +113,27 @@ def protect(raw: Raw) -> Protection:
             free[index] = index + 1
             index = _next(free, index)
     return Protection(handlers, of, wrapped)
+
+
+def _check_calls(raw: Raw, table: list[tuple[int, int, int, int, bool]]) -> None:
+    """Raise ``BytecodeError`` where the protection changes right before an operation that may call a Python function.
+
+    What that function raises goes where the instruction before the operation sends it, and all else where the operation does.
+    """
+    begins = {start: (target, depth, lasti) for start, end, target, depth, lasti in table if start < end}
+    ends = {end: (target, depth, lasti) for start, end, target, depth, lasti in table if start < end}
+    for place in sorted({*begins, *ends}):
+        index = raw.index_at.get(place)
+        if index is None or raw.names[index] not in _CALLING:
+            continue
+        here, before = begins.get(place), ends.get(place)
+        if here != before:
+            target = (here or before or (0,))[0]
+            raise BytecodeError(
+                f"{raw.unit.qualname}: whether the exception handler at offset {target} protects the operation at offset"
+                f" {place} depends on what that calls: what a Python function raises goes where the instruction before"
+                " sends it (3.13+), which no source says"
+            )
 
 
 def _next(free: list[int], index: int) -> int:
@@ -162,7 +176,8 @@ _LATE = (3, 13)
 _CALLING = frozenset(
     {"CALL", "CALL_KW", "CALL_FUNCTION_EX", "FOR_ITER", "SEND", "LOAD_ATTR", "BINARY_SUBSCR", "BINARY_OP", "COMPARE_OP"}
 )
-"""Operations that may call a Python function: since 3.13 its exceptions go to the handler of the instruction before."""
+"""Operations that may run a Python function in a frame of its own: since 3.13 its exceptions go to the handler of the
+instruction before."""
 
 GENERATORS = 0x20 | 0x80 | 0x200
 """Flags of generators, coroutines and asynchronous generators."""
