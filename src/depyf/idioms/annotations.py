@@ -172,13 +172,13 @@ def _lost(body: Body, in_class: bool) -> Body:
     marks = sorted({mark for stmt in walk(body) if (mark := _reached(stmt)) is not None})
     if not marks:
         return body
-    copied = _Copies(marks)
+    copied = _FinallyNumbers(marks)
     copied.run(body)
     body = _LostAnnotations(copied.unseen).run(body)
     return _conditional(body, {id(value) for stmt in body for value in _annotations(stmt)}) if in_class else body
 
 
-class _Copies(Transformer):
+class _FinallyNumbers(Transformer):
     """Finds which numbers without a mark are those of copies: the body of a ``finally`` is numbered once for each, the last is shown."""
 
     def __init__(self, marks: list[int]) -> None:
