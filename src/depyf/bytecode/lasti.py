@@ -21,24 +21,31 @@ if TYPE_CHECKING:
 PLACE, RECORD, UNKNOWN, OTHER = 0, 1, 2, 3
 """What a slot holds; ``UNKNOWN`` is what comes from below the handler that is looked at."""
 Slots = tuple[tuple[int, int], ...]
-"""Slots with what they hold; not there are slots of the handler with ``OTHER``, and those below it with ``UNKNOWN``."""
+"""Slots with what they hold; not there are slots of the handler with ``OTHER``, and those below it with ``UNKNOWN``.
+
+Values of the handler may be moved to slots below it.
+"""
 
 
 def check(lowered: Lowered, opnames: tuple[str | None, ...]) -> None:
     """Raise ``BytecodeError`` where a RERAISE or a POP_EXCEPT finds no such thing in the slot that it reads."""
     code = lowered.unit.code
+    reads = [at for at, instr in enumerate(lowered.instrs) if instr.op in (ops.RERAISE, ops.POP_EXCEPT)]
+    if not reads:
+        return
+    live, entered = _live(lowered)
     wanted = {
         at: code[instr.offset + 1]
-        for at, instr in enumerate(lowered.instrs)
+        for at, instr in ((at, lowered.instrs[at]) for at in reads if at in live)
         if instr.op == ops.RERAISE and opnames[code[instr.offset]] == "RERAISE" and code[instr.offset + 1]
     }
     places = set(wanted)
-    wanted.update({at: 0 for at, instr in enumerate(lowered.instrs) if instr.op == ops.POP_EXCEPT})
+    wanted.update({at: 0 for at in reads if at in live and lowered.instrs[at].op == ops.POP_EXCEPT})
     if not wanted:
         return
     fine: set[int] = set()
     lost: set[int] = set()
-    for handler in lowered.handlers:
+    for handler in (lowered.handlers[number] for number in sorted(entered)):
         for at, found in _reached(lowered, handler, wanted):
             (fine if found else lost).add(at)
     lost.update(places - fine)
@@ -46,6 +53,28 @@ def check(lowered: Lowered, opnames: tuple[str | None, ...]) -> None:
         instr = lowered.instrs[min(lost)]
         missing = "place to go on from" if instr.op == ops.RERAISE else "exception that was handled before"
         raise BytecodeError(f"{lowered.unit.qualname}: {instr.op} at offset {instr.offset} finds no {missing}")
+
+
+def _live(lowered: Lowered) -> tuple[set[int], set[int]]:
+    """The instructions that control may reach, and the numbers of the handlers that it may enter: something raises to them."""
+    instrs = lowered.instrs
+    live: set[int] = set()
+    entered: set[int] = set()
+    work = [0]
+    while work:
+        at = work.pop()
+        if at in live or at >= len(instrs):
+            continue
+        live.add(at)
+        instr = instrs[at]
+        if instr.target >= 0:
+            work.append(instr.target)
+        if instr.op not in ops.TERMINATORS:
+            work.append(at + 1)
+        if instr.handler >= 0 and instr.op not in ops.SILENT and instr.handler not in entered:
+            entered.add(instr.handler)
+            work.append(lowered.handlers[instr.handler].target)
+    return live, entered
 
 
 def _reached(lowered: Lowered, first: Handler, wanted: dict[int, int]) -> Iterator[tuple[int, bool]]:
@@ -64,7 +93,8 @@ def _reached(lowered: Lowered, first: Handler, wanted: dict[int, int]) -> Iterat
         seen.add((at, slots))
         instr = instrs[at]
         op, target, handler = instr.op, instr.target, instr.handler
-        if at in wanted and (slot := depths[at] - 1 - wanted[at]) >= first.depth:
+        slot = depths[at] - 1 - wanted.get(at, 0)
+        if at in wanted and (slot >= first.depth or any(slot == moved for moved, _ in slots)):
             if op == ops.RERAISE:
                 if (slot, UNKNOWN) not in slots:  # else a handler around this one knows
                     yield at, (slot, PLACE) in slots
