@@ -75,23 +75,32 @@ def outputs_file(page: Path) -> Path:
     return DOCS / "outputs" / (page.relative_to(DOCS).with_suffix("").as_posix().replace("/", "_") + ".json")
 
 
-def run_page(page: Path) -> list[dict[str, object]]:
-    """The blocks of ``page`` with the lines that each printed.  RuntimeError where one ends otherwise than it should."""
+def settings() -> dict[str, str]:
+    """The environment of the commands, but for what lies in the page's folder."""
+    environment = {
+        **os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }  # fmt: skip
+    environment.pop("DEPYF_NO_PAUSE", None)
+    return environment
+
+
+def run_page(page: Path, python: str = sys.executable) -> list[dict[str, object]]:
+    """The blocks of ``page`` with the lines that each printed.  RuntimeError where one ends otherwise than it should.
+
+    ``python`` is what the commands are run with."""
     with tempfile.TemporaryDirectory(prefix="depyf-docs-") as name:
         top = Path(name).resolve()
         folder = top / "proj"
         shutil.copytree(PROGRAMS, folder, ignore=shutil.ignore_patterns("__pycache__"))
         commands = top / "bin"
         commands.mkdir()
-        for command, runs in (("depyf", f'"{sys.executable}" -m depyf'), ("python", f'"{sys.executable}"')):
+        for command, runs in (("depyf", f'"{python}" -m depyf'), ("python", f'"{python}"')):
             (commands / command).write_text(f'#!/bin/sh\nexec {runs} "$@"\n')
             (commands / command).chmod(0o755)
-        environment = {
-            **os.environ, "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONPATH": str(ROOT / "src"), "TORCHINDUCTOR_CACHE_DIR": str(top / "cache"), "COLUMNS": "100",
-            "NO_COLOR": "1", "TERM": "dumb", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1",
+        environment = settings() | {
+            "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}", "TORCHINDUCTOR_CACHE_DIR": str(top / "cache"),
         }  # fmt: skip
-        environment.pop("DEPYF_NO_PAUSE", None)
         blocks: list[dict[str, object]] = []
         for shell in shells(page):
             if shell.again:

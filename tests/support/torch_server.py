@@ -1,6 +1,6 @@
 """A process that has imported torch, and forks for each program that it is asked to run.  ``with_torch.py`` starts it.
 
-python [OPTION ...] torch_server.py SOCKET
+    python [OPTION ...] torch_server.py SOCKET
 
 A program finds what it would find in a process of its own: files 0 to 2, folder, environment, arguments, import path and
 ``__main__``, and its end is the interpreter's own.  What differs: torch, Dynamo and Inductor are imported already, ``gc`` does
@@ -46,15 +46,22 @@ def serve(listening: socket.socket) -> dict[str, Any] | None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(waker)
     running: dict[int, socket.socket] = {}
+    gone: list[int] = []
     while True:
-        ready = select.select([listening, ended, 0], [], [])[0]
+        ready = select.select([listening, ended, 0, *running.values()], [], [])[0]
         if 0 in ready:  # the other end of this pipe was closed
             return None
+        for process in [process for process, connection in running.items() if connection in ready]:
+            os.kill(process, signal.SIGKILL)  # who asked for it has ended
+            gone.append(process)
+            running.pop(process).close()
         if ended in ready:
             os.read(ended, 512)
-            for process in list(running):
+            for process in (*running, *gone):
                 found, status = os.waitpid(process, os.WNOHANG)
-                if found:
+                if found and process in gone:
+                    gone.remove(process)
+                elif found:
                     with contextlib.suppress(OSError), running.pop(process) as connection:
                         connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
         if listening in ready:
@@ -94,6 +101,7 @@ def prepare(request: dict[str, Any]) -> None:
     random.seed()
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed()
+    sys.executable = request["executable"] or sys.executable
     what, arguments = request["what"], request["arguments"]
     sys.argv = [{"code": "-c", "module": "-m"}.get(what, request["target"]), *arguments]
     sys.orig_argv = [sys.executable, *request["command"]]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -19,25 +19,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+import torch_client
+
 SERVER = Path(__file__).with_name("torch_server.py")
 FORKS = sys.platform == "linux"
 """Whether there are such processes; elsewhere each program has one of its own."""
-_LATE = (
-    "PATH", "PYTHONPATH", "PYTEST_CURRENT_TEST", "COLUMNS", "LINES", "TERM", "NO_COLOR", "HOME", "TMPDIR", "RANK", "WORLD_SIZE",
-    "LOCAL_RANK", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR",
-)  # fmt: skip
-"""What is read after torch was imported, or what the server itself puts in place.  All else it is started with."""
 
 
 class _Server:
     """One for each start: options of the interpreter, and an environment."""
 
-    def __init__(self, options: Sequence[str], environment: Mapping[str, str]) -> None:
+    def __init__(self, options: Sequence[str], start: Mapping[str, str]) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="depyf-torch-")
         self._socket = os.path.join(self._folder.name, "s")
         self._errors = tempfile.TemporaryFile()
         # numpy's library starts threads when it is imported, which a fork would lack
-        environment = {**environment, "OPENBLAS_NUM_THREADS": "1"}
+        environment = {**start, "OPENBLAS_NUM_THREADS": "1", "PATH": os.environ.get("PATH", os.defpath)}
         self._process = subprocess.Popen(
             [sys.executable, *options, str(SERVER), self._socket], env=environment, cwd=self._folder.name,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
@@ -46,6 +43,18 @@ class _Server:
         with self._process.stdout as said:
             if said.readline() != b"ready\n":
                 raise RuntimeError(self.problem())
+        self.command = os.path.join(self._folder.name, "python")
+        words = [
+            sys.executable,
+            "-I",
+            "-S",
+            torch_client.__file__,
+            self._socket,
+            torch_client.digest(start),
+            self.command,
+        ]
+        Path(self.command).write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+        os.chmod(self.command, 0o755)
 
     def connection(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX)
@@ -66,33 +75,28 @@ class _Server:
         self._folder.cleanup()
 
 
-_servers: dict[tuple[object, ...], _Server] = {}
+_servers: dict[tuple[str, ...], _Server] = {}
 
 
 def _server(options: Sequence[str], environment: Mapping[str, str]) -> _Server:
-    start = {name: value for name, value in environment.items() if name not in _LATE and not name.startswith("DEPYF_")}
-    key = (*options, None, *sorted(start.items()))
+    start = torch_client.start_of(environment)
+    key = (*options, torch_client.digest(start))
     if key not in _servers:
         if not _servers:
             atexit.register(_end)
-        _servers[key] = _Server(options, {**start, "PATH": os.environ.get("PATH", os.defpath)})
+        _servers[key] = _Server(options, start)
     return _servers[key]
+
+
+def command(environment: Mapping[str, str]) -> str:
+    """The path of a command that does what ``sys.executable`` does: in such processes where that is started with what a
+    program reads of ``environment`` at its start.  Processes that these start with ``sys.executable`` are such, too."""
+    return _server((), environment).command if FORKS else sys.executable
 
 
 def _end() -> None:
     while _servers:
         _servers.popitem()[1].end()
-
-
-def _parts(command: Sequence[str]) -> tuple[list[str], str, str, list[str]]:
-    """(options of the interpreter, what is run, its name or text, its arguments)"""
-    options, rest = [], list(command[1:])
-    while rest[0].startswith("-") and rest[0] not in ("-c", "-m"):
-        options += [rest.pop(0), *([rest.pop(0)] if options[-1:] in (["-W"], ["-X"]) else [])]
-    what = {"-c": "code", "-m": "module"}.get(rest[0], "script")
-    if what != "script":
-        del rest[0]
-    return options, what, rest[0], rest[1:]
 
 
 class Program:
@@ -105,17 +109,14 @@ class Program:
         command = [os.fspath(part) for part in command]
         if command[0] != sys.executable:
             raise ValueError(f"{command[0]} is not {sys.executable}")
-        options, what, target, arguments = _parts(command)
-        environment = dict(os.environ if env is None else env)
-        request = {
-            "command": command[1:], "what": what, "target": target, "arguments": arguments, "environment": environment,
-            "folder": os.path.abspath(cwd or os.getcwd()), "terminal": terminal,
-        }  # fmt: skip
+        options = torch_client.parts(command[1:])[0]
+        environment = os.environ if env is None else env
         self._server = _server(options, environment)
         self._connection = self._server.connection()
-        text = json.dumps(request).encode()
-        socket.send_fds(self._connection, [len(text).to_bytes(8, "big")], files)
-        self._connection.sendall(text)
+        torch_client.asked(
+            self._connection, files, command[1:], folder=os.path.abspath(cwd or os.getcwd()), environment=environment,
+            terminal=terminal,
+        )  # fmt: skip
         self.process = self._number()
         self.status: int | None = None
 
@@ -135,13 +136,11 @@ class Program:
             self.wait()
 
     def _number(self) -> int:
-        text = b""
-        while not text.endswith(b"\n"):
-            if not (part := self._connection.recv(64)):
-                self._connection.close()
-                raise RuntimeError(self._server.problem())
-            text += part
-        return int(text)
+        try:
+            return torch_client.number(self._connection)
+        except EOFError:
+            self._connection.close()
+            raise RuntimeError(self._server.problem()) from None
 
 
 def run(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,45 @@ def test_torch_is_there_and_works() -> None:
 def test_another_command_is_refused() -> None:
     with pytest.raises(ValueError, match="is not"):
         with_torch.run(["sh", "-c", "true"])
+
+
+def test_the_command(tmp_path: Path) -> None:
+    """It and what it starts as ``sys.executable`` are forked; with options or another start they are not."""
+    environment = {**os.environ, "DEPYF_OF_THE_TEST": "1"}
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import os, subprocess, sys\nprint('torch' in sys.modules, sys.argv[1:], sys.stdin.read(), flush=True)\n"
+        "sys.argv[1:] and subprocess.run([sys.executable, __file__], check=True)\n"
+        "sys.argv[2:] and os.kill(os.getpid(), int(sys.argv[2]))"
+    )
+
+    def ran(*arguments: str, **changed: str) -> tuple[int, str]:
+        command = [with_torch.command(environment), *arguments]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment | changed, input="typed", capture_output=True, text=True
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    assert ran("program.py", "3") == (0, "True ['3'] typed\nTrue [] \n")
+    assert ran("program.py", "3", "15") == (-15, "True ['3', '15'] typed\nTrue [] \n")
+    assert ran("-S", "program.py", "3") == (0, "False ['3'] typed\nFalse [] \n")
+    assert ran("program.py", "3", PYTHONWARNINGS="ignore::UserWarning") == (0, "False ['3'] typed\nFalse [] \n")
+
+
+def test_a_command_that_is_killed_takes_its_program_along(tmp_path: Path) -> None:
+    program = f"import os, time; open({str(tmp_path / 'id')!r}, 'w').write(str(os.getpid())); print(flush=True); time.sleep(500)"
+    environment = dict(os.environ)
+    with subprocess.Popen(
+        [with_torch.command(environment), "-c", program], env=environment, stdout=subprocess.PIPE
+    ) as command:
+        assert command.stdout is not None and command.stdout.readline() == b"\n"
+        command.kill()
+    number = int((tmp_path / "id").read_text())
+    for _ in range(3000):
+        try:
+            os.kill(number, 0)
+        except ProcessLookupError:
+            break
+        time.sleep(0.01)
+    else:
+        raise AssertionError("it still runs")

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+import with_torch
 from depyf.doctor.trial import DoctorProgram, run_once
 
 pytestmark = pytest.mark.torch
@@ -60,8 +61,13 @@ def command(name, tmp_path, *options):
 
 
 def doctor(name, tmp_path, *options, arguments=(), typed=""):
+    """The command and the programs that it starts have torch already, but those that signals end."""
+    environment = {"PYTHONHASHSEED": "0", **os.environ}
+    python, *rest = command(name, tmp_path, *options)
+    if name not in ("killed", "hangs"):
+        python = with_torch.command(environment)
     return subprocess.run(
-        [*command(name, tmp_path, *options), *arguments], capture_output=True, text=True, timeout=500, input=typed
+        [python, *rest, *arguments], capture_output=True, text=True, timeout=500, input=typed, env=environment
     )
 
 

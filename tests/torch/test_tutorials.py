@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from docs_outputs import ROOT, comparable, outputs_file, pages, run_page
+import with_torch
+from docs_outputs import ROOT, comparable, outputs_file, pages, run_page, settings
 
 pytestmark = pytest.mark.torch
 
@@ -19,7 +20,8 @@ SHOWN = sys.version_info[:2] == (3, 11) and torch.__version__.startswith("2.13")
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_commands_print_what_the_page_shows(page: Path) -> None:
-    blocks = run_page(page)
+    alone = page.stem in ("see_what_happened", "walkthrough")  # how the commands start is seen here
+    blocks = run_page(page, sys.executable if alone else with_torch.command(settings()))
     if SHOWN:
         shown = json.loads(outputs_file(page).read_text(encoding="utf-8"))
         assert comparable(blocks) == comparable(shown), f"make tutorials PAGES={page.relative_to(ROOT)}"
