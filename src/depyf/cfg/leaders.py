@@ -77,7 +77,7 @@ class Leaders:
                 if taken != NONE or of[after] != container or instrs[after].op in _ALONE:
                     leaders.add(after)
         leaders.update(i for i, count in incoming.items() if count != 1)
-        beyond = beyond_loops(program, of)
+        beyond = [*beyond_loops(program, of), *(at for at in program.class_ends if at in of)]
         if asynchronous:
             beyond += self._after_async_loops()
         barriers.update(beyond)

@@ -65,6 +65,8 @@ class Program:
         """``POP_EXCEPT`` at the end of a clause, where that is known: what comes next is not in the clause (3.8)."""
         self.shared_ends: set[int] = set()
         """Those of them whose clause has a name that other code sees, too."""
+        self.class_ends: set[int] = set()
+        """Where the function is made that computes the annotations of a class: all that the source has is before it (3.14+)."""
         self.unreached: frozenset[int] = frozenset()
         """What the program that wrote the code says control never gets to (``bytecode.unreached``)."""
         self._in_front = lowered.in_front

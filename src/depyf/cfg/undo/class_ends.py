@@ -48,6 +48,10 @@ def drop_class_ends(program: Program) -> None:
             ours = {first, first + 1}
             if first and instrs[first - 1].op == ops.STORE_NAME and instrs[first - 1].arg == "__annotate_func__":
                 ours.update(takewhile(lambda i: instrs[i].op in _MAKES, range(first - 1, -1, -1)))
+                start = first - 1
+                while start and instrs[start - 1].op in _MAKES - {ops.STORE_NAME}:
+                    start -= 1
+                program.class_ends.add(start)
             for i in ours:
                 if instrs[i].line == instrs[0].line:  # that of the whole class
                     instrs[i], program.line[i] = replace(instrs[i], line=None), None

@@ -6,8 +6,8 @@ Only layout is at stake: the code runs after the last test either way.
 from __future__ import annotations
 
 from depyf.cfg.program import NONE
-from depyf.ir.expr import Const, Marker
-from depyf.ir.stmt import ExprStmt, Return
+from depyf.ir.expr import Const, Marker, Name
+from depyf.ir.stmt import Assign, ExprStmt, Return, Stmt
 from depyf.lift.lifted_block import Lifted
 from depyf.structure.edges import Edges, Item, LoopItems, first_line, is_for
 from depyf.structure.label_kinds import is_block, is_try, number_of
@@ -77,9 +77,11 @@ class LoopMembership:
         self._keep_starts(loop, items)
 
     def ends_function(self, key: int) -> bool:
-        """Whether a block is the implicit end of the function."""
+        """Whether a block is the implicit end of the function; in a class what makes its annotations is a part of that (3.14+)."""
         block = self.blocks.get(key)
-        return block is not None and any(isinstance(stmt, Return) and stmt.implicit for stmt in block.stmts[:1])
+        stmts = block.stmts if block is not None else []
+        first = 1 if len(stmts) > 1 and _makes_annotations(stmts[0]) else 0
+        return any(isinstance(stmt, Return) and stmt.implicit for stmt in stmts[first : first + 1])
 
     def _ends_finally(self, key: int) -> bool:
         """Whether a block is the end of a ``finally``: it has the line of what the body ends with (3.8, 3.9)."""
@@ -165,3 +167,8 @@ class LoopMembership:
         if line is not None and high is not None:
             return line <= high
         return item.start < last
+
+
+def _makes_annotations(stmt: Stmt) -> bool:
+    target = stmt.targets[0] if isinstance(stmt, Assign) else None
+    return isinstance(target, Name) and target.id == "__annotate_func__"

@@ -8,7 +8,8 @@
 Control is left to flow as before, so this is sound wherever the moved code raises into the same handlers: it crosses
 no ``try`` or ``with``, unless it cannot raise.  An exit at the end of a ``try`` whose handlers all leave is as good as
 one after it.  A constant that is returned, or another exit, is so small that the
-compiler copies it as well: any number of exits may lead to that.  Input and output: the labelled dialect.
+compiler copies it as well: any number of exits may lead to that.  Two blocks that begin at one place may also change places.
+Input and output: the labelled dialect.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from depyf.ir.transformer import map_lists
 from depyf.ir.walk_stmt import bodies, walk, walk_within, with_bodies
 from depyf.safety.depth import any_depth
 from depyf.safety.rewrites import step
-from depyf.structure.exits import ends, first_line
+from depyf.structure.exits import ends, exit_labels, first_line
 
 MOST = 60
 """Labels that are tried in one function; each costs one more translation of it."""
@@ -48,9 +49,11 @@ def cheapest(body: list[Stmt], cost: Cost, price: Callable[[list[Stmt]], Cost]) 
     left = MOST
     while any(cost[:-1]) and left > 0:
         # of equal ones the first in the file: what stands last is after the loop
-        found = [label for _, label in sorted(movable(tuple(body)), key=lambda place: place[0])][:left]
+        places = [(place, sink) for place in movable(tuple(body))] + [(place, swap) for place in swappable(tuple(body))]
+        found = [(change, label) for (_, label), change in sorted(places, key=lambda place: place[0][0])][:left]
         left -= len(found)
-        tried = [(price(moved), at, moved) for at, moved in enumerate(list(sink(tuple(body), one)) for one in found)]
+        changed = (list(change(tuple(body), label)) for change, label in found)
+        tried = [(price(moved), at, moved) for at, moved in enumerate(changed)]
         if not tried or min(one[0] for one in tried) >= cost:
             break
         cost, _, body = min(tried, key=lambda one: one[:2])
@@ -129,6 +132,45 @@ def _has_iterator(loop: Loop) -> bool:
     while isinstance(head, Block) and head.body:
         head = head.body[0]
     return isinstance(head, If) and isinstance(head.test, Marker)
+
+
+@any_depth
+def swappable(body: Body) -> list[tuple[int, int]]:
+    """Labels of the blocks that may change places with the block they begin with, with the line of what follows them.
+
+    That must stand before what follows the other one, by its line: after a loop that is left by ``break`` in any case.
+    """
+    found: list[tuple[int, int]] = []
+    for at, stmt in enumerate(body):
+        for inner in bodies(stmt):
+            found.extend(swappable(inner))
+        after = body[at + 1 :]
+        if isinstance(stmt, Block) and stmt.body and isinstance(stmt.body[0], Block) and ends(after):
+            inside = stmt.body[1:]
+            line, other = first_line(after), first_line(inside)
+            if ends(inside) and line is not None and other is not None and line < other:
+                if stmt.label not in exit_labels(inside):
+                    found.append((line, stmt.label))
+    return found
+
+
+def swap(body: Body, label: int) -> Body:
+    """``body`` with the block ``label`` inside the one that it begins with.
+
+    Block(A): Block(B): X     Block(B): Block(A): X
+              rest        ->            tail
+    tail                      rest
+    """
+
+    def moved(stmts: list[Stmt]) -> Body:
+        for at, stmt in enumerate(stmts):
+            if isinstance(stmt, Block) and stmt.label == label:
+                inner, *rest = stmt.body
+                assert isinstance(inner, Block)
+                return (*stmts[:at], replace(inner, body=(replace(stmt, body=inner.body), *stmts[at + 1 :])), *rest)
+        return tuple(stmts)
+
+    return map_lists(body, moved)
 
 
 def sink(body: Body, label: int) -> Body:
