@@ -12,13 +12,12 @@ def wait(poll):
     pass
 # output
 def wait(poll):
-    while True:
+    try:
         try:
-            try:
-                poll()
-            except OSError as error:
-                break
-        finally:
+            poll()
+            return None
+        except OSError as error:
             pass
-        return None
+    finally:
+        pass
     return DEFAULT

@@ -56,11 +56,9 @@ class Leaders:
         barriers = self.blocks.barriers
         instrs, falls, jumps = program.instrs, program.next, program.jump
         handlers = sorted(region.target for region in self.containers.regions.table.values())
-        asynchronous = False
         for i, container in of.items():
             after, taken = falls[i], jumps[i]
             if taken != NONE:
-                asynchronous = asynchronous or instrs[i].op == ASYNC_FOR_ITER
                 if instrs[i].op == ops.JUMP and (
                     handlers
                     and bisect_left(handlers, i) < bisect_left(handlers, taken)
@@ -78,23 +76,24 @@ class Leaders:
                     leaders.add(after)
         leaders.update(i for i, count in incoming.items() if count != 1)
         beyond = [*beyond_loops(program, of), *(at for at in program.class_ends if at in of)]
-        if asynchronous:
-            beyond += self._after_async_loops()
+        beyond += self._after_breaks()
         barriers.update(beyond)
         leaders.update(beyond)
 
-    def _after_async_loops(self) -> list[int]:
-        """Where ``break`` in an asynchronous loop leads: no jump is needed, since the end of that loop is laid out last (3.12+).
+    def _after_breaks(self) -> list[int]:
+        """Where ``break`` leads without a jump: the end of an asynchronous loop is laid out last, and what ends the function is
+        copied (3.12+).
 
         Without columns, what only cleans up may belong to a ``return``.
         """
         program, of = self.program, self.containers.of
         found = []
-        for drop, one in iterator_drops(program, self.containers).items():
+        drops = iterator_drops(program, self.containers)
+        for drop in drops:
             after = program.next[drop]
-            if after not in of or program.instrs[one.loop].op != ASYNC_FOR_ITER:
-                continue
             known = program.place(drop) is not None
+            if after not in of or after in drops or not known and program.instrs[drop - 1].op in _SWAPS:
+                continue
             if known and program.leaving_word(drop) != "break":
                 continue
             op, leaving = program.instrs[after].op, _CLEANS_UP if not known else frozenset()

@@ -1,0 +1,5 @@
+for y in z:
+    break
+else:
+    raise KeyError
+raise ValueError
