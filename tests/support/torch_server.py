@@ -1,9 +1,9 @@
 """A process that has imported torch, and forks for each program that it is asked to run.  ``with_torch.py`` starts it.
 
-    python [OPTION ...] torch_server.py SOCKET
+    python [OPTION ...] torch_server.py SOCKET MODULE ...
 
 A program finds what it would find in a process of its own: files 0 to 2, folder, environment, arguments, import path and
-``__main__``, and its end is the interpreter's own.  What differs: torch, Dynamo and Inductor are imported already, ``gc`` does
+``__main__``, and its end is the interpreter's own.  What differs: the modules are imported already, ``gc`` does
 not look at what they made then, and frames of this file are at the bottom of its stack.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import gc
+import importlib
 import importlib.machinery
 import io
 import json
@@ -142,9 +143,8 @@ def run(request: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    import torch._dynamo
-    import torch._inductor.compile_fx  # noqa: F401
-
+    for name in sys.argv[2:]:
+        importlib.import_module(name)
     gc.freeze()  # else each program, and its end, searches all that torch made: a second
     with socket.socket(socket.AF_UNIX) as sock:
         sock.bind(sys.argv[1])

@@ -1,6 +1,7 @@
 """Python programs that import torch, run in processes forked from one that has imported it: a third of the time.
 
-``run`` takes a command as ``subprocess.run`` does.  It is for programs of which the start is not tested: a test that asks how
+``run`` takes a command as ``subprocess.run`` does.  A script that depyf has written gets ``import torch`` alone (``imports=ALONE``),
+for it has to import the rest.  It is for programs of which the start is not tested: a test that asks how
 depyf is imported before torch, what a signal does, or what Python's or torch's own settings do, starts a process of its own.
 """
 
@@ -26,17 +27,23 @@ FORKS = sys.platform == "linux"
 """Whether there are such processes; elsewhere each program has one of its own."""
 
 
-class _Server:
-    """One for each start: options of the interpreter, and an environment."""
+COMPILES = ("torch", "torch._dynamo", "torch._inductor.compile_fx")
+"""What is imported for a program that compiles."""
+ALONE = ("torch",)
+"""For one that has to import itself what it needs of torch."""
 
-    def __init__(self, options: Sequence[str], start: Mapping[str, str]) -> None:
+
+class _Server:
+    """One for each start: options of the interpreter, what is imported, and an environment."""
+
+    def __init__(self, options: Sequence[str], imports: Sequence[str], start: Mapping[str, str]) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="depyf-torch-")
         self._socket = os.path.join(self._folder.name, "s")
         self._errors = tempfile.TemporaryFile()
         # numpy's library starts threads when it is imported, which a fork would lack
         environment = {**start, "OPENBLAS_NUM_THREADS": "1", "PATH": os.environ.get("PATH", os.defpath)}
         self._process = subprocess.Popen(
-            [sys.executable, *options, str(SERVER), self._socket], env=environment, cwd=self._folder.name,
+            [sys.executable, *options, str(SERVER), self._socket, *imports], env=environment, cwd=self._folder.name,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
         )  # fmt: skip
         assert self._process.stdout is not None
@@ -78,20 +85,20 @@ class _Server:
 _servers: dict[tuple[str, ...], _Server] = {}
 
 
-def _server(options: Sequence[str], environment: Mapping[str, str]) -> _Server:
+def _server(options: Sequence[str], imports: Sequence[str], environment: Mapping[str, str]) -> _Server:
     start = torch_client.start_of(environment)
-    key = (*options, torch_client.digest(start))
+    key = (*options, *imports, torch_client.digest(start))
     if key not in _servers:
         if not _servers:
             atexit.register(_end)
-        _servers[key] = _Server(options, start)
+        _servers[key] = _Server(options, imports, start)
     return _servers[key]
 
 
 def command(environment: Mapping[str, str]) -> str:
     """The path of a command that does what ``sys.executable`` does: in such processes where that is started with what a
     program reads of ``environment`` at its start.  Processes that these start with ``sys.executable`` are such, too."""
-    return _server((), environment).command if FORKS else sys.executable
+    return _server((), COMPILES, environment).command if FORKS else sys.executable
 
 
 def _end() -> None:
@@ -104,14 +111,14 @@ class Program:
 
     def __init__(
         self, command: Sequence[str | Path], files: Sequence[int], *, cwd: str | Path | None = None,
-        env: Mapping[str, str] | None = None, terminal: bool = False,
+        env: Mapping[str, str] | None = None, imports: Sequence[str] = COMPILES, terminal: bool = False,
     ) -> None:  # fmt: skip
         command = [os.fspath(part) for part in command]
         if command[0] != sys.executable:
             raise ValueError(f"{command[0]} is not {sys.executable}")
         options = torch_client.parts(command[1:])[0]
         environment = os.environ if env is None else env
-        self._server = _server(options, environment)
+        self._server = _server(options, imports, environment)
         self._connection = self._server.connection()
         torch_client.asked(
             self._connection, files, command[1:], folder=os.path.abspath(cwd or os.getcwd()), environment=environment,
@@ -145,9 +152,11 @@ class Program:
 
 def run(
     command: Sequence[str | Path], *, cwd: str | Path | None = None, env: Mapping[str, str] | None = None, input: str = "",
-    timeout: float | None = 300, check: bool = False,
+    timeout: float | None = 300, check: bool = False, imports: Sequence[str] = COMPILES,
 ) -> subprocess.CompletedProcess[str]:  # fmt: skip
-    """Run ``sys.executable`` with these options, program and arguments, with its output captured as text."""
+    """Run ``sys.executable`` with these options, program and arguments, with its output captured as text.
+
+    ``imports``: what the process has imported when the program starts."""
     if not FORKS:
         return subprocess.run(
             command, cwd=cwd, env=env, input=input, timeout=timeout, check=check, capture_output=True, text=True
@@ -156,7 +165,7 @@ def run(
         stdin.write(input.encode())
         stdin.seek(0)
         files = [file.fileno() for file in (stdin, stdout, stderr)]
-        program = Program(command, files, cwd=cwd, env=env)
+        program = Program(command, files, cwd=cwd, env=env, imports=imports)
         try:
             status = program.wait(timeout)
         except TimeoutError:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -148,10 +149,10 @@ def files_of(manifest: dict[str, Any], **wanted: Any) -> list[str]:
 
 
 def run_python(script: str, *args: str, stdin: str = "", env: dict[str, str] | None = None, timeout: int = 300,
-               options: tuple[str, ...] = (), alone: bool = False) -> subprocess.CompletedProcess[str]:  # fmt: skip
+               options: tuple[str, ...] = (), alone: bool = False, imports: Sequence[str] = with_torch.COMPILES) -> subprocess.CompletedProcess[str]:  # fmt: skip
     """Run ``script`` (a file, or text) in another process, which can import depyf and the torch test programs.
 
-    ``alone``: one that starts with nothing imported; otherwise it has torch already (``with_torch.py``).
+    ``alone``: one that starts with nothing imported; otherwise it has ``imports`` already (``with_torch.py``).
     """
     environment = dict(os.environ) | (env or {})
     environment["PYTHONPATH"] = os.pathsep.join(
@@ -165,7 +166,7 @@ def run_python(script: str, *args: str, stdin: str = "", env: dict[str, str] | N
         *args,
     ]
     if not alone:
-        return with_torch.run(command, input=stdin, env=environment, timeout=timeout)
+        return with_torch.run(command, input=stdin, env=environment, timeout=timeout, imports=imports)
     return subprocess.run(
         command, input=stdin, capture_output=True, text=True, env=environment, timeout=timeout, check=False
     )

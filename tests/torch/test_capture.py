@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 
 import pytest
@@ -11,6 +10,7 @@ import torch
 from dumps import check_dump, check_substituted, files_of, fresh_cache, lacks
 
 import depyf
+import with_torch
 from depyf.dynamo.asking.why import recompile_limit
 
 pytestmark = pytest.mark.torch
@@ -259,7 +259,7 @@ def test_operators_that_change_lists(tmp_path):
     with fresh_cache(), depyf.prepare_debug(tmp_path):
         torch.compile(changes_a_list, backend="inductor")([torch.ones(2), torch.ones(3)])
     for page in tmp_path.glob("__compiled_fn_*POST_GRAD.*.py"):
-        done = subprocess.run([sys.executable, str(page)], capture_output=True, text=True)
+        done = with_torch.run([sys.executable, page], imports=with_torch.ALONE)
         assert done.returncode == 0, (page.read_text(), done.stderr)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 
 import pytest
 import torch
 
+import with_torch
 from depyf.dump.graphs.process_groups import groups_of
 
 pytestmark = pytest.mark.torch
@@ -38,9 +38,7 @@ with depyf.prepare_debug(sys.argv[1]):
 def ran(*command):
     paths = [path for path in sys.path if path]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    done = subprocess.run(
-        [sys.executable, *map(str, command)], capture_output=True, text=True, env=environment, check=False
-    )
+    done = with_torch.run([sys.executable, *command], env=environment, imports=with_torch.ALONE)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

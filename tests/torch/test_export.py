@@ -11,6 +11,7 @@ import pytest
 import torch
 from export_programs import Broken, containers, programs
 
+import with_torch
 from depyf.api import prepare_debug
 from depyf.cli import main as command
 from depyf.export import ExportError, export_package
@@ -36,10 +37,10 @@ WITHOUT_DEPYF = "import sys, runpy; sys.path.insert(0, ''); sys.modules['depyf']
 def in_a_new_process(folder: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``program`` in an interpreter that cannot import depyf: ``DEPYF_EXPORT_PYTHON``, which has torch, or this one."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    return subprocess.run(
-        [os.environ.get("DEPYF_EXPORT_PYTHON", sys.executable), "-c", WITHOUT_DEPYF + program, *arguments],
-        cwd=folder, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    command = [os.environ.get("DEPYF_EXPORT_PYTHON", sys.executable), "-c", WITHOUT_DEPYF + program, *arguments]
+    if command[0] == sys.executable:
+        return with_torch.run(command, cwd=folder, env=environment, imports=with_torch.ALONE)
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 def dumped(tmp_path: Path, name: str, record: bool = True) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import subprocess
 import sys
 import types
 from pathlib import Path
@@ -17,6 +16,7 @@ from dumps import as_in_a_process_of_its_own, fresh_cache, run_python, traces_au
 from torch._inductor.compile_fx import compile_fx
 from torch.utils.checkpoint import checkpoint
 
+import with_torch
 from depyf.api import prepare_debug
 from depyf.cli import main as command
 from depyf.gallery import GalleryError, harness, render_dump, write_gallery
@@ -163,9 +163,7 @@ def test_script_needs_torch_only(tmp_path):
     (script,) = recorded(tmp_path, Net().eval(), *net_inputs())
     path = tmp_path / script.file
     path.write_text(script.text)
-    done = subprocess.run(
-        [sys.executable, "-I", str(path), "--backend", "none"], capture_output=True, text=True, timeout=300, check=False
-    )
+    done = with_torch.run([sys.executable, "-I", path, "--backend", "none"], imports=with_torch.ALONE)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "results agree" in done.stdout
     assert "depyf" not in [
@@ -377,7 +375,7 @@ def test_random_numbers_of_inductor(tmp_path):
     assert "inductor_random" in script.text
     path = tmp_path / script.file
     path.write_text(script.text)
-    done = run_python(str(path), "--backend", "none", alone=True)
+    done = run_python(str(path), "--backend", "none", imports=with_torch.ALONE)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -429,7 +427,7 @@ def test_operators_of_the_program(tmp_path, capsys):
     path = tmp_path / script.file
     path.write_text(script.text)
     for options, status in ((), 2), (("--import", "gallery_test_operators"), 0):
-        done = run_python(str(path), *options, env={"PYTHONPATH": str(tmp_path)}, alone=True)
+        done = run_python(str(path), *options, env={"PYTHONPATH": str(tmp_path)}, imports=with_torch.ALONE)
         assert done.returncode == status, done.stdout + done.stderr
     assert "torch.ops.depyf_gallery_test.twice" in script.text
 
@@ -585,7 +583,7 @@ def test_random_numbers_that_are_drawn_again(tmp_path):
     assert "backward=Backward()" in script.text
     assert run_script(script.text) == 0
     for stage in ("Forward_graph", "Backward_graph"):
-        done = run_python(str(tmp_path / "dump" / f"__compiled_fn_0_0.{stage}.0.py"), alone=True)
+        done = run_python(str(tmp_path / "dump" / f"__compiled_fn_0_0.{stage}.0.py"), imports=with_torch.ALONE)
         assert done.returncode == 0, done.stderr
 
 
@@ -656,7 +654,7 @@ def test_functions_of_numpy(fn, size, tmp_path):
     assert "= torch._dynamo.utils.numpy_" in script.text and "importlib" not in script.text
     assert run_script(script.text) == 0
     page = tmp_path / "dump" / "__compiled_fn_0_0.Captured_Graph.0.py"
-    done = run_python(page.read_text(), alone=True)
+    done = run_python(page.read_text(), imports=with_torch.ALONE)
     assert done.returncode == 0 and "tensor(" in done.stdout, done.stderr
     manifest = json.loads((tmp_path / "dump" / "manifest.json").read_text())
     (steps,) = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
 import sys
 import types
 from pathlib import Path
@@ -11,6 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 from dumps import as_in_a_process_of_its_own, traces_autocast_calls
+
+import with_torch
 
 pytestmark = pytest.mark.torch
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,9 +72,7 @@ def test_other_values_and_sizes(capsys):
 
 def test_script_as_a_program():
     (path,) = (GALLERY / "conditional").glob("graph_*.py")
-    done = subprocess.run(
-        [sys.executable, "-I", str(path), "--backend", "none"], capture_output=True, text=True, timeout=300, check=False
-    )
+    done = with_torch.run([sys.executable, "-I", path, "--backend", "none"], imports=with_torch.ALONE)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

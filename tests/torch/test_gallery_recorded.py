@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import pytest
 import torch
 
 import depyf
+import with_torch
 from depyf.gallery import render_dump, write_gallery
 
 pytestmark = pytest.mark.torch
@@ -41,7 +41,7 @@ def test_scripts_run_on_recorded_inputs(tmp_path):
     text = script.read_text()
     assert script.with_suffix(".safetensors").exists()
     assert "memory_0 = " in text and "make = Make" not in text and "values are random" not in text
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    done = with_torch.run([sys.executable, script], imports=with_torch.ALONE)
     assert done.returncode == 0, done.stdout + done.stderr
     write_gallery(tmp_path / "dump", tmp_path / "out", made_up=True)
     assert not list((tmp_path / "out").glob("*.safetensors"))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 
 import pytest
 import torch
 
+import with_torch
 from depyf.api import prepare_debug
 from depyf.cli import main
 from depyf.dump.graphs.graph_source import registering_modules
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.torch
 
 
 def run(*command):
-    found = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    found = with_torch.run(command, imports=with_torch.ALONE)
     assert found.returncode == 0, found.stdout + found.stderr
     return found.stdout
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import pytest
 import torch
 
 import depyf
+import with_torch
 from depyf.cli import main
 
 pytestmark = pytest.mark.torch
@@ -30,9 +29,7 @@ def script(folder: Path, compile_id: str = "0/0", *options: str) -> Path:
 
 def run(path: Path) -> tuple[int, str]:
     """In a new process, in another folder, where nothing but torch is there to import."""
-    done = subprocess.run(
-        [sys.executable, "-I", str(path)], capture_output=True, text=True, cwd=path.parent, env=dict(os.environ)
-    )
+    done = with_torch.run([sys.executable, "-I", path], cwd=path.parent, imports=with_torch.ALONE)
     assert not done.stderr or "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout
 

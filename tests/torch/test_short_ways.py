@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 import json
 import runpy
-import subprocess
 import sys
 
 import pytest
 import torch
 
+import with_torch
 from depyf.api import prepare_debug
 from depyf.dump.files.manifest import indented
 from depyf.dump.graphs.sample_run import sample_run
@@ -143,7 +143,7 @@ def test_the_page_of_a_graph_that_asserts_something_says_so(tmp_path):
     pages = sorted(tmp_path.glob("__compiled_fn_0_0.*.py"))
     assert len(pages) > 1
     for page in pages:
-        ran = subprocess.run([sys.executable, str(page)], capture_output=True, text=True)
+        ran = with_torch.run([sys.executable, page], imports=with_torch.ALONE)
         assert ran.returncode == 1 and ran.stderr.startswith("This graph asserts something"), ran.stderr
         assert "all of the mask" in ran.stderr and "Traceback" not in ran.stderr
 
