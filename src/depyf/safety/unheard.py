@@ -15,7 +15,7 @@ from typing import Any
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _KNOWN = frozenset("\r\n'\"\\abfnrtvx0123")
 """What may follow a backslash anywhere, in pairs from the left."""
-_WORD_AFTER_NUMBER = re.compile(r"[0-9.](?:and|else|for|if|in|is|not|or)\b")
+_WORD_AFTER_NUMBER = re.compile(r"[0-9.](?:[jJ]|(?<=0)[xX][\da-fA-F_]*)?(?:and|else|for|if|in|is|not|or)\b")
 _PREFIXES = frozenset({"", "r", "u", "b", "f", "t", "br", "rb", "fr", "rf", "tr", "rt"})
 _CODE = re.compile(r"#[^\n]*|\"\"\"|'''|\"|'|[()\[\]{}:]|(?<![\w.])[\d.][\w.]*")
 _NUMBER = re.compile(

@@ -30,6 +30,7 @@ TEXTS = [
     "x = 1if 2else 3; y = 0x1for x in y",
     "x = [1for x in 0xfor y]; a.if_ = 1.5if 2 else .5or 1jor 0b1and 1_0in x",
     "x1if = a1or = 3",
+    "x = 0x1ffor x in y; z = 0xfin y; w = 1jif x else 2.jor 1_0jand 0XaFor b",
     "x = a if'\\('in'\\)'else'\\.'",
 ]
 

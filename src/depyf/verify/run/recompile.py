@@ -20,6 +20,7 @@ from depyf.bytecode.files.unmarshal import loads
 from depyf.bytecode.tables.set_order import filling_order
 from depyf.errors import BytecodeError, DepyfError
 from depyf.safety.depth import any_depth
+from depyf.safety.silent import silent
 from depyf.safety.unheard import spelled_out, warns
 from depyf.verify.run.worker import SET, WorkerError, own_worker, worker_for
 
@@ -100,10 +101,9 @@ def compile_here(text: str, filename: str, flags: int, optimize: int, mode: str)
     """
     # not current_thread(), which makes an object, and a number, for depyf's thread
     worker = None if threading.get_ident() == threading.main_thread().ident else own_worker()
-    tree = _parsed(text, filename, flags) if worker is None else None
-    if tree is not None and not warns(tree):
+    source = _unheard(text, filename, flags, mode) if worker is None else None
+    if source is not None:
         try:
-            source: Any = ast.Interactive(tree.body) if mode == "single" else tree if mode == "exec" else text
             return _code(compile(source, filename, mode, flags, True, optimize))
         except (RecursionError, MemoryError):
             pass
@@ -120,10 +120,12 @@ def compile_here(text: str, filename: str, flags: int, optimize: int, mode: str)
         raise _refused_there(error) from None
 
 
-def _parsed(text: str, filename: str, flags: int) -> ast.Module | None:
-    """The tree of ``text``; None where the parser would warn, or cannot go so deep."""
+def _unheard(text: str, filename: str, flags: int, mode: str) -> str | ast.Module | ast.Interactive | None:
+    """``text``, or its tree, to be compiled in this process; None where the compiler might warn, or cannot go so deep."""
     if spelled_out(text) != text:
         return None
+    if mode != "single" and silent(text):
+        return text
     try:
         tree = compile(text, filename, "exec", flags | ast.PyCF_ONLY_AST, True)
     except (RecursionError, MemoryError):
@@ -131,7 +133,9 @@ def _parsed(text: str, filename: str, flags: int) -> ast.Module | None:
     except (SyntaxError, ValueError, OverflowError, SystemError) as error:
         raise _refused(error) from None
     assert isinstance(tree, ast.Module)
-    return tree
+    if warns(tree):
+        return None
+    return ast.Interactive(tree.body) if mode == "single" else tree if mode == "exec" else text
 
 
 def _code(code: Any) -> types.CodeType:
