@@ -271,7 +271,9 @@ class PlainSymbolic(Symbolic):
         if op in _LEAVING:
             return
         consumed = self._used_up()
-        if op == ops.BRANCH:
+        if op == ops.GET_AITER:
+            consumed = _NO_TEMPS  # it is emptied at the head of the loop, which nothing may stand before
+        elif op == ops.BRANCH:
             self.spill()
             dead = consumed - self.held()
             self.block.cond_temps = dead

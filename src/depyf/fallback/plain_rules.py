@@ -338,6 +338,7 @@ _RULES: dict[str, Callable[[PlainSymbolic, Any, int], bool]] = {
     ops.CONVERT: _convert,
     ops.GET_ITER: _get_iter,
     ops.FOR_ITER: _for_iter,
+    ops.GET_AITER: _take_one,
     ops.GET_AWAITABLE: _take_one,
     ops.GET_YIELD_FROM_ITER: _take_one,
     ops.BUILD_UNPACK: _build_unpack,

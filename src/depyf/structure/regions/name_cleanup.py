@@ -114,7 +114,7 @@ def strip_name_cleanup(regions: Regions, region: Region, withs: list[Region]) ->
     program = regions.program
     wanted = _name_cleanup_end(program, region.target)
     assert wanted is not None
-    shared = wanted[0] not in program.unit.varnames
+    shared = wanted[0] not in program.unit.varnames or wanted[0] in program.unit.cellvars  # a parameter is in both
     edits: list[tuple[int, int, int, bool]] = []
     for source, after in exits_of(regions, region):
         before, position = source, after
