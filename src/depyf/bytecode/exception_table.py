@@ -20,11 +20,14 @@ class Protection(NamedTuple):
     """``handlers[k].target`` is a raw instruction index; ``of[i]`` is the handler of raw instruction ``i`` or -1.
 
     ``wrapped[i]`` is 1 where only the wrapper of a generator protects ``i``: every generator of that version has it.
+    ``split`` are the raw instructions that may call a Python function and have another handler than the one before.  What such a
+    function raises goes where the one before sends it (3.13+).
     """
 
     handlers: list[Handler]
     of: list[int]
     wrapped: bytearray
+    split: list[int]
 
 
 PUSHES = (("exc",), ("lasti", "exc"))
@@ -86,8 +89,6 @@ def protect(raw: Raw) -> Protection:
     free = list(range(len(of) + 1))
     """Instruction -> the next one without a handler, itself or one further on: each is given one once."""
     table = table_entries(raw.unit.exctable)
-    if raw.unit.version >= _LATE:
-        _check_calls(raw, table)
     for start, end, target, depth, lasti in table:
         raw_target = raw.index_at.get(target)
         if raw_target is None:
@@ -112,28 +113,19 @@ def protect(raw: Raw) -> Protection:
             of[index], wrapped[index] = number, wraps
             free[index] = index + 1
             index = _next(free, index)
-    return Protection(handlers, of, wrapped)
+    return Protection(handlers, of, wrapped, _split_calls(raw, table) if raw.unit.version >= _LATE else [])
 
 
-def _check_calls(raw: Raw, table: list[tuple[int, int, int, int, bool]]) -> None:
-    """Raise ``BytecodeError`` where the protection changes right before an operation that may call a Python function.
-
-    What that function raises goes where the instruction before the operation sends it, and all else where the operation does.
-    """
+def _split_calls(raw: Raw, table: list[tuple[int, int, int, int, bool]]) -> list[int]:
+    """See ``Protection.split``."""
     begins = {start: (target, depth, lasti) for start, end, target, depth, lasti in table if start < end}
     ends = {end: (target, depth, lasti) for start, end, target, depth, lasti in table if start < end}
+    found = []
     for place in sorted({*begins, *ends}):
-        index = raw.index_at.get(place)
-        if index is None or raw.names[index] not in _CALLING:
-            continue
-        here, before = begins.get(place), ends.get(place)
-        if here != before:
-            target = (here or before or (0,))[0]
-            raise BytecodeError(
-                f"{raw.unit.qualname}: whether the exception handler at offset {target} protects the operation at offset"
-                f" {place} depends on what that calls: what a Python function raises goes where the instruction before"
-                " sends it (3.13+), which no source says"
-            )
+        index = raw.index_at.get(place, -1)
+        if index >= 0 and raw.names[index] in _CALLING and begins.get(place) != ends.get(place):
+            found.append(index)
+    return found
 
 
 def _next(free: list[int], index: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from depyf.bytecode import lasti, ops, prologue, suspended
 from depyf.bytecode.blockstack import assign_handlers
@@ -33,7 +33,8 @@ class Lowered(NamedTuple):
 
     ``depths[i]`` is how many values are on the stack before ``instrs[i]``.  ``leaks`` says that a generator of 3.12 or
     later lacks its wrapper somewhere: ``StopIteration`` leaves it unchanged, which no source can express.  ``starts_late``
-    says that something comes before RESUME (3.11+): the frame is in no traceback until then.
+    says that something comes before RESUME (3.11+): the frame is in no traceback until then.  ``split`` are the instructions of
+    ``exception_table.Protection.split``, -1 for one that is not there by itself, each with the other handler.
     """
 
     unit: CodeUnit
@@ -42,6 +43,7 @@ class Lowered(NamedTuple):
     depths: tuple[int, ...]
     leaks: bool = False
     starts_late: bool = False
+    split: tuple[tuple[int, Handler | None], ...] = ()
     locations: Locations = NO_LOCATIONS
     """The location table of ``unit``, from 3.11 on."""
     in_front: Mapping[int, int] = MappingProxyType({})
@@ -124,6 +126,7 @@ def _resolve(unit: CodeUnit, raw: Raw, out: list[Out], start: list[int], spec: V
             draft.handlers.append(handler._replace(target=entry))
         of = protection.of
         draft.wrapped = protection.wrapped
+        draft.split = [(index, protection.of[index - 1] if index else -1) for index in protection.split]
         draft.handler = [of[i] for i in draft.source]
         if spec.tests_apart:
             for k, (op, i) in enumerate(zip(draft.ops, draft.source, strict=True)):
@@ -137,24 +140,55 @@ def _resolve(unit: CodeUnit, raw: Raw, out: list[Out], start: list[int], spec: V
     return draft
 
 
+_BETWEEN = (ops.SILENT - {ops.RETURN}) | {ops.LOAD_FAST, ops.LOAD_GLOBAL, ops.LOAD_ATTR, ops.DELETE_FAST, ops.CALL}
+_OTHER, _HOLDS, _CAUGHT = 0, 1, 2
+"""What a slot holds: no part of the exception, a tuple with it, or the exception itself."""
+
+
 def _leave_to_wrapper(draft: Draft) -> None:
     """Where an exception leaves a generator, its wrapper makes a RuntimeError of StopIteration: once is enough.
 
-    CALL_INTRINSIC_1 STOPITERATION_ERROR; RERAISE, in the wrapper alone    ->    RERAISE       (swaps and jumps may lie between)
+    CALL_INTRINSIC_1 STOPITERATION_ERROR; RERAISE, in the wrapper alone    ->    RERAISE
+
+    What lies between may do anything but look at the exception: nothing else sees that there is another one.
     """
     names, args, targets = draft.ops, draft.args, draft.targets
     for i, op in enumerate(names):
-        if op != ops.INTRINSIC or args[i][0] != "STOPITERATION_ERROR":
+        if op != ops.INTRINSIC or args[i][0] != "STOPITERATION_ERROR" or not draft.wrapped:
             continue
-        at, place, seen = i + 1, 1, {i}  # the exception is at ``place``, from the top
-        while at < len(names) and names[at] in (ops.JUMP, ops.SWAP) and at not in seen:
+        at, stack, seen = i + 1, [_CAUGHT], {i}  # the uppermost slots; below them lies nothing of the exception
+        while at < len(names) and names[at] in _BETWEEN and at not in seen:
             seen.add(at)
-            if names[at] == ops.SWAP and place in (1, args[at]):
-                place = args[at] if place == 1 else 1
+            if names[at] not in ops.SILENT and not _only_wrapped(draft, at) or not _move(stack, names[at], args[at]):
+                break
             at = targets[at] if names[at] == ops.JUMP else at + 1
-        if at < len(names) and names[at] == ops.RERAISE and place == 1:
-            if draft.wrapped and draft.handler[at] < 0 and draft.wrapped[draft.source[at]]:
-                names[i], args[i], targets[i] = ops.JUMP, None, i + 1
+        if at < len(names) and names[at] == ops.RERAISE and stack[-1:] == [_CAUGHT] and _only_wrapped(draft, at):
+            names[i], args[i], targets[i] = ops.JUMP, None, i + 1
+
+
+def _only_wrapped(draft: Draft, at: int) -> bool:
+    """Whether what is raised at ``at`` goes to the wrapper of the generator."""
+    return draft.handler[at] < 0 and bool(draft.wrapped[draft.source[at]])
+
+
+def _move(stack: list[int], op: str, arg: Any) -> bool:
+    """The effect of an operation on ``stack``; false if it looks at the exception."""
+    if op == ops.JUMP:
+        return True
+    count, results = ops.stack_effect(op, arg)
+    stack[:0] = [_OTHER] * (count - len(stack))
+    if op == ops.SWAP:
+        stack[-1], stack[-arg] = stack[-arg], stack[-1]
+    elif op == ops.ROT:
+        stack.insert(len(stack) - arg, stack.pop())
+    elif op == ops.COPY:
+        stack.append(stack[-arg])
+    else:
+        taken = stack[len(stack) - count :]
+        if any(taken) and op not in (ops.POP, ops.BUILD_TUPLE):
+            return False
+        stack[len(stack) - count :] = [_HOLDS if any(taken) else _OTHER] * results
+    return True
 
 
 def _finish(draft: Draft, depths: list[int], in_front: dict[int, int]) -> Lowered:
@@ -192,7 +226,14 @@ def _finish(draft: Draft, depths: list[int], in_front: dict[int, int]) -> Lowere
         )
     kept_depths = tuple(depths) if dense else tuple([depths[i] for i in kept])
     late = draft.unit.version >= prologue.SINCE and prologue.starts_late(raw)
-    return Lowered(draft.unit, instrs, tuple(handlers), kept_depths, _leaks(draft, kept), late, raw.locations, in_front)
+    split: list[tuple[int, Handler | None]] = []
+    if draft.split:
+        places = {draft.source[i]: position[i] for i in reversed(kept)}
+        for index, number in draft.split:
+            other = draft.handlers[number] if number >= 0 else None
+            split.append((places.get(index, -1), other and other._replace(target=position[other.target])))
+    leaks = _leaks(draft, kept)
+    return Lowered(draft.unit, instrs, tuple(handlers), kept_depths, leaks, late, tuple(split), raw.locations, in_front)
 
 
 def _leaks(draft: Draft, kept: list[int]) -> bool:

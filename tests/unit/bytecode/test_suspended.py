@@ -16,6 +16,7 @@ from depyf.bytecode.versions import spec_for
 from depyf.errors import BytecodeError
 from depyf.verify import verify
 from depyf.verify.run.worker import worker_for
+from depyf.verify.whole import SPLIT
 from needs import need
 
 VERSIONS = [(3, minor) for minor in range(11, 16)]
@@ -181,8 +182,10 @@ def test_a_handler_that_begins_or_ends_at_a_call(version: tuple[int, int]) -> No
     assert start < call < end
     for part in ((call, end), (start, call)):
         changed = with_table(unit, (*part, *rest), *others)
-        if version >= (3, 13):
-            refused(changed, "depends on what that calls")
-        else:
-            lower(changed)
-    lower(with_table(unit, (start, call, *rest), (call, end, *rest), *others))
+        assert bool(lower(changed).split) == (version >= (3, 13))
+        (verdict,) = verify(changed, unit)
+        assert (verdict.reason == SPLIT) == (version >= (3, 13))
+        assert not (verdict.proven and version >= (3, 13))
+        (same,) = verify(changed, with_table(unit, (*part, *rest), *others))
+        assert same.proven
+    assert not lower(with_table(unit, (start, call, *rest), (call, end, *rest), *others)).split
