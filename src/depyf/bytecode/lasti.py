@@ -33,7 +33,7 @@ def check(lowered: Lowered, opnames: tuple[str | None, ...]) -> None:
     reads = [at for at, instr in enumerate(lowered.instrs) if instr.op in (ops.RERAISE, ops.POP_EXCEPT)]
     if not reads:
         return
-    live, entered = _live(lowered)
+    live, entered = live_code(lowered)
     wanted = {
         at: code[instr.offset + 1]
         for at, instr in ((at, lowered.instrs[at]) for at in reads if at in live)
@@ -55,7 +55,7 @@ def check(lowered: Lowered, opnames: tuple[str | None, ...]) -> None:
         raise BytecodeError(f"{lowered.unit.qualname}: {instr.op} at offset {instr.offset} finds no {missing}")
 
 
-def _live(lowered: Lowered) -> tuple[set[int], set[int]]:
+def live_code(lowered: Lowered) -> tuple[set[int], set[int]]:
     """The instructions that control may reach, and the numbers of the handlers that it may enter: something raises to them."""
     instrs = lowered.instrs
     live: set[int] = set()

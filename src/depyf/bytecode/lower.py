@@ -72,6 +72,8 @@ def lower(unit: CodeUnit) -> Lowered:
     if ops.LOAD_FAST_CLEAR in draft.ops:
         mark_restores(draft, depths)
     lowered = _finish(draft, depths, in_front)
+    if unit.flags & GENERATORS:
+        suspended.check_awaits(lowered)
     if unit.exctable:
         lasti.check(lowered, spec.opnames)
     return lowered
@@ -228,25 +230,38 @@ def _finish(draft: Draft, depths: list[int], in_front: dict[int, int]) -> Lowere
     late = draft.unit.version >= prologue.SINCE and prologue.starts_late(raw)
     split: list[tuple[int, Handler | None]] = []
     if draft.split:
-        places = {draft.source[i]: position[i] for i in reversed(kept)}
+        found = {draft.source[i]: position[i] for i in reversed(kept)}
         for index, number in draft.split:
             other = draft.handlers[number] if number >= 0 else None
-            split.append((places.get(index, -1), other and other._replace(target=position[other.target])))
-    leaks = _leaks(draft, kept)
-    return Lowered(draft.unit, instrs, tuple(handlers), kept_depths, leaks, late, tuple(split), raw.locations, in_front)
+            split.append((found.get(index, -1), other and other._replace(target=position[other.target])))
+    lowered = Lowered(
+        draft.unit,
+        instrs,
+        tuple(handlers),
+        kept_depths,
+        starts_late=late,
+        split=tuple(split),
+        locations=raw.locations,
+        in_front=in_front,
+    )
+    leaking = _leaks(draft, kept)
+    if leaking and not leaking.isdisjoint(lasti.live_code(lowered)[0]):
+        return lowered._replace(leaks=True)
+    return lowered
 
 
-def _leaks(draft: Draft, kept: list[int]) -> bool:
-    """Whether an exception can leave a generator without passing its wrapper."""
+def _leaks(draft: Draft, kept: list[int]) -> set[int]:
+    """The instructions, as numbered in the end, at which an exception leaves a generator without passing its wrapper."""
     raw, wrapped = draft.raw, draft.wrapped
     spec = spec_for(raw.unit.version)
     if not raw.unit.flags & GENERATORS or not spec.wraps_generators:
-        return False
+        return set()
     silent = ops.SILENT | {ops.BRANCH} if spec.tests_apart else ops.SILENT
     started = raw.names.index("RETURN_GENERATOR") if "RETURN_GENERATOR" in raw.names else -1
-    for i in kept:
+    found: set[int] = set()
+    for place, i in enumerate(kept):
         source = draft.source[i]
         if source > started and draft.handler[i] < 0 and draft.ops[i] not in silent:
             if not wrapped or not wrapped[source]:
-                return True
-    return False
+                found.add(place)
+    return found

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from depyf.bytecode import ops
 from depyf.errors import BytecodeError
 
 if TYPE_CHECKING:
     from depyf.bytecode.draft import Draft
     from depyf.bytecode.exception_table import Protection
+    from depyf.bytecode.lower import Lowered
     from depyf.bytecode.versions.spec import VersionSpec
 
 _WHERE, _OUTERMOST = 3, 4
@@ -97,3 +99,22 @@ def check_depths(draft: Draft, depths: list[int], slots: int) -> None:
 def _error(draft: Draft, at: int, reason: str) -> BytecodeError:
     raw = draft.raw
     return BytecodeError(f"{raw.unit.qualname}: {raw.names[at]} at offset {raw.offsets[at]}: {reason}")
+
+
+_MAKES = {ops.GET_AWAITABLE: "await", ops.GET_YIELD_FROM_ITER: "yield from"}
+_BETWEEN = (ops.SILENT - {ops.RETURN}) | {ops.LOAD_FAST, ops.LOAD_DEREF, ops.LOAD_GLOBAL, ops.LOAD_NAME}
+
+
+def check_awaits(lowered: Lowered) -> None:
+    """Raise ``BytecodeError`` where other code runs after what an ``await`` or ``yield from`` begins with, and before the rest."""
+    instrs = lowered.instrs
+    for start, instr in enumerate(instrs):
+        if instr.op not in _MAKES:
+            continue
+        at, seen = start + 1, {start}
+        while at < len(instrs) and instrs[at].op in _BETWEEN and at not in seen:
+            seen.add(at)
+            at = instrs[at].target if instrs[at].op == ops.JUMP else at + 1
+        if at < len(instrs) and instrs[at].op == ops.CALL and instrs[at].arg is not None:
+            where = f"{lowered.unit.qualname}: {instr.op} at offset {instr.offset}"
+            raise BytecodeError(f"{where}: something is called before its {_MAKES[instr.op]} goes on, as in no source")
