@@ -145,6 +145,8 @@ def run(request: dict[str, Any]) -> None:
 if __name__ == "__main__":
     for name in sys.argv[2:]:
         importlib.import_module(name)
+    if isa := sys.modules.get("torch._inductor.cpu_vec_isa"):
+        isa.valid_vec_isa_list()  # what the processor can do: with an empty cache each process would compile to find out
     gc.freeze()  # else each program, and its end, searches all that torch made: a second
     with socket.socket(socket.AF_UNIX) as sock:
         sock.bind(sys.argv[1])

@@ -17,7 +17,7 @@ pytest.importorskip("torch")
 
 SHOW = """
 import atexit, os, signal, sys, threading
-sys.path = [path for path in sys.path if os.path.isdir(path) or not path]
+sys.path = [path for path in sys.path if (os.path.isdir(path) or not path) and "_vendor" not in path]  # of setuptools
 print(sys.argv, sys.orig_argv[1:], sys.path, sys.flags, sys.warnoptions, os.getcwd(), sorted(os.environ.items()))
 print(sorted(name for name in globals() if name != "__annotations__"), __name__, globals().get("__file__"), type(__loader__))
 print(sys.stdin.read(), sys.stdin.isatty(), sys.stdout.encoding, sys.stdout.line_buffering, signal.getsignal(signal.SIGINT))
