@@ -140,10 +140,7 @@ class _Star:
             ):
                 cleanup.append((program.instrs[target].op, program.instrs[target].arg))
                 target = program.next[target]
-            collects = target != NONE and (program.instrs[target].op, program.instrs[target].arg) == (
-                ops.LIST_APPEND,
-                3,
-            )
+            collects = target != NONE and self._collects_raised(target)
             if collects and len(cleanup) in (0, len(_FORGETS)):
                 after = done
                 for op, arg in reversed(cleanup):
@@ -155,6 +152,17 @@ class _Star:
                         program.next[copy] = after
                 return True
         return False
+
+    def _collects_raised(self, at: int) -> bool:
+        """Whether what a clause has raised is put into the list at ``at``: of this handler, not of one in a clause of it."""
+        program = self.program
+        drop = program.next[at]
+        if (program.instrs[at].op, program.instrs[at].arg) != (ops.LIST_APPEND, 3) or drop == NONE:
+            return False
+        after = program.follow(program.next[drop]) if program.instrs[drop].op == ops.POP else NONE
+        rest = self._collects_rest(after) if after != NONE else NONE
+        followings = {following for _, _, _, following in self.tests}
+        return after in followings or rest != NONE and rest == self._collects_rest(self.tests[-1][3])
 
     def _match_of(self, at: int) -> int:
         """The ``EG_MATCH`` that the type expression at ``at`` leads to."""

@@ -135,8 +135,9 @@ def failure_stub(unit: CodeUnit, failure: DecompilationError, nested: Callable[[
 
 
 def _is_defined(unit: CodeUnit) -> bool:
-    """Whether the source has a ``def`` or ``class`` for this code; what the compiler makes for annotations has not."""
-    return unit.name.isidentifier() and unit.name != "__annotate__"
+    """Whether the source has a ``def`` or ``class`` for this code; what the compiler makes for annotations has not, nor has the
+    value of a type alias or of a bound, which takes a format (3.14+)."""
+    return unit.name.isidentifier() and unit.name != "__annotate__" and unit.params[:1] != (".format",)
 
 
 def _definition(unit: CodeUnit, inner: CodeUnit, nested: Callable[[CodeUnit], Body]) -> Stmt:

@@ -46,7 +46,7 @@ def except_clauses(stmt: Try) -> Try:
     if len(stmt.handlers) != 1 or stmt.handlers[0].type is not None:
         return stmt
     clauses: list[ExceptClause] = []
-    resets, body = _resets(stmt.handlers[0].body)
+    resets, body = forgotten(stmt.handlers[0].body)
     body = _tests_first(body)
     caught = stmt.handlers[0].name
     line = stmt.handlers[0].line
@@ -124,8 +124,8 @@ def _tests_first(body: Body) -> Body:
     return inner
 
 
-def _resets(body: Body) -> tuple[Body, Body]:
-    """Temporaries that a handler forgets first, and the rest of it."""
+def forgotten(body: Body) -> tuple[Body, Body]:
+    """The assignments to temporaries that a handler forgets first, and the rest of it."""
     count = 0
     while count < len(body):
         stmt = body[count]

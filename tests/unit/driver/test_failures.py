@@ -10,10 +10,15 @@ from typing import Any
 import pytest
 
 import depyf
+from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.files.unmarshal import loads
 from depyf.driver import graph_passes
+from depyf.driver.pipeline import decompile_unit
 from depyf.driver.rungs import Rung
 from depyf.driver.state import State
 from depyf.errors import DecompilationError
+from depyf.verify.run.worker import worker_for
+from needs import need
 
 SOURCE = """
 import os
@@ -76,3 +81,23 @@ def test_only_what_failed_is_lost(result: tuple[tuple[str, ...], Any]) -> None:
     for name in failing:
         assert f'raise NotImplementedError("depyf: cannot decompile in {name}: planted")' in found.source
     compile(found.source, "text", "exec")
+
+
+def test_the_value_of_a_type_alias_is_no_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands for its function does not define it: the module around stays complete (3.14+)."""
+    need("3.14")
+    first = graph_passes.LOWER
+
+    def lower(state: State) -> None:
+        if state.unit.qualname == "f":
+            raise DecompilationError("planted", "f")
+        first.run(state)
+
+    failing = replace(first, run=lower)
+    monkeypatch.setattr(Rung, "passes", property(lambda rung: (failing, *rung.value[1:])))
+    text = "def f():\n    type T = x\n    def g():\n        return 1\ndef last():\n    return 2\n"
+    unit = loads(worker_for((3, 14)).compile(text, 0, 0), (3, 14))
+    assert isinstance(unit, CodeUnit)
+    found = decompile_unit(unit)
+    assert [verdict.qualname for verdict in found.verdicts if verdict.status.value == "FAILED"] == ["f"]
+    assert "def T" not in found.source and "def g" in found.source and "def last" in found.source

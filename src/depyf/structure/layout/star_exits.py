@@ -35,6 +35,7 @@ from depyf.ir.transformer import map_lists
 from depyf.ir.walk_expr import walk_own
 from depyf.ir.walk_stmt import bodies, walk, walk_within, with_bodies
 from depyf.safety.depth import any_depth
+from depyf.structure.clauses import forgotten
 from depyf.structure.label_kinds import LabelKind, make_label
 
 Choice = tuple[tuple[Purpose, int], object]
@@ -163,7 +164,7 @@ def _left_for(stmt: Stmt) -> tuple[Way | None, bool]:
     found: set[Way] = set()
     written = False
     for handler in stmt.handlers if isinstance(stmt, Try) else ():
-        tests = handler.body
+        _, tests = forgotten(handler.body)
         while len(tests) == 1 and isinstance(tests[0], If) and _is_star(tests[0]):
             for way, has_line in _ways(tests[0].body):
                 found.add(way)
