@@ -23,12 +23,12 @@ hypothesis.settings.load_profile("any load")
 
 
 LONGEST = (
-    "torch/test_tutorials", "torch/test_run_diff", "models/test_catalogue", "unit/safety/test_growth", "torch/test_doctor",
-    "unit/bytecode/files/test_bombs", "test_cases", "torch/test_levels", "property/test_random_cfg", "torch/test_nonfinite",
-    "torch/test_dap", "property/test_linear_time", "torch/test_situations", "torch/test_repro", "torch/test_many_breaks",
-    "torch/test_gallery", "torch/test_guarded", "torch/test_compare", "unit/cli/test_cli", "torch/test_export",
-    "torch/test_newcomer", "torch/test_many", "torch/test_stepping", "torch/test_triton_kernels", "property/test_attack",
-    "browser/test_answers_page", "test_package", "browser/test_accessible",
+    "models/test_catalogue", "torch/test_tutorials", "torch/test_dap", "torch/test_many_breaks", "torch/test_run_diff",
+    "unit/safety/test_growth", "test_cases", "unit/bytecode/files/test_bombs", "property/test_random_cfg", "torch/test_compare",
+    "torch/test_nonfinite", "torch/test_repro", "torch/test_doctor", "property/test_linear_time", "torch/test_triton_kernels",
+    "torch/test_frame_shapes", "torch/test_gallery", "torch/test_guarded", "torch/test_levels", "unit/cli/test_cli",
+    "torch/test_export", "torch/test_results", "torch/test_many", "torch/test_edited", "torch/test_situations",
+    "torch/test_determinism", "property/test_attack", "browser/test_answers_page", "test_package", "browser/test_accessible",
 )  # fmt: skip
 """The files that take longest (``--slowest-files`` tells them) start first: else one process works on the last of them alone."""
 

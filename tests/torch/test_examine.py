@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 
 import pytest
 
 import depyf
+import with_torch
 from depyf.doctor import examine
 
 pytestmark = pytest.mark.torch
+
+
+@pytest.fixture(autouse=True)
+def processes_that_have_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs the program is the command's matter: ``test_doctor`` has it start with nothing imported, too."""
+    monkeypatch.setenv("PYTHONHASHSEED", os.environ.get("PYTHONHASHSEED", "0"))
+    monkeypatch.setattr(sys, "executable", with_torch.command(os.environ))
+
 
 PROGRAM = """
 import sys
