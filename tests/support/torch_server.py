@@ -20,6 +20,7 @@ import os
 import random
 import runpy
 import select
+import shutil
 import signal
 import socket
 import sys
@@ -154,6 +155,7 @@ if __name__ == "__main__":
         print("ready", flush=True)
         asked = serve(sock)
     if asked is None:
+        shutil.rmtree(os.path.dirname(sys.argv[1]), ignore_errors=True)
         os._exit(0)
     prepare(asked)
     run(asked)

@@ -37,20 +37,20 @@ class _Server:
     """One for each start: options of the interpreter, what is imported, and an environment."""
 
     def __init__(self, options: Sequence[str], imports: Sequence[str], start: Mapping[str, str]) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="depyf-torch-")
-        self._socket = os.path.join(self._folder.name, "s")
+        folder = tempfile.mkdtemp(prefix="depyf-torch-")  # the server removes it, also where this process is killed
+        self._socket = os.path.join(folder, "s")
         self._errors = tempfile.TemporaryFile()
         # numpy's library starts threads when it is imported, which a fork would lack
         environment = {**start, "OPENBLAS_NUM_THREADS": "1", "PATH": os.environ.get("PATH", os.defpath)}
         self._process = subprocess.Popen(
-            [sys.executable, *options, str(SERVER), self._socket, *imports], env=environment, cwd=self._folder.name,
+            [sys.executable, *options, str(SERVER), self._socket, *imports], env=environment, cwd=folder,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
         )  # fmt: skip
         assert self._process.stdout is not None
         with self._process.stdout as said:
             if said.readline() != b"ready\n":
                 raise RuntimeError(self.problem())
-        self.command = os.path.join(self._folder.name, "python")
+        self.command = os.path.join(folder, "python")
         words = [
             sys.executable,
             "-I",
@@ -79,7 +79,6 @@ class _Server:
         self._process.stdin.close()
         self._process.wait()
         self._errors.close()
-        self._folder.cleanup()
 
 
 _servers: dict[tuple[str, ...], _Server] = {}
