@@ -25,27 +25,29 @@ _IS_BYTES = re.compile(r"[bB][rR]?\Z|[rR][bB]\Z")
 _PART_OF_FIELDS = re.compile(r"[^{}]+|\{\{|\}\}|\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}")
 
 _USE = r"\s*(?:[(\[]|is\b)"
+_USE_HERE = r"(?:[^\S\n]*[(\[]|\s*is\b)"
 _CONSTANT = r"(?:True|False|None|__debug__)\b"
 _NO_CONSTANT = rf'(?!{_CONSTANT}|not\b|lambda\b)[A-Za-z_]\w*\b(?!")'
 _END = r"\s*(?:[)\]},:;]|\Z|\n\s*[\w@]|(?:and|or|if|else|for|is)\b)"
-_AFTER_IS = rf"\s+(?:not\s+)?(?:{_CONSTANT}{_END}|{_NO_CONSTANT})"
-"""What begins with a name, and None, True or False alone: of these no compiler warns after ``is``."""
+_AFTER_IS = rf"\s+(?:not\s+)?(?:(?:{_CONSTANT}|\.\.\.){_END}|{_NO_CONSTANT})"
+"""What begins with a name, and None, True, False and ... alone: of these no compiler warns after ``is``."""
 _SUSPECTS = [
     re.compile(pattern, re.ASCII)
     for pattern in (
-        rf'"{_USE}',
-        rf"[0-9](?<!\w.)[\w.]*{_USE}",
-        rf"\.\.\.{_USE}",
-        rf"True(?<!\w.{{4}})\b{_USE}",
-        rf"False(?<!\w.{{5}})\b{_USE}",
-        rf"None(?<!\w.{{4}})\b{_USE}",
-        rf"__debug__(?<!\w.{{9}})\b{_USE}",
+        rf'"{_USE_HERE}',
+        rf"[0-9](?<!\w.)[\w.]*{_USE_HERE}",
+        rf"\.\.\.{_USE_HERE}",
+        rf"True(?<!\w.{{4}})\b{_USE_HERE}",
+        rf"False(?<!\w.{{5}})\b{_USE_HERE}",
+        rf"None(?<!\w.{{4}})\b{_USE_HERE}",
+        rf"__debug__(?<!\w.{{9}})\b{_USE_HERE}",
         rf"is(?<!\w..)\b(?!{_AFTER_IS})",
         rf"~(?!{_NO_CONSTANT})",
         r"assert(?<!\w.{6})\s*\(",
     )
 ]
-_FORMATS = re.compile(rf'"\s*%(?!\s*\(?\s*{_NO_CONSTANT})')
+_FORMATS = re.compile(rf'"\s*%(?![\s",0-9.%(-]*{_NO_CONSTANT})')
+"""With something else than a name, or a tuple with one in it."""
 _BRACKET = re.compile(r"([()\[\]{}])")
 _USED = re.compile(_USE)
 _LINE = re.compile(r"\n[ ]*(?:finally\b|(?=\S))|[rbc](?<!\w.)(?:eturn|reak|ontinue)\b", re.ASCII)
@@ -53,12 +55,19 @@ _KEYWORDS = (
     "and", "as", "assert", "await", "case", "del", "elif", "else", "except", "finally", "for", "from", "if", "import", "in", "is",
     "lambda", "match", "not", "or", "raise", "return", "while", "with", "yield",
 )  # fmt: skip
+_OF_DISPLAYS = re.compile(r",|(?<![A-Za-z_])(?:for|lambda)\b", re.ASCII)
+_VARIABLE = re.compile(rf"(?<!\w)(?!(?:and|or|not|if|else|in|is)\b){_NO_CONSTANT}", re.ASCII)
+_PAIR = re.compile(":(?!=)")
+_INDEX = re.compile(rf"(?:-?[0-9]+|{_NO_CONSTANT}[\w.]*)\]", re.ASCII)
 _KEYWORD = re.compile(rf"(?:[^\w.]|\A)(?:{'|'.join(_KEYWORDS)})\Z", re.ASCII)
 """A bracket right after one of these makes neither a call nor an item of it."""
 
 
 def silent(text: str) -> bool:
-    """Whether no compiler, of whatever version, warns of ``text``, for sure; it need not be Python."""
+    """Whether no compiler, of whatever version, warns of ``text``, for sure.
+
+    It need not be Python; but where the parser warns of it (``unheard.spelled_out``) nothing is promised.
+    """
     fields: list[str] = []
     code = _without_strings(text, fields)
     if code is None or "\r" in text:
@@ -105,7 +114,7 @@ def _fields(string: str, fields: list[str]) -> bool:
 
 def _silent_brackets(parts: list[str], final: bool) -> bool:
     """Whether what brackets hold is used as what it may be, and no ``finally`` is left; every second part is a bracket."""
-    opened: list[bool] = []  # of each, whether it may be a constant or a display: no call, no item
+    opened: list[int] = []  # where each is, but 0 for that of a call or an item
     around: list[int] = []  # how far each ``finally`` around is indented
     for at in range(0, len(parts), 2):
         part = parts[at]
@@ -114,22 +123,48 @@ def _silent_brackets(parts: list[str], final: bool) -> bool:
             if bracket in "([{":
                 before = parts[at - 2]
                 last = before[-1:]
+                if opened and last.isspace() and "\n" in before and _may_be_used(before.rstrip()):
+                    return False
                 if not last:
                     applied = at > 2 and parts[at - 3] in ")]"
                 else:
                     applied = last.isalnum() or last == "_"
                     if applied and before.endswith(_KEYWORDS):
                         applied = _KEYWORD.search(before, max(0, len(before) - 8)) is None
-                opened.append(bracket == "{" or not applied)
+                opened.append(0 if applied and bracket != "{" else at - 1)
             elif not opened:
                 return False
-            elif opened.pop() and part[:1] not in (",", ":"):
-                used = _USED.match(part + "".join(parts[at + 1 : at + 2]))
-                if used is not None and (opened or "\n" not in used[0]):
-                    return False
+            else:
+                begin = opened.pop()
+                if begin and part[:1] not in (",", ":"):
+                    used = _USED.match(part + "".join(parts[at + 1 : at + 2]))
+                    ends = not opened and used is not None and "\n" in used[0]
+                    if used is not None and not ends and not _usable(parts[begin:at], used[0], parts[at + 2 : at + 4]):
+                        return False
         if final and not opened and (around or "finally" in part) and not _silent_lines(part, around):
             return False
     return not opened
+
+
+def _may_be_used(before: str) -> bool:
+    """Whether a literal may stand before a bracket on the next line."""
+    return before.endswith(('"', ".")) or before[-1:].isalnum() and not _KEYWORD.search(before)
+
+
+def _usable(parts: list[str], use: str, after: list[str]) -> bool:
+    """Whether of brackets, and what they hold, ``use`` is made without a warning; ``after`` has what follows that."""
+    own, depth = [], 0
+    for at, part in enumerate(parts):
+        if at % 2 == 0:
+            depth += 1 if part in "([{" else -1
+        elif depth == 1:
+            own.append(part)
+    content = "()".join(own)
+    if parts[0] == "[":
+        return use[-1] == "[" and _INDEX.match("".join(after)) is not None
+    if parts[0] == "{":  # every dictionary has items
+        return use[-1] == "[" and _PAIR.search(content) is not None and "lambda" not in content
+    return not _OF_DISPLAYS.search(content) and _VARIABLE.search(content) is not None
 
 
 def _silent_lines(part: str, around: list[int]) -> bool:
