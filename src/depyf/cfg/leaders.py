@@ -86,22 +86,25 @@ class Leaders:
 
         Without columns, what only cleans up may belong to a ``return``.
         """
-        program, of = self.program, self.containers.of
-        found = []
-        drops = iterator_drops(program, self.containers)
-        for drop in drops:
-            after = program.next[drop]
-            known = program.place(drop) is not None
-            if after not in of or after in drops or not known and program.instrs[drop - 1].op in _SWAPS:
-                continue
-            if known and program.leaving_word(drop) != "break":
-                continue
-            op, leaving = program.instrs[after].op, _CLEANS_UP if not known else frozenset()
-            if op == ops.LOAD_CONST and program.next[after] != NONE:  # what is returned, or the start of a statement
-                op, leaving = program.instrs[program.next[after]].op, leaving | {ops.RETURN}
-            if op not in leaving and op != ops.JUMP:
-                found.append(after)
-        return found
+        instrs, after = self.program.instrs, self.program.next
+        pops = [i for i in self.containers.of if instrs[i].op == ops.POP and self._may_break(i, after[i])]
+        drops = iterator_drops(self.program, self.containers) if pops else {}
+        return [after[i] for i in pops if i in drops and after[i] not in drops]
+
+    def _may_break(self, pop: int, after: int) -> bool:
+        program = self.program
+        if after not in self.containers.of:
+            return False
+        op = program.instrs[after].op
+        if op == ops.JUMP:
+            return False
+        known = program.place(pop) is not None
+        if program.leaving_word(pop) != "break" if known else program.instrs[pop - 1].op in _SWAPS:
+            return False
+        leaving = _CLEANS_UP if not known else frozenset()
+        if op == ops.LOAD_CONST and program.next[after] != NONE:  # what is returned, or the start of a statement
+            op, leaving = program.instrs[program.next[after]].op, leaving | {ops.RETURN}
+        return op not in leaving and op != ops.JUMP
 
     def _drops_iterator(self, jump: int) -> bool:
         """Whether a jump is a ``break`` that drops the iterator: what follows is not in the loop.
