@@ -22,7 +22,7 @@ from types import FrameType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tools")]
+sys.path += [str(ROOT / "src"), str(ROOT / "tools")]
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import shapes
