@@ -88,7 +88,8 @@ def _words() -> tuple[dict[str, str], frozenset[str]]:
     letters = dict.fromkeys(_listed(tables["magicfuncs"][0]), "f")
     letters |= dict.fromkeys(("in", "is", "and", "or", "not"), "k")
     letters |= {word: "k" for rule in tables["keywords"] for word in _listed(rule)}
-    letters |= dict.fromkeys({*keyword.kwlist, *keyword.softkwlist} - letters.keys(), "no")
+    keywords = {*keyword.kwlist, *keyword.softkwlist} - {"type"}  # to Pygments a builtin, whatever it begins
+    letters |= dict.fromkeys(keywords - letters.keys(), "no")
     letters |= dict.fromkeys(_OTHERS, "no") | dict.fromkeys(_HEADS, "k")
     builtins = frozenset({*_listed(tables["builtins"][0]), "self", "cls", "Ellipsis", "NotImplemented"})
     return letters, builtins - letters.keys()

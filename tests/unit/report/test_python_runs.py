@@ -18,7 +18,7 @@ LINES = [
     "@torch.compile", "@ torch", "a @ b", "x=.5+1.", "y = 0x1F | 0b1_0 | 1_000j", "if (n := len(x)) > 3 and not x.len:",
     "print(self.print, type, x.type, __init__, x.__dict__)", "s = r'a\\'' + b\"\\\"\" + ''", "d[1:2, ...] -> None",
     "lambda: (yield)", "raise ValueError('no') ", "async def f(): await g()", "\tpass;", "1if x else 2", "x!=y", "(a:=1)", "...",
-    "f = rb'' 'x'", "__class__.__name__", "x.def_", "return{**a}", "is_in = not_in", "async for x in y:",
+    "f = rb'' 'x'", "__class__.__name__", "x.def_", "return{**a}", "is_in = not_in", "type X[T] = int", "async for x in y:",
 ]  # fmt: skip
 ASKED = [
     "f'{x!r}'", "from a import b", "import os", "match x:", "yield from x", "x = '''", "a \\", "ü = 1", "x ? y", "'open", "def",
