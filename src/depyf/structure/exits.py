@@ -31,9 +31,9 @@ from depyf.structure.match.match_statements import irrefutable
 Labels = frozenset[int]
 NOWHERE: Labels = frozenset()
 
-_ENDS: dict[int, tuple[Stmt, bool]] = {}
-_EXITS: dict[int, tuple[Stmt, Labels]] = {}
-"""Caches for the statements of the function being lowered; holds the statements, so that their ids stay unique."""
+_ENDS: dict[Stmt, bool] = {}
+_EXITS: dict[Stmt, Labels] = {}
+"""Caches for the statements of the function being lowered."""
 
 
 @any_depth
@@ -46,15 +46,15 @@ def ends(body: Sequence[Stmt]) -> bool:
         if not isinstance(last, If):
             result = _statement_ends(last)
             break
-        known = _ENDS.get(id(last))
+        known = _ENDS.get(last)
         if known is not None:
-            result = known[1]
+            result = known
             break
         arms.append(last)
         body = last.orelse  # an ``elif`` chain may be as long as the function
     for stmt in reversed(arms):
         result = result and ends(stmt.body)
-        _ENDS[id(stmt)] = stmt, result
+        _ENDS[stmt] = result
     return result
 
 
@@ -107,8 +107,8 @@ def exits_of(stmt: Stmt) -> Labels:
         return frozenset({stmt.label})
     if type(stmt) not in COMPOUND:
         return NOWHERE
-    known = _EXITS.get(id(stmt))
-    return _exits_inside(stmt, bodies(stmt)) if known is None else known[1]
+    known = _EXITS.get(stmt)
+    return _exits_inside(stmt, bodies(stmt)) if known is None else known
 
 
 @any_depth
@@ -121,7 +121,7 @@ def _exits_inside(stmt: Stmt, inner: tuple[Body, ...]) -> Labels:
     else:
         result = most.union(*found)
         spend(4 * len(result))
-    _EXITS[id(stmt)] = stmt, result
+    _EXITS[stmt] = result
     return result
 
 
