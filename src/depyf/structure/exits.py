@@ -33,7 +33,8 @@ NOWHERE: Labels = frozenset()
 
 _ENDS: dict[Stmt, bool] = {}
 _EXITS: dict[Stmt, Labels] = {}
-"""Caches for the statements of the function being lowered."""
+_ALONE: dict[int, Labels] = {}
+"""Caches for the statements of the function being lowered, and for each label the set of it alone."""
 
 
 @any_depth
@@ -104,7 +105,10 @@ def exits_to(body: Body, label: int) -> bool:
 def exits_of(stmt: Stmt) -> Labels:
     """The labels of all exits in a statement.  Cached: flags ask for the same statements once per label."""
     if isinstance(stmt, Exit):
-        return frozenset({stmt.label})
+        alone = _ALONE.get(stmt.label)
+        if alone is None:
+            alone = _ALONE[stmt.label] = frozenset({stmt.label})
+        return alone
     if type(stmt) not in COMPOUND:
         return NOWHERE
     known = _EXITS.get(stmt)
@@ -153,6 +157,7 @@ def forget() -> None:
     """Clear the caches of a function that is finished."""
     _ENDS.clear()
     _EXITS.clear()
+    _ALONE.clear()
 
 
 def first_line(body: Body) -> int | None:
