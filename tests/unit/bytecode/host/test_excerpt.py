@@ -28,10 +28,11 @@ def closes(a):
     return a + "x"
 
 
-def offset_after(code: types.CodeType, opname: str, count: int = 1) -> int:
-    """The offset of the instruction after the ``count``-th of this name."""
+def offset_after(code: types.CodeType, opname: str, count: int = 1, *, since: object = None) -> int:
+    """The offset of the instruction after the ``count``-th of this name, counted from the one with the argument ``since``."""
     found = list(dis.get_instructions(code))
-    places = [at for at, instr in enumerate(found) if instr.opname.startswith(opname)]
+    first = next(at for at, instr in enumerate(found) if since in (None, instr.argval))
+    places = [at for at, instr in enumerate(found) if at >= first and instr.opname.startswith(opname)]
     following = found[places[count - 1] + 1]
     return following.offset
 
@@ -51,7 +52,7 @@ def test_the_rest_is_a_mark() -> None:
 
 def test_a_handler_of_what_is_kept_is_kept() -> None:
     code = closes.__code__
-    text = cut(code, offset_after(code, "CALL", 2), Mark("rest", (True,)))
+    text = cut(code, offset_after(code, "CALL", since="print"), Mark("rest", (True,)))
     assert text.count("with open(a) as file:") == 1
     assert '        raise (print(file), "rest")' in text and "read" not in text
 
