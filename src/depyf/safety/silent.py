@@ -16,10 +16,11 @@ from __future__ import annotations
 import re
 
 _STRING_OR_COMMENT = re.compile(
-    r"""('''[^\\']*(?:(?:\\.|'(?!''))[^\\']*)*'''|'(?!'')[^\\'\n]*(?:\\.[^\\'\n]*)*'"""
-    r'''|"""[^\\"]*(?:(?:\\.|"(?!""))[^\\"]*)*"""|"(?!"")[^\\"\n]*(?:\\.[^\\"\n]*)*"|\#[^\n]*)''',
+    r"""('''[^\\']*(?:(?:\\.|'(?!''))[^\\']*)*(?:''')?|'(?!'')[^\\'\n]*(?:\\.[^\\'\n]*)*'?"""
+    r'''|"""[^\\"]*(?:(?:\\.|"(?!""))[^\\"]*)*(?:""")?|"(?!"")[^\\"\n]*(?:\\.[^\\"\n]*)*"?|\#[^\n]*)''',
     re.DOTALL,
 )
+"""Of a string without an end as much as there is: it is no Python, and is looked at once."""
 _HAS_FIELDS = re.compile(r"[fFtT][rR]?\Z|[rR][fFtT]\Z")
 _IS_BYTES = re.compile(r"[bB][rR]?\Z|[rR][bB]\Z")
 _PART_OF_FIELDS = re.compile(r"[^{}]+|\{\{|\}\}|\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}")
