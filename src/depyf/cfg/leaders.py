@@ -92,12 +92,11 @@ class Leaders:
         return [after[i] for i in pops if i in drops and after[i] not in drops]
 
     def _may_break(self, pop: int, after: int) -> bool:
+        """Whether a value that is dropped may be the iterator of a loop that ``break`` leaves; ``after`` comes next."""
         program = self.program
         if after not in self.containers.of:
             return False
         op = program.instrs[after].op
-        if op == ops.JUMP:
-            return False
         known = program.place(pop) is not None
         if program.leaving_word(pop) != "break" if known else program.instrs[pop - 1].op in _SWAPS:
             return False

@@ -177,6 +177,8 @@ def with_copies(body: Body, label: int, tail: Body) -> Body:
 
 
 class _Copied(Transformer):
+    """See ``with_copies``."""
+
     title = "copy what follows a block to an exit"
 
     def __init__(self, label: int, tail: Body) -> None:
