@@ -119,7 +119,9 @@ function causeCard(cause, number, most, page) {
             el(
               "ul",
               {},
-              cause.ways.map((way) => el("li", {}, sentence(way))),
+              cause.ways.map((way, at) =>
+                el("li", { class: at && at < cause.needed_together ? "also" : "" }, sentence(way)),
+              ),
             ),
           )
         : cause.notes.map((note) => el("p", { class: "muted" }, sentence(note))),
