@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, nested_units
 from depyf.bytecode.lower import Lowered, lower
+from depyf.driver.ahead import BUGS, decompile_ahead
 from depyf.driver.rungs import LADDER, Attempt
 from depyf.driver.state import State
 from depyf.errors import BytecodeError, DecompilationError
@@ -49,16 +50,32 @@ class Decompilation:
         self.rungs: dict[Key, int] = rungs if rungs is not None else {}
         self.reasons: dict[str, str] = reasons if reasons is not None else {}
         self.failures: dict[Key, DecompilationError] = {}
+        self.ready: dict[int, Body] = {}
+        """What was decompiled ahead, on the first rung, by the id of its code."""
 
     def body(self, unit: CodeUnit, expression: bool = False, *, strict: bool = False) -> Body:
         """Statements of ``unit``.  Code without a translation becomes a ``raise``; with ``strict``, DecompilationError is raised here.
 
         ``expression`` says that the source shows the code as an expression, as it does a lambda.
         """
+        self._decompile_ahead(unit)
         return self._body(unit, expression, strict=strict)
+
+    def _decompile_ahead(self, outer: CodeUnit) -> None:
+        first = self.ladder[0]
+        passes = first.rung.for_source.passes
+
+        def begin(unit: CodeUnit) -> State | None:
+            on_first = not self.rungs.get(key_of(unit), 0)
+            return State(unit, self._nested, first.promises, self._lowered) if on_first else None
+
+        decompile_ahead(outer, passes, begin, self.ready, check=check_invariants, on_bug=on_internal_error)
 
     def _nested(self, unit: CodeUnit, expression: bool = False) -> Body:
         """Code nested in generated code comes from the user's source: a compiler wrote it."""
+        ready = self.ready.pop(id(unit), None)
+        if ready is not None and not self.rungs.get(key_of(unit), 0):
+            return ready
         return self._body(unit, expression, found=True)
 
     @any_depth_of(2)
@@ -93,8 +110,7 @@ class Decompilation:
             except RecursionError:
                 failure = DecompilationError(no_room(), unit.qualname)
                 break
-            except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as bug:
-                # a bug of depyf in one function must not affect the others
+            except BUGS as bug:
                 if on_internal_error is not None:
                     on_internal_error(unit, bug)
                 text = f"internal error, please report it: {type(bug).__name__}: {bug}"

@@ -47,6 +47,11 @@ class Budget:
         )
 
 
+def steps_of_part(size: int) -> int:
+    """The steps of one way to decompile a code object of ``size`` bytes."""
+    return PART_ROOM + PART_EACH * size
+
+
 class Unlimited(Budget):
     """Of work that nothing limits."""
 
@@ -69,7 +74,7 @@ class Part:
     def __enter__(self) -> None:
         budget = self.budget
         self.before, self.outer = budget.left, (budget.floor, budget.name, budget.size)
-        budget.floor = max(budget.floor, budget.left - PART_ROOM - PART_EACH * self.size)
+        budget.floor = max(budget.floor, budget.left - steps_of_part(self.size))
         budget.name, budget.size = self.name, self.size
 
     def __exit__(self, *_: object) -> None:

@@ -225,6 +225,11 @@ def note(steps: int) -> None:
     _threads.here.budget.left -= steps
 
 
+def budget_of_work() -> Budget:
+    """The budget of the work under way."""
+    return _threads.here.budget
+
+
 def part_of_work(name: str, size: int) -> Part:
     """A context for one part of the work under way, of ``size`` bytes of code, with a separate budget."""
     return Part(_threads.here.budget, name, size)
