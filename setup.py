@@ -49,6 +49,11 @@ SEEN = {"ir/grown.py"}
 WRITTEN_IN_C = Path("build/mypyc-%d.%d" % sys.version_info[:2])
 """What mypyc writes depends on the version."""
 MYPY = "mypy>=2.1"
+FLAGS: list[str] = []
+if sys.platform != "win32":
+    FLAGS.append("-fcommon")  # each file of a library defines the table of what it imports from another one
+if sys.platform == "linux":
+    FLAGS += ["-fvisibility=hidden", "-fno-plt"]  # calls go straight: to other files of the library, and to Python
 ON = os.environ.get("DEPYF_COMPILE", "0") not in ("", "0")
 
 
@@ -97,9 +102,8 @@ def extensions() -> list[Any]:
         if any(Path(source).name == "init.c" for source in extension.sources):
             used = map(str, sorted(WRITTEN_IN_C.glob("*_extra_ops.c")))
             extension.sources += [source for source in used if source not in extension.sources]
-    if sys.platform != "win32":
-        for extension in found:  # each file of a library defines the table of what it imports from another one
-            extension.extra_compile_args.append("-fcommon")
+    for extension in found:  # all share one list
+        extension.extra_compile_args = [*extension.extra_compile_args, *FLAGS]
     return list(found)
 
 

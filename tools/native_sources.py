@@ -8,8 +8,8 @@ the truth:
   fields as text, as ``from __future__ import annotations`` has them (mypyc would look names up that only the type checker sees);
 - ``dataclasses.replace``, which the type checker allows for dataclasses only, becomes ``depyf.native.replace``;
 - a ``cached_property`` becomes a property and an attribute;
-- a constant of the module becomes ``Final``, each of several that ``range`` numbers, too: another one is looked up by its name
-  each time that it is read;
+- a constant of the module becomes ``Final``, each of several on one line, too: another one is looked up by its name each time that
+  it is read;
 - ``tuple[Expr, ...]`` becomes ``Any``: a compiled function would refuse a long one, which is a ``Grown``.
 """
 
@@ -126,9 +126,12 @@ def _finalize(tree: ast.Module, lines: list[str]) -> None:
             continue
         line = lines[stmt.lineno - 1]
         if isinstance(target, ast.Tuple):
-            if not isinstance(stmt.value, ast.Call) or ast.unparse(stmt.value) != f"range({len(names)})":
+            values = _values(stmt.value, len(names))
+            if not values:
                 continue
-            lines[stmt.lineno - 1] = "; ".join(f"{name}: Final = {at}" for at, name in enumerate(constants))
+            lines[stmt.lineno - 1] = "; ".join(
+                f"{name}: Final = {value}" for name, value in zip(constants, values, strict=True)
+            )
         elif isinstance(stmt, ast.AnnAssign):
             lines[stmt.lineno - 1] = re.sub(r": (.+?) = ", r": Final[\1] = ", line, count=1)
         elif isinstance(stmt.value, ast.Call) and ast.unparse(stmt.value.func) in TYPE_VARIABLES:
@@ -138,6 +141,15 @@ def _finalize(tree: ast.Module, lines: list[str]) -> None:
         done = True
     if done:
         _import_from_typing("Final", tree, lines)
+
+
+def _values(value: ast.expr | None, count: int) -> list[str]:
+    """What each of ``count`` names is given, as text; nothing where that is not written on one line."""
+    if isinstance(value, ast.Tuple) and len(value.elts) == count and value.lineno == value.end_lineno:
+        return [ast.unparse(one) for one in value.elts]
+    if isinstance(value, ast.Call) and ast.unparse(value) == f"range({count})":
+        return [str(at) for at in range(count)]
+    return []
 
 
 def _put_any(node: ast.expr, lines: list[str]) -> None:

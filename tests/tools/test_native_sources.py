@@ -86,9 +86,9 @@ def test_lines_keep_their_numbers(path: Path) -> None:
 def test_constants_are_final() -> None:
     source = (
         'from __future__ import annotations\n\nA = "a"  # one\n_B: dict[str, int] = {\n}\n\nC, D = range(2)\n'
-        'T = TypeVar("T")\nTwice = 1\nE = 1\nif A:\n    E = 2\n'
+        'F, _G = 1 << 4, f("x")  # two\nT = TypeVar("T")\nTwice = 1\nE = 1\nif A:\n    E = 2\nH, K = pair\n'
     )
-    assert native_sources.expanded(source).split("\n")[:8] == [
+    assert native_sources.expanded(source).split("\n")[:9] == [
         "from __future__ import annotations; from typing import Final",
         "",
         'A: Final = "a"  # one',
@@ -96,9 +96,10 @@ def test_constants_are_final() -> None:
         "}",
         "",
         "C: Final = 0; D: Final = 1",
+        "F: Final = 1 << 4; _G: Final = f('x')",
         'T = TypeVar("T")',
     ]
-    assert native_sources.expanded(source).endswith("Twice = 1\nE = 1\nif A:\n    E = 2\n")
+    assert native_sources.expanded(source).endswith("Twice = 1\nE = 1\nif A:\n    E = 2\nH, K = pair\n")
 
 
 def _traps(function: ast.FunctionDef) -> list[str]:
