@@ -13,7 +13,7 @@ from depyf.driver.one_pass import Pass
 from depyf.driver.state import State
 from depyf.errors import DepyfError
 from depyf.ir.stmt import Body
-from depyf.safety.budget import Budget, TooMuchWork, steps_of_part
+from depyf.safety.budget import PART_ROOM, Budget, TooMuchWork, steps_of_part
 from depyf.safety.depth import budget_of_work, part_of_work
 
 AT_A_TIME = 32
@@ -43,10 +43,9 @@ def decompile_ahead(
             states = [state for unit in level[first : first + AT_A_TIME] if (state := begin(unit)) is not None]
             size = sum([len(state.unit.code) for state in states])
             with part_of_work(outer.qualname, size):
-                left_out, too_much = _together(states, passes, budget, check, on_bug)
-            for index, state in enumerate(states):
-                if index not in left_out:
-                    ready[id(state.unit)] = state.body
+                done, too_much = _together(states, passes, budget, check, on_bug)
+            for state in done:
+                ready[id(state.unit)] = state.body
             if too_much:
                 return
 
@@ -72,35 +71,35 @@ def _together(
     budget: Budget,
     check: bool,
     on_bug: Callable[[CodeUnit, Exception], None] | None,
-) -> tuple[set[int], bool]:
-    """Run each pass over all ``states``: the indices of those that failed, and whether one took too much work.
+) -> tuple[list[State], bool]:
+    """Run each pass over all ``states``: those with which all went well, and whether another took too much work.
 
-    What those took is given back to the budget.
+    What the others took is given back to the budget.
     """
-    spent = [0] * len(states)
-    failed: set[int] = set()
+    failed: list[State] = []
     too_much = False
     for step in passes:
-        for index, state in enumerate(states):
-            if index in failed or not step.applies(state):
-                continue
+        known = len(failed)
+        for state in step.among(states):
             before = budget.left
             try:
                 step.run(state)
                 if check:
                     step.check(state)
             except TooMuchWork:
-                failed.add(index)
+                failed.append(state)
                 too_much = True
             except (DepyfError, RecursionError):
-                failed.add(index)
+                failed.append(state)
             except BUGS as bug:
-                failed.add(index)
+                failed.append(state)
                 if on_bug is not None:
                     on_bug(state.unit, bug)
-            spent[index] += before - budget.left
-            if spent[index] > steps_of_part(len(state.unit.code)):
-                failed.add(index)
+            state.steps += before - budget.left
+            if state.steps > PART_ROOM and state.steps > steps_of_part(len(state.unit.code)):
+                failed.append(state)
                 too_much = True
-    budget.left += sum([spent[index] for index in failed])
-    return failed, too_much
+        if len(failed) > known:
+            states = [state for state in states if not any(state is other for other in failed)]
+    budget.left += sum({id(state): state.steps for state in failed}.values())
+    return states, too_much

@@ -30,6 +30,12 @@ class Pass:
             return False
         return self.when is None or self.when(state)
 
+    def among(self, states: list[State]) -> list[State]:
+        """Those of ``states`` to which it applies."""
+        needs, when = self.needs, self.when
+        found = [state for state in states if not needs.isdisjoint(state.operations)] if needs else states
+        return found if when is None else [state for state in found if when(state)]
+
     def check(self, state: State) -> None:
         """InvariantError if what the pass leaves is not what the next one expects."""
         if (invariant := INVARIANTS.get(self.shows)) is not None:

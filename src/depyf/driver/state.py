@@ -55,6 +55,8 @@ class State:
     """Temporaries that nothing reads, kept until the branch after them has been taken."""
     deleted: frozenset[TempKey] = frozenset()
     """Temporaries that have a deletion already."""
+    steps: int = 0
+    """What the passes took of the budget, where they run over many states."""
 
     @property
     def resumed(self) -> bool:
