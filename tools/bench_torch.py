@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "torch")]
+sys.path[:0] = [str(ROOT / "src"), *(str(ROOT / "tests" / folder) for folder in ("torch", "support"))]
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # compilers as children of this process, so that they count
 

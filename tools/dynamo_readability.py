@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "torch")]
+sys.path[:0] = [str(ROOT / "src"), *(str(ROOT / "tests" / folder) for folder in ("torch", "support"))]
 
 INVENTED = re.compile(r"^value_\d+$")
 PUBLISHED = re.compile(r"\b__temp_\d+\b")
