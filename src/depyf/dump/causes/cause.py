@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.dump.advice.advice import AdviceUse
-from depyf.dump.advice.registry import ADVICE
+from depyf.dump.advice.registry import ADVICE, text_of
 from depyf.dump.records import CompileKey, Place
 
 
@@ -81,6 +81,22 @@ class Cause:
         known = [ADVICE[use.id] for use in self.advice if use.id in ADVICE]
         again = self.kind is CauseKind.RECOMPILES and not self.costs.python
         return again and bool(known) and not any(advice.remedy for advice in known)
+
+    @property
+    def remedies(self) -> list[AdviceUse]:
+        """Advice that changes something, the best first."""
+        return [use for use in self.advice if text_of(use) and ADVICE[use.id].remedy]
+
+    @property
+    def needed_together(self) -> int:
+        """How many of the first ``remedies`` are needed, all of them; each of the others is another way.
+
+        A recompilation may need the same of several values; what else is advised is another way.
+        """
+        remedies = self.remedies
+        if self.kind is not CauseKind.RECOMPILES or not remedies:
+            return 1
+        return sum(use.id == remedies[0].id for use in remedies)
 
     @property
     def key(self) -> tuple[str, str, int, str]:

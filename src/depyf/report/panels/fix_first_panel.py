@@ -51,10 +51,7 @@ def _break_place(found: dict[str, Any]) -> str:
 
 
 def _cause(cause: Cause, seconds: dict[CompileKey, float | None]) -> dict[str, Any]:
-    remedies = [use for use in cause.advice if text_of(use) and ADVICE[use.id].remedy]
-    ways = [text_of(use) for use in remedies]
-    # a recompilation may need the same of several values; what else is advised is another way
-    needs = sum(use.id == remedies[0].id for use in remedies) if cause.kind is CauseKind.RECOMPILES and remedies else 1
+    ways = [text_of(use) for use in cause.remedies]
     notes = [text_of(use) for use in cause.advice if text_of(use) and not ADVICE[use.id].remedy]
     keys = cause.caused or (cause.entries if cause.kind is CauseKind.FAILED else ())
     spent = [value for key in keys if (value := seconds.get(key)) is not None]
@@ -69,7 +66,7 @@ def _cause(cause: Cause, seconds: dict[CompileKey, float | None]) -> dict[str, A
         "cost": cost_in_words(cause),
         "seconds": round(sum(spent), 6) if spent else None,
         "ways": ways[:3],
-        "needed_together": needs,
+        "needed_together": cause.needed_together,
         "notes": notes[:1] if not ways else [],
         "inside": f"{cause.inside.filename}:{cause.inside.line}" if cause.inside is not None else "",
         "entries": [_id(key) for key in (cause.caused or cause.entries)],

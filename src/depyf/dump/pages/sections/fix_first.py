@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from depyf.dump.advice.registry import ADVICE, text_of
+from depyf.dump.advice.registry import text_of
 from depyf.dump.causes.cause import Cause, CauseKind
 from depyf.dump.causes.folding import counted, folded_ids, listed
 from depyf.dump.installed_files import library_file
@@ -92,13 +92,13 @@ def _needed(
 
 def _ways_out(cause: Cause, style: PrintStyle) -> list[str]:
     """The first two advices; an explanation, after which there is nothing to change, is no way out."""
-    found = [use for use in cause.advice if text_of(use)]
-    remedies = [use for use in found if ADVICE[use.id].remedy][:2]
+    remedies = cause.remedies[:2]
     if not remedies:
-        return [style.detail + style.message(text_of(use)) for use in found[:1]]
+        found = [text for use in cause.advice if (text := text_of(use))]
+        return [style.detail + style.message(text) for text in found[:1]]
     first, *more = remedies
     lines = [style.way_out + style.message(text_of(first))]
-    other = "and: " if cause.kind is CauseKind.RECOMPILES else "or: "  # a break has several ways out
+    other = "and: " if cause.needed_together > 1 else "or: "
     return lines + [style.detail + other + style.message(text_of(use)) for use in more]
 
 

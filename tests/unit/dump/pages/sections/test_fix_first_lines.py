@@ -43,3 +43,16 @@ def test_nothing_of_the_program_is_markup() -> None:
         lines = fix_first([hostile], style=style)
         assert all(line.isprintable() for line in lines)
     assert not any("<script>" in line.replace("\\<", "") for line in fix_first([hostile]))
+
+
+def test_what_is_needed_together_and_what_is_another_way() -> None:
+    sizes = (use("mark-dynamic", tensor="x", dimension="0"), use("mark-dynamic", tensor="y", dimension="0"))
+    other = use("keep-tensor")
+    together, apart = (fix_first([replace(CAUSE, advice=advice)]) for advice in (sizes, (sizes[0], other)))
+    assert [line.strip().partition(":")[0] for line in (together[-1], apart[-1])] == ["- and", "- or"]
+    assert (replace(CAUSE, advice=(*sizes, other)).needed_together, len(replace(CAUSE, advice=sizes).remedies)) == (
+        2,
+        2,
+    )
+    broken = replace(CAUSE, kind=CauseKind.BREAKS, advice=sizes)
+    assert fix_first([broken])[-1].strip().startswith("- or:")
