@@ -60,8 +60,21 @@ def install(target: Path) -> None:
     print(f"{target.name}: {made.name}, {size / 1e6:.1f} MB of extension modules, {time.monotonic() - started:.0f} s")
 
 
+CAN_BUILD = """
+import pathlib, pip, subprocess, sys, sysconfig
+subprocess.run([sys.executable, "-c", ""], check=True, capture_output=True)
+pathlib.Path(sysconfig.get_path("include"), "Python.h").stat()
+"""
+
+
+def _lacks(python: str | Path) -> str:
+    """Why ``python`` cannot build an extension module; nothing where it can: it has pip and headers, and starts by its own path."""
+    done = subprocess.run([python, "-c", CAN_BUILD], capture_output=True, text=True)
+    return done.stderr.strip().rpartition("\n")[2] if done.returncode else ""
+
+
 def wheels(versions: list[str]) -> None:
-    """A wheel for each of ``versions`` that is found."""
+    """A wheel for each of ``versions`` that is found and can build one; of the others, why not."""
     sys.path.append(str(ROOT / "tools"))
     import interpreters
 
@@ -71,6 +84,9 @@ def wheels(versions: list[str]) -> None:
     for version in versions:
         if version not in found:
             print(f"no wheel for {version}: no such Python here (make pythons)")
+            continue
+        if lacks := _lacks(found[version]):
+            print(f"no wheel for {version}: {found[version]} cannot build one: {lacks}")
             continue
         print(wheel(found[version], folder, isolated=True).relative_to(ROOT), flush=True)
     shutil.rmtree(folder / "new", ignore_errors=True)
