@@ -2,7 +2,7 @@
 
     python tools/peers.py [--files 20]
 
-Tools that pip or npm can install go to environments of their own under ``.cache/peers`` (git-ignored), made on the first
+Tools that pip can install go to environments of their own under ``.cache/peers`` (git-ignored), made on the first
 run; one that cannot be had is named with the reason.  Every tool is run as a program, one file at a time, on the same
 standard library files compiled by a version that it reads.  Printed: CPU seconds, as a multiple of what
 ``ast.unparse(ast.parse(source))`` takes for these files, too, start-up time taken off; the share of code objects that are right;
@@ -63,7 +63,7 @@ if len(sys.argv) > 1:
 
 @dataclass(frozen=True)
 class Peer:
-    """A tool: how it is installed, which version's files it gets, and its command for one file.
+    """A tool: what pip installs, which version's files it gets, and its command for one file.
 
     With ``by_function`` it prints a text for each function, as JSON, by the places of code objects in the one around.
     ``absent`` says why it cannot be had at all.
@@ -81,18 +81,16 @@ class Peer:
         return HOME / self.name
 
     def argv(self, *rest: str) -> list[str]:
-        return [
-            word.format(bin=self.home / "bin", npm=self.home / "node_modules" / ".bin") for word in self.command
-        ] + [*rest]
+        return [*(word.replace("{bin}", str(self.home / "bin")) for word in self.command), *rest]
 
 
 PEERS = (
-    Peer("pycdecompile", HOST, ("pip", "pycdecompile"), ("{bin}/pycdecompile",)),
-    Peer("depyo", HOST, ("pip", "depyo"), ("{bin}/depyo",)),
-    Peer("depyf 0.20.0", HOST, ("pip", "--no-deps", "depyf==0.20.0", "astor", "dill"), ("{bin}/python", "-c", PUBLISHED_DEPYF), True),
-    Peer("uncompyle6", "3.8", ("pip", "uncompyle6"), ("{bin}/uncompyle6",)),
-    Peer("decompyle3", "3.8", ("pip", "decompyle3"), ("{bin}/decompyle3",)),
-    Peer("pycdc", HOST, absent="neither pip nor npm has it: it is built from its repository"),
+    Peer("pycdecompile", HOST, ("pycdecompile",), ("{bin}/pycdecompile",)),
+    Peer("depyo", HOST, ("depyo",), ("{bin}/depyo", "--out")),
+    Peer("depyf 0.20.0", HOST, ("--no-deps", "depyf==0.20.0", "astor", "dill"), ("{bin}/python", "-c", PUBLISHED_DEPYF), True),
+    Peer("uncompyle6", "3.8", ("uncompyle6",), ("{bin}/uncompyle6",)),
+    Peer("decompyle3", "3.8", ("decompyle3",), ("{bin}/decompyle3",)),
+    Peer("pycdc", HOST, absent="pip does not have it: it is built from its repository"),
     Peer("pylingual", "3.12", absent="not on PyPI; what it works with is a model of several GB from huggingface.co"),
 )  # fmt: skip
 
@@ -109,13 +107,11 @@ def prepare(peer: Peer) -> str:
     python = interpreters.find(peer.version)
     reason = ""
     try:
-        if peer.install[0] == "npm":
-            run(["npm", "install", "--prefix", str(peer.home), *peer.install[1:]])
-        elif python is None:
+        if python is None:
             reason = f"no Python {peer.version} on this machine"
         else:
             run([str(python), "-m", "venv", str(peer.home)])
-            run([str(peer.home / "bin" / "pip"), "install", "--quiet", *peer.install[1:]])
+            run([str(peer.home / "bin" / "pip"), "install", "--quiet", *peer.install])
     except FileNotFoundError as error:
         reason = f"{error.filename} is not there"
     except subprocess.CalledProcessError as error:
