@@ -236,7 +236,8 @@ def right_functions(pyc: Path, printed: str) -> Right:
 
     whole = read_pyc(pyc)
     right = 0
-    for place, text in json.loads(printed or "{}").items():
+    last = printed.strip().rpartition("\n")[2]  # before it a tool may print what it is at a loss with
+    for place, text in (json.loads(last) if last.startswith("{") else {}).items():
         unit = whole
         for at in place.split("/"):
             unit = nested_units(unit)[int(at)]
