@@ -18,6 +18,7 @@ import pytest
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.driver.pipeline import decompile_unit
 from depyf.errors import BytecodeError
+from depyf.native import build
 from depyf.safety import budget
 from depyf.safety.budget import TooMuchWork
 from depyf.verify import Status
@@ -142,6 +143,8 @@ def test_what_a_compiler_writes_takes_time_in_proportion(version: str) -> None:
         few, many = (found[name, n] for n in SIZES)
         assert not few[4] and not many[4], (name, few, many)
         if many[0] < 1000:  # CPython nests no deeper, so the shape does not grow: twenty levels of finally on 3.8
+            continue
+        if build() == "compiled":  # a profiler sees no calls of compiled functions
             continue
         assert many[3] / few[3] < 1.15 * max(2, many[0] / few[0]), (name, few, many)
 
