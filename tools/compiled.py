@@ -73,23 +73,27 @@ def _lacks(python: str | Path) -> str:
     return done.stderr.strip().rpartition("\n")[2] if done.returncode else ""
 
 
-def wheels(versions: list[str]) -> None:
-    """A wheel for each of ``versions`` that is found and can build one; of the others, why not."""
+def wheels(versions: list[str]) -> list[str]:
+    """A wheel for each of ``versions`` that is found and can build one; of the others, which are returned, why not."""
     sys.path.append(str(ROOT / "tools"))
     import interpreters
 
     found = interpreters.found()
     folder = ROOT / "dist"
     folder.mkdir(exist_ok=True)
+    without = []
     for version in versions:
         if version not in found:
             print(f"no wheel for {version}: no such Python here (make pythons)")
+            without.append(version)
             continue
         if lacks := _lacks(found[version]):
             print(f"no wheel for {version}: {found[version]} cannot build one: {lacks}")
+            without.append(version)
             continue
         print(wheel(found[version], folder, isolated=True).relative_to(ROOT), flush=True)
     shutil.rmtree(folder / "new", ignore_errors=True)
+    return without
 
 
 WRITES = """
@@ -141,7 +145,8 @@ def same(modules: list[str]) -> int:
 def main() -> int:
     command, *arguments = sys.argv[1:] or ["install"]
     if command == "wheels":
-        wheels(arguments or list(VERSIONS))
+        without = wheels(arguments or list(VERSIONS))
+        return bool(without) if arguments else len(without) == len(VERSIONS)
     elif command == "same":
         return same(arguments)
     elif command == "install":

@@ -44,11 +44,9 @@ class Counter:
 
     def __call__(self, frame: FrameType, event: str, arg: object) -> None:
         if event in ("call", "c_call"):
-            code = frame.f_code
-            if (
-                code.co_filename == "<string>" and frame.f_back is not None
-            ):  # what a dataclass made, for whoever calls it
-                code = frame.f_back.f_code
+            code, caller = frame.f_code, frame.f_back
+            if code.co_filename == "<string>" and caller is not None:  # a dataclass made it: it is its caller's
+                code = caller.f_code
             ours = self._is_ours.get(code)
             if ours is None:
                 ours = self._is_ours[code] = OURS in code.co_filename

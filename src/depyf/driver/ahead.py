@@ -13,7 +13,7 @@ from depyf.driver.one_pass import Pass
 from depyf.driver.state import State
 from depyf.errors import DepyfError
 from depyf.ir.stmt import Body
-from depyf.safety.budget import PART_ROOM, Budget, TooMuchWork, steps_of_part
+from depyf.safety.budget import Budget, TooMuchWork, steps_of_part
 from depyf.safety.depth import budget_of_work, part_of_work
 
 AT_A_TIME = 32
@@ -79,13 +79,14 @@ def _together(
     failed: list[State] = []
     too_much = False
     for step in passes:
-        known = len(failed)
+        known, when = len(failed), step.when
         for state in step.among(states):
             before = budget.left
             try:
-                step.run(state)
-                if check:
-                    step.check(state)
+                if when is None or when(state):
+                    step.run(state)
+                    if check:
+                        step.check(state)
             except TooMuchWork:
                 failed.append(state)
                 too_much = True
@@ -96,7 +97,7 @@ def _together(
                 if on_bug is not None:
                     on_bug(state.unit, bug)
             state.steps += before - budget.left
-            if state.steps > PART_ROOM and state.steps > steps_of_part(len(state.unit.code)):
+            if state.steps > steps_of_part(len(state.unit.code)):
                 failed.append(state)
                 too_much = True
         if len(failed) > known:

@@ -31,10 +31,9 @@ class Pass:
         return self.when is None or self.when(state)
 
     def among(self, states: list[State]) -> list[State]:
-        """Those of ``states`` to which it applies."""
-        needs, when = self.needs, self.when
-        found = [state for state in states if not needs.isdisjoint(state.operations)] if needs else states
-        return found if when is None else [state for state in found if when(state)]
+        """Those of ``states`` in which an operation occurs that it needs; ``when`` may still say no."""
+        needs = self.needs
+        return [state for state in states if not needs.isdisjoint(state.operations)] if needs else states
 
     def check(self, state: State) -> None:
         """InvariantError if what the pass leaves is not what the next one expects."""

@@ -19,7 +19,7 @@ from depyf.driver.state import State
 from depyf.errors import DecompilationError
 from depyf.ir.stmt import Body
 from depyf.native import build
-from depyf.safety.budget import Budget, TooMuchWork
+from depyf.safety.budget import Budget
 from depyf.safety.depth import budget_of_work, limited, spend
 
 SOURCE = """
@@ -34,7 +34,6 @@ def h():
     return 1
 """
 INNERMOST = {"f.<locals>.g.<locals>.<listcomp>", "f.<locals>.K.m.<locals>.<lambda>", "h"}
-pytestmark = pytest.mark.skipif(build() == "compiled", reason="compiled code calls what it imports directly")
 
 
 def unit_of(source: str) -> CodeUnit:
@@ -58,6 +57,7 @@ def ran(passes: tuple[Pass, ...], unit: CodeUnit, size: int = 1000) -> tuple[dic
     return {known[number]: body for number, body in ready.items()}, left[0]
 
 
+@pytest.mark.skipif(build() == "compiled", reason="compiled code calls what it imports directly")
 @pytest.mark.parametrize("name", ["ast", "contextlib", "enum", "functools", "tarfile"])
 def test_the_outcome_is_that_of_one_by_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     unit = unit_of(Path(sysconfig.get_path("stdlib"), f"{name}.py").read_text(encoding="utf-8"))
@@ -182,16 +182,15 @@ def test_a_comprehension_is_still_an_expression() -> None:
     assert ast.dump(ast.parse(found.source)) == ast.dump(ast.parse("x = [a for a in b if (lambda: a)()]"))
 
 
-def test_planted_errors_end_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A failed function is shown by the next rung, and only that one."""
-    first = READABLE[0]
+def test_a_condition_that_fails_is_a_failure_of_that_code_alone() -> None:
+    def when(state: State) -> bool:
+        return {"f": True, "g": False}[state.unit.qualname]
 
-    def run(state: State) -> None:
-        if state.unit.qualname == "h":
-            raise TooMuchWork("planted")
-        first.run(state)
-
-    rung = LADDER[0].rung
-    monkeypatch.setattr(type(rung), "passes", property(lambda rung: (replace(first, run=run), *rung.value[1:])))
-    found = decompile_unit(unit_of(SOURCE))
-    assert [verdict.qualname for verdict in found.verdicts if not verdict.proven] == ["<module>", "h"]
+    told: list[str] = []
+    ready: dict[int, Body] = {}
+    unit = unit_of("def f(): pass\ndef g(): pass\ndef h(): pass\n")
+    passes = (Pass("planted", lambda state: None, "", "", when=when),)
+    decompile_ahead(
+        unit, passes, lambda inner: State(inner, lambda *_: ()), ready, on_bug=lambda at, bug: told.append(at.qualname)
+    )
+    assert (told, len(ready)) == (["h"], 2)
