@@ -91,9 +91,11 @@ def protect(raw: Raw) -> Protection:
     table = table_entries(raw.unit.exctable)
     for start, end, target, depth, lasti in table:
         raw_target = raw.index_at.get(target)
+        if raw_target is None and raw.inside is not None:
+            continue  # nothing that raises can be reached there
         if raw_target is None:
             raise BytecodeError(f"{raw.unit.qualname}: exception handler at offset {target} is no instruction")
-        if start not in raw.index_at or end not in raw.index_at and end < len(raw.unit.code):
+        if start >= len(raw.unit.code) or raw.cuts(start) or raw.cuts(end):
             # where in an instruction an exception is raised depends on the version and on how it was specialised
             raise BytecodeError(
                 f"{raw.unit.qualname}: exception handler at offset {target} protects parts of an instruction"
@@ -124,6 +126,10 @@ def _split_calls(raw: Raw, table: list[tuple[int, int, int, int, bool]]) -> list
     for place in sorted({*begins, *ends}):
         index = raw.index_at.get(place, -1)
         if index >= 0 and raw.names[index] in _CALLING and begins.get(place) != ends.get(place):
+            if raw.inside is not None and place - _UNIT not in raw.inside and place - _UNIT not in raw.index_at:
+                raise BytecodeError(
+                    f"{raw.unit.qualname}: {raw.names[index]} at offset {place} stands behind what is never reached"
+                )
             found.append(index)
     return found
 
@@ -165,6 +171,7 @@ def _made_on(raw: Raw) -> int:
 
 
 _LATE = (3, 13)
+_UNIT = 2
 _CALLING = frozenset(
     {"CALL", "CALL_KW", "CALL_FUNCTION_EX", "FOR_ITER", "SEND", "LOAD_ATTR", "BINARY_SUBSCR", "BINARY_OP", "COMPARE_OP"}
 )

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from depyf.bytecode import lasti, ops, prologue, suspended
 from depyf.bytecode.blockstack import assign_handlers
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.decode import Raw, decode
+from depyf.bytecode.decode import Raw, decode, reached
 from depyf.bytecode.draft import Draft
 from depyf.bytecode.exception_table import GENERATORS, entries, protect
 from depyf.bytecode.ops import Handler, Instr
@@ -54,6 +54,18 @@ def lower(unit: CodeUnit) -> Lowered:
     """The version-free form of ``unit``."""
     spec = spec_for(unit.version)
     raw = decode(unit, spec)
+    try:
+        return _lower(unit, raw, spec)
+    except BytecodeError:
+        if raw.inside is not None:
+            raise
+        live = reached(unit, spec)
+        if len(live.opcodes) == len(raw.opcodes):
+            raise
+    return _lower(unit, live, spec)  # what is wrong may be what nothing reaches
+
+
+def _lower(unit: CodeUnit, raw: Raw, spec: VersionSpec) -> Lowered:
     in_front = lines_in_front(raw)
     if spec.prepare is not None:
         raw = spec.prepare(raw, spec)

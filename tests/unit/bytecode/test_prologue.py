@@ -35,10 +35,12 @@ def changed(unit: CodeUnit, change: Change) -> CodeUnit:
 
 def to_nop(*names: str) -> Change:
     def change(code: bytearray, raw: Raw) -> None:
-        nop = spec_for(raw.unit.version).opnames.index("NOP")
-        for name, offset in zip(raw.names, raw.offsets):
+        spec = spec_for(raw.unit.version)
+        nop = spec.opnames.index("NOP")
+        for name, opcode, offset in zip(raw.names, raw.opcodes, raw.offsets):
             if name in names:
-                code[offset : offset + 2] = bytes((nop, 0))
+                width = 2 + spec.caches[opcode]
+                code[offset : offset + width] = bytes((nop, 0)) * (width // 2)
 
     return change
 

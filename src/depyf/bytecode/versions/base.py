@@ -108,6 +108,18 @@ _MASKS = (2, 10, 8, 7, 4, 12)
 """Of ``<  <=  ==  !=  >  >=``: which of unordered (1), less (2), greater (4) and equal (8) make it true."""
 
 
+def loop_end(cx: Context, i: int, expected: tuple[tuple[str, ...], ...]) -> int:
+    """The raw instruction where FOR_ITER ``i`` goes on when the iterator is exhausted: it steps over one that it does not look at."""
+    raw = cx.raw
+    end = raw.targets[i]
+    found = raw.names[end : end + len(expected)]
+    fits = len(found) == len(expected) and all(name in names for name, names in zip(found, expected))
+    if not fits or raw.has_prefix(end):
+        raise cx.error(i, f"no {' and '.join(names[0] for names in expected)} at its exit")
+    raw.jumped_to.add(end + len(expected))
+    return end + len(expected)
+
+
 FUNCTION_EXTRAS = ("defaults", "kwdefaults", "annotations", "closure")
 
 
@@ -144,7 +156,7 @@ def const_key_map(cx: Context, i: int, arg: int) -> None:
 
 RULES: dict[str, Rule | None] = {
     "NOP": None,
-    "EXTENDED_ARG": None,
+    "EXTENDED_ARG": invalid("the interpreter made it of another one while it ran"),
     "POP_TOP": fixed(ops.POP),
     "LOAD_CONST": load_const,
     "LOAD_GLOBAL": named(ops.LOAD_GLOBAL),

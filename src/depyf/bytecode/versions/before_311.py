@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from depyf.bytecode import ops
+from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.ops import CallShape
 from depyf.bytecode.versions import base
 from depyf.bytecode.versions.base import branch, branch_or_pop, fixed
@@ -32,7 +33,10 @@ def several(*parts: tuple[str, Any]) -> Rule:
 
 
 def make_function(cx: Context, i: int, arg: int) -> None:
-    cx.take_const(i)  # the qualified name
+    name = cx.take_const(i)
+    made = cx.out[-1][1] if cx.out[-1:] and cx.out[-1][0] == ops.LOAD_CONST else None
+    if isinstance(made, CodeUnit) and name not in (made.qualname, made.qualname.rpartition(".")[2]):
+        raise cx.error(i, f"{made.qualname} is made with the name {name!r}")
     base.make_function(cx, i, arg)
 
 

@@ -99,7 +99,7 @@ CONTAINS = ("in", "not in")
 
 RULES: dict[str, Rule | None] = {
     **base.RULES,
-    "CACHE": None,
+    "CACHE": base.invalid("it is no instruction"),
     "RESUME": None,
     "PRECALL": precall,
     "COPY_FREE_VARS": None,

@@ -38,12 +38,7 @@ def store_slice(cx: Context, i: int, arg: int) -> None:
 
 
 def for_iter(cx: Context, i: int, arg: int) -> None:
-    """The interpreter steps over one instruction, without looking, when the iterator is exhausted."""
-    end = cx.raw.targets[i]
-    if cx.raw.names[end] != "END_FOR":
-        raise cx.error(i, "no END_FOR at its exit")
-    cx.raw.jumped_to.add(end + 1)
-    cx.out.append((ops.FOR_ITER, 1, end + 1, i))
+    cx.out.append((ops.FOR_ITER, 1, base.loop_end(cx, i, (("END_FOR",),)), i))
 
 
 def end_send(cx: Context, i: int, arg: int) -> None:

@@ -51,12 +51,7 @@ def call_kw(cx: Context, i: int, arg: int) -> None:
 
 def for_iter(cx: Context, i: int, arg: int) -> None:
     """The exhausted exit steps over END_FOR, then POP_TOP (3.14: POP_ITER) removes the iterator."""
-    end = cx.raw.targets[i]
-    names = cx.raw.names
-    if names[end] != "END_FOR" or names[end + 1] not in ("POP_TOP", "POP_ITER"):
-        raise cx.error(i, "no END_FOR and POP_TOP at its exit")
-    cx.raw.jumped_to.add(end + 2)
-    cx.out.append((ops.FOR_ITER, 1, end + 2, i))
+    cx.out.append((ops.FOR_ITER, 1, base.loop_end(cx, i, (("END_FOR",), ("POP_TOP", "POP_ITER"))), i))
 
 
 def set_function_attribute(cx: Context, i: int, arg: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from depyf.bytecode import ops
-from depyf.bytecode.versions import py311, py312, py314
+from depyf.bytecode.versions import base, py311, py312, py314
 from depyf.bytecode.versions.data import op315
 from depyf.bytecode.versions.spec import Context, Rule, build_spec
 
@@ -35,12 +35,7 @@ def send(cx: Context, i: int, arg: int) -> None:
 
 def for_iter(cx: Context, i: int, arg: int) -> None:
     """The exhausted exit steps over END_FOR, then POP_ITER removes both slots."""
-    end = cx.raw.targets[i]
-    names = cx.raw.names
-    if names[end] != "END_FOR" or names[end + 1] != "POP_ITER":
-        raise cx.error(i, "no END_FOR and POP_ITER at its exit")
-    cx.raw.jumped_to.add(end + 2)
-    cx.out.append((ops.FOR_ITER, 2, end + 2, i))
+    cx.out.append((ops.FOR_ITER, 2, base.loop_end(cx, i, (("END_FOR",), ("POP_ITER",))), i))
 
 
 def pop_iter(cx: Context, i: int, arg: int) -> None:
