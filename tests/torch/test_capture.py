@@ -364,3 +364,34 @@ def test_kernels_in_cpp(tmp_path):
     for name in {*kernels} - {wrapper.name}:
         assert 'extern "C"' in (tmp_path / name).read_text()
         assert f"{name.split('.')[-2]}(" in wrapper.read_text()
+
+
+class Made(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(width))
+        self.seen = set()
+
+    def forward(self, x):
+        self.seen.add(1)
+        return x * self.scale
+
+
+def makes_a_module(x):
+    module = Made(4)
+    return module(x), module
+
+
+def makes_containers(x):
+    kept = {"empty": set(), "full": {1, 2}, "frozen": frozenset((3,)), "bytes": bytearray(b"a"), "object": [{"a": 1}]}
+    torch._dynamo.graph_break()
+    return x + 1, kept, set(), [set(), set()]
+
+
+@pytest.mark.parametrize("function", (makes_a_module, makes_containers))
+def test_frames_that_make_sets_run(tmp_path, function):
+    """A text calls ``set()``, where Dynamo's own bytecode has an instruction."""
+    with depyf.prepare_debug(tmp_path):
+        got = torch.compile(function, backend="eager")(torch.ones(4))
+    check_substituted(check_dump(tmp_path))
+    assert torch.equal(got[0], function(torch.ones(4))[0])

@@ -12,7 +12,7 @@ import types
 from typing import Any
 
 from depyf.bytecode.codeunit import nested_codes
-from depyf.dynamo.pure_access import attribute, short_name
+from depyf.dynamo.pure_access import short_name
 
 _KIND_FLAGS = (
     0x4 | 0x8 | 0x20 | 0x80 | 0x100 | 0x200
@@ -46,12 +46,13 @@ def refuse_constants(made: types.CodeType, candidate: types.CodeType) -> str:
         for item in _parts(const):
             if type(item) in (*_LITERALS, types.CodeType) or id(item) in known:
                 continue
-            name = attribute(item, "__name__")
-            if type(name) is not str or item is not getattr(builtins, name, None):
+            if not any(item is builtin for builtin in _BUILTINS):
                 return f"a constant of type {short_name(type(item))} is not the object that Dynamo put there"
     return ""
 
 
+_BUILTINS = [value for value in vars(builtins).values() if type(value) in (type, types.BuiltinFunctionType)]
+"""Compared by identity: what a class calls itself is for its metaclass to say."""
 _LITERALS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))
 
 
