@@ -46,7 +46,8 @@ def is_parameter(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TensorView:
-    """What a tensor says of itself.  Sizes may be symbolic: give them to ``number`` and ``expression`` alone."""
+    """What a tensor says of itself.  Sizes may be symbolic: give them to ``number`` and ``expression`` alone.  Even asking
+    whether one is zero (``or``, ``if``, ``==``) adds a guard to the program."""
 
     kind: type
     dtype: Any
@@ -64,6 +65,11 @@ class TensorView:
     def strided(self) -> bool:
         return self.layout is torch.strided
 
+    @property
+    def symbolic(self) -> bool:
+        """Whether a size, a stride or the offset is a symbol of a trace."""
+        return any(is_symbolic(item) for item in (*(self.size or ()), *(self.stride or ()), self.offset))
+
 
 def tensor(value: Any) -> TensorView:
     """Look at a tensor: real, fake, functional, of any class.  ``UnreadableError`` for anything else."""
@@ -77,7 +83,8 @@ def tensor(value: Any) -> TensorView:
         offset: Any = 0
         if native and layout is torch.strided and size is not None:
             stride = _asked(lambda: tuple(_BASE.stride(value)))
-            offset = _asked(lambda: _BASE.storage_offset(value)) or 0
+            known = _asked(lambda: _BASE.storage_offset(value))
+            offset = 0 if known is None else known
         elif not native and size is not None:
             layout = torch.jagged
         device = (
@@ -339,9 +346,10 @@ def has_memory(value: Any) -> bool:
         if device == "cuda" and torch.cuda.is_current_stream_capturing():
             return False
         view = tensor(value)
-        if view.size is None or view.stride is None or any(map(is_symbolic, (*view.size, *view.stride))):
+        if view.size is None or view.stride is None or view.symbolic:
             return False
-        return span(value)[1] <= int(_BASE.untyped_storage(value).nbytes())
+        held = _BASE.untyped_storage(value).nbytes()
+        return type(held) is int and span(value)[1] <= held
 
 
 def span(value: Any) -> tuple[int, int]:

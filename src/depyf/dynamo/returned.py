@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from depyf.dynamo.pure_access import is_a
+from depyf.dynamo.pure_tensors import is_fake, out_of_reach, tensor
 
 _MOST_CALLS = 1000
 _MOST_LEAVES = 64
@@ -119,10 +120,14 @@ def _walk(value: Any, depth: int) -> Iterator[Any]:
             yield from _walk(part, depth + 1)
 
 
-def _digest(tensor: torch.Tensor) -> dict[str, Any]:
+def _digest(value: torch.Tensor) -> dict[str, Any]:
     try:
-        with torch.no_grad():
-            plain = tensor.detach().to("cpu")
+        if (
+            is_fake(value) or tensor(value).symbolic
+        ):  # of a program that traces: it has no values, and must not be asked
+            return {"shape": [], "dtype": type(value).__name__}
+        with out_of_reach():
+            plain = value.detach().to("cpu")
             flat = plain.reshape(-1)
             if flat.is_complex():
                 flat = torch.view_as_real(flat.resolve_conj()).reshape(-1)
@@ -133,10 +138,10 @@ def _digest(tensor: torch.Tensor) -> dict[str, Any]:
             if count:
                 values += [float(wide.sum()), float(wide.abs().sum())]
         return {
-            "shape": list(tensor.shape),
-            "dtype": str(tensor.dtype).removeprefix("torch."),
-            "requires_grad": tensor.requires_grad,
+            "shape": list(value.shape),
+            "dtype": str(value.dtype).removeprefix("torch."),
+            "requires_grad": value.requires_grad,
             "values": values,
         }
     except Exception as error:  # sparse, nested, a subclass with rules of its own: its kind is all that is compared
-        return {"shape": [], "dtype": f"{type(tensor).__name__} ({type(error).__name__})"}
+        return {"shape": [], "dtype": f"{type(value).__name__} ({type(error).__name__})"}

@@ -14,6 +14,7 @@ from typing import Any
 from depyf.dynamo.asking.compare import Compiled, copied, is_tensor, node_values, steady_random_numbers
 from depyf.dynamo.asking.probes import clean_copy
 from depyf.dynamo.asking.tensors import TensorDifference, difference
+from depyf.dynamo.pure_tensors import number, tensor
 from depyf.safety.guarded import problem
 
 _SHORTEST = 0.5
@@ -157,12 +158,16 @@ class EditedNodes:
     def first(self, inputs: tuple[Any, ...]) -> tuple[str, int, TensorDifference] | None:
         """Name and line of the first node of the edited graph whose value is not that of the node of its name before.
 
-        A joint graph takes the gradients of the results, too, which no call of it has: they are ones.
+        A joint graph takes the gradients of the results, too, which no call of it has: they are ones.  None where torch
+        does not know how large these are.
         """
         import torch
 
         for known in self.values[len(inputs) :]:
-            inputs = (*inputs, torch.ones(tuple(known.shape), dtype=known.dtype, device=known.device))
+            sizes = [number(item) for item in tensor(known).size or ()]
+            if None in sizes:
+                return None
+            inputs = (*inputs, torch.ones(sizes, dtype=known.dtype, device=known.device))
         expected, got = node_values(self.before, inputs), node_values(self.after, inputs)
         for name, value in got.items():
             if (

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from depyf.dynamo.pure_access import SCALARS, UnreadableError, attribute, class_module, item, own_attributes, short_name
-from depyf.dynamo.pure_tensors import is_symbolic, is_tensor, tells_sizes, tensor
+from depyf.dynamo.pure_tensors import is_tensor, tells_sizes, tensor
 
 _BY_CLASS = ("type_is", "same_object", "no_dynamic_marks", "marks_within", "check_tensor", "check_no_aliasing")
 """Checks that look at the class, the identity or the marks of a value, and run nothing of it."""
@@ -134,8 +134,7 @@ _OF_TORCH = {("torch", "dtype"), ("torch", "device"), ("torch", "Size")}
 
 def has_symbols(value: Any) -> bool:
     """A tensor whose sizes are symbols of a trace: comparing them would add guards to it."""
-    view = tensor(value)
-    return any(is_symbolic(number) for number in (*(view.size or ()), *(view.stride or ())))
+    return tensor(value).symbolic
 
 
 def _tree(expression: str) -> ast.expr:
