@@ -47,12 +47,12 @@ class Detours:
         restored = [(ops.POP_EXCEPT, 1), (ops.SWAP, depth + 1 - slot), (ops.POP_EXCEPT, 1), (ops.SWAP, 2)]
         handler = self._handler(after, [*restored, (ops.PUSH_EXC_INFO, None)], depth)
         self.within.add(handler)
-        return self._raise(0, handler)
+        return self._raise(ops.RAISE, 0, handler)
 
     def _enter(self, after: int, slot: int, depth: int) -> int:
         """Handle the exception in ``slot``, with the record of what was handled before in its place."""
         entered = [(ops.POP, None), (ops.SWAP, depth + 1 - slot), (ops.POP, None), (ops.PUSH_EXC_INFO, None)]
-        start = self._raise(1, self._handler(after, entered, depth))
+        start = self._raise(ops.RERAISE, 1, self._handler(after, entered, depth))
         return self._put(start, ops.COPY, depth - slot)
 
     def _handler(self, after: int, backwards: list[tuple[str, int | None]], depth: int) -> int:
@@ -63,8 +63,8 @@ class Detours:
         self.regions.depths[found], self.regions.records[found] = region.depth, region.record
         return found
 
-    def _raise(self, count: int, handler: int) -> int:
-        start = self._put(NONE, ops.RAISE, count)
+    def _raise(self, op: str, count: int, handler: int) -> int:
+        start = self._put(NONE, op, count)
         self.program.handler[start] = handler
         return start
 

@@ -26,6 +26,7 @@ from depyf.cfg.graph import Node
 from depyf.cfg.program import Program
 from depyf.errors import DecompilationError
 from depyf.fallback import plain_rules
+from depyf.fallback.caught_values import CaughtValues
 from depyf.fallback.handler_marks import Marks, caught, holds_mark, of_mark
 from depyf.ir.expr import (
     CellOf,
@@ -88,6 +89,7 @@ class PlainSymbolic(Symbolic):
         self.risk: dict[int, set[TempKey]] = {}
         self.temps: dict[TempKey, Temp] = {}
         self.marks = Marks(containers)
+        self.caught = CaughtValues(program, containers.regions)
         self._inside: dict[int, tuple[Expr, frozenset[TempKey]]] = {}
         unit = program.unit
         unbound = {i.arg for i in program.instrs if i.op in (ops.DELETE_FAST, ops.LOAD_FAST_CLEAR)}

@@ -109,17 +109,20 @@ def _pop_except(s: PlainSymbolic, _: object, container: int) -> bool:
     return False
 
 
-def _is_handled(s: PlainSymbolic, value: Expr, container: int) -> bool:
-    """Whether a bare ``raise`` raises ``value``: the exception that the innermost handler caught."""
+def _is_handled(s: PlainSymbolic, depth: int, container: int) -> bool:
+    """Whether a bare ``raise`` raises what is in the slot ``depth`` from the top: what the innermost handler has caught."""
+    value = s.stack[-depth]
     if isinstance(value, Marker) and value.kind == "exc" and isinstance(value.detail, int):
         return _innermost_handler(s, container) == value.detail
-    return not isinstance(value, Temp)
+    if not isinstance(value, Temp):
+        return True
+    return s.caught.holds(s.at, depth, _innermost_handler(s, container))
 
 
 def _exc_match(s: PlainSymbolic, kind: object, container: int) -> bool:
     if not s.values_only or len(s.stack) < 2:
         return False
-    return explicit_tests.match_exception(s, kind, _is_handled(s, s.stack[-2], container))
+    return explicit_tests.match_exception(s, kind, _is_handled(s, 2, container))
 
 
 def _except_start(s: PlainSymbolic, depth: int, _: int) -> bool:
@@ -136,7 +139,7 @@ def _length(s: PlainSymbolic, _: object, __: int) -> bool:
 
 def _reraise(s: PlainSymbolic, _: object, container: int) -> bool:
     """``raise`` with a name, unless the innermost handler caught the exception; pending values are computed first."""
-    if _is_handled(s, s.stack[-1], container):
+    if _is_handled(s, 1, container):
         s.spill()
         return False
     s.emit(Raise(s.pop(), None, s.instr.line))

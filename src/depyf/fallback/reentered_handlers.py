@@ -3,7 +3,7 @@
 ``PUSH_EXC_INFO`` begins a handler.  Elsewhere it makes an exception that some handler has caught the handled one; the
 only statement that does so is a handler, so the exception is raised to a new one:
 
-    PUSH_EXC_INFO; ...          ->          RAISE 1  !H          H: PUSH_EXC_INFO; ...
+    PUSH_EXC_INFO; ...          ->          RERAISE  !H          H: PUSH_EXC_INFO; ...
 
 What that changes of the exception, its ``__context__``, the verdict says.  Compilers write no such code.
 """
@@ -32,7 +32,7 @@ def raise_reentered(program: Program) -> None:
     for i in again:
         start = program.append(program.next[i], ops.PUSH_EXC_INFO)
         program.handler[start] = program.handler[i]
-        program.replace(i, ops.RAISE, 1)
+        program.replace(i, ops.RERAISE, 1)
         program.next[i], program.handler[i] = NONE, len(handlers)
         handlers.append(Handler(start, depths[i] - 1, ("exc",)))
     program.handlers = tuple(handlers)

@@ -78,7 +78,7 @@ def _relay(program: Program, regions: Regions, region: int) -> int:
     Without it each round would nest one handler deeper; what comes back to its handler is an ordinary loop with it.
     """
     record = regions.table[region]
-    start = program.append(record.target, ops.RAISE, 1)
+    start = program.append(record.target, ops.RERAISE, 1)
     program.next[start], program.handler[start] = NONE, region
     for op, arg in ((ops.POP_EXCEPT, 1), (ops.SWAP, 2), (ops.PUSH_EXC_INFO, None)):
         start = program.append(start, op, arg)

@@ -26,7 +26,7 @@ SET_ORDER_NOTE = "assuming that the order does not matter in which a set of cons
 MANAGER_NOTE = "assumes that a context manager has no __enter__ or __exit__ beside those of its type, and an exception no other traceback than its own"
 
 # Exceptions, and how long objects live.
-AGAIN_NOTE = "an exception that is raised again by a statement may get another __context__"
+AGAIN_NOTE = "an exception that is raised again by a statement gets one more entry in its traceback, and may get another __context__"
 TESTED_NOTE = "the TypeError about a type in 'except' that is no exception may get another __context__"
 UNWIND_NOTE = "where a handler raises, its exception counts as handled no longer, although the bytecode never says so"
 HANDLED_NOTE = "an exception may live until its handler is left, where in the bytecode its handler has raised"

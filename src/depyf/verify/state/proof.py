@@ -107,7 +107,12 @@ class Ground:
             self.proof.notes.append(text)
 
     def done(self) -> Proof:
-        """The proof, once every path has been walked.  Raises LifetimeMismatch where a temporary would be observable."""
+        """The proof, once every path has been walked.
+
+        Raises Mismatch where a bare ``raise`` would have done, LifetimeMismatch where a temporary would be observable.
+        """
+        for pc in [pc for pc, another in self.b.again.items() if not another]:
+            raise Mismatch(f"recompiled {self.b.describe(pc)}: a bare raise adds no entry to the traceback")
         for text in self.promised.notes if self.promised is not None else ():
             self.note(text)
         if self.values.shuffles:

@@ -311,14 +311,15 @@ def _set_function_attribute(pair: Pair, side: Side, other: Side, values: Values,
 def _raise(pair: Pair, side: Side, other: Side, values: Values, count: int) -> bool:
     """What raises an exception that exists already runs no code: bare ``raise`` in a handler, or one with its value.
 
-    The latter makes the exception being handled its ``__context__``, where that is another one; ``RERAISE`` would not.
-    Where the text has to write it so, the verdict says what that assumes.
+    The latter (``RAISE_VARARGS 1``) adds an entry for this frame to the traceback, as ``RERAISE`` and a bare ``raise`` do
+    not, and makes the exception being handled its ``__context__``, where that is another one.  Text has no other way to
+    say ``RERAISE`` of what is not the exception being handled; the verdict says what that assumes (``CheckedCode.again``).
     """
     if count == 1 and side.program.side and not _raises(other):
         value = side.stack[-1]
         if not is_exception(values, value):
             return False
-        side.program.again = side.program.again or value != side.cur
+        side.program.again[side.pc] = side.program.again.get(side.pc, False) or value != side.cur
         side.stack.pop()
         side.pc = raise_again(pair, side, values, value)
         return True
