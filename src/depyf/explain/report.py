@@ -40,9 +40,9 @@ from depyf.dynamo.caches.seen_code import codes_seen, why_never_compiled
 from depyf.dynamo.events.call_values import CallValues, inner_variables
 from depyf.dynamo.events.compilations import Compilation, has_forgotten, of_code, recent_compilations
 from depyf.dynamo.events.missing_reports import tells_of_loops
-from depyf.dynamo.events.recompiles import parse_recompile, still_fixed
+from depyf.dynamo.events.recompiles import fixed_sizes, parse_recompile, still_fixed
 from depyf.dynamo.guards.guard_values import plain
-from depyf.dynamo.guards.number_operands import taken_as_number
+from depyf.dynamo.guards.number_operands import numbers_of, taken_as_number
 from depyf.dynamo.guards.printed_guards import file_resolver, parse_guards
 from depyf.dynamo.notebook_cells import cell_names
 from depyf.dynamo.require import require_torch
@@ -335,7 +335,8 @@ def _entry(
     modules = frozenset(match[1] for g in guards if (match := _OF_MODULE.match(g.source)) is not None)
     call = CallValues(inner=inner, modules=modules)
     tried = parse_recompile(reason, call, resolve) if reason else ()
-    unfit = [taken_as_number(still_fixed(record, guards), guards) for record in tried]
+    sizes, numbers = (fixed_sizes(guards), numbers_of(guards)) if tried else ({}, frozenset())
+    unfit = [taken_as_number(still_fixed(record, sizes), numbers) for record in tried]
     return EntryReport(
         entry.compile_id,
         guards,

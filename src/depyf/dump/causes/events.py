@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.advice.source_names import named
 from depyf.dump.causes.cause import CauseKind
-from depyf.dump.causes.deciding import deciding
+from depyf.dump.causes.deciding import DecidingGuards
 from depyf.dump.causes.stack_names import stack_names
-from depyf.dump.causes.subjects import Subject, stack_variables, subject_of
+from depyf.dump.causes.subjects import Subject, stack_variables
 from depyf.dump.installed_files import of_library
 from depyf.dump.records import (
     BreakRecord,
@@ -65,6 +65,7 @@ def events_of(run: RunRecord) -> Iterator[CostlyEvent]:
     """Every event, in the order in which torch compiled."""
     names = program_names(run)
     stacks = stack_names(run)
+    deciding = {function.function: DecidingGuards(function) for function in run.functions}
     entries = sorted(((f, e) for f in run.functions for e in f.entries), key=lambda pair: pair[1].key.order)
     for function, entry in entries:
         name = entry.wrapped or names[function.function]
@@ -72,7 +73,8 @@ def events_of(run: RunRecord) -> Iterator[CostlyEvent]:
             yield _failure(function, name, entry)
             continue
         if entry.recompiles:
-            yield _recompilation(function, name, entry, stacks.get(function.function, {}))
+            stack = stacks.get(function.function, {})
+            yield _recompilation(function, name, entry, deciding[function.function], stack)
         for record in entry.breaks:
             if not record.limit:
                 place = placed(record.caller or record.place)
@@ -111,10 +113,12 @@ def _failure(function: FunctionRecord, name: str, entry: EntryRecord) -> CostlyE
     return CostlyEvent(kind, function, name, entry, place, entry.error or entry.failed, broken=broken, inside=inside)
 
 
-def _recompilation(function: FunctionRecord, name: str, entry: EntryRecord, stack: dict[str, str]) -> CostlyEvent:
-    record = deciding(function, entry)
-    subject = subject_of(record.guard)
-    place = record.place or _place_of(subject, record, function, entry)
+def _recompilation(
+    function: FunctionRecord, name: str, entry: EntryRecord, deciding: DecidingGuards, stack: dict[str, str]
+) -> CostlyEvent:
+    record = deciding.of(entry)
+    subject = deciding.subject(record)
+    place = record.place or _place_of(subject, deciding.unfit(record), entry)
     if place is None:
         place = next((c.place for c in reversed(entry.callers) if not of_library(c.place.filename)), None)
     if place is None:
@@ -146,13 +150,12 @@ def in_program(place: Place | None, entry: EntryRecord) -> tuple[Place | None, P
     return placed(own), None if _WRAPPER.search(place.filename) else place
 
 
-def _place_of(subject: Subject, record: RecompileRecord, function: FunctionRecord, entry: EntryRecord) -> Place | None:
+def _place_of(subject: Subject, earlier: EntryRecord | None, entry: EntryRecord) -> Place | None:
     """The line that uses what a guard without a place is on: that of the symbol that it became, or of another guard on it."""
     wanted = f"{subject.name}.{subject.what}()[{subject.index}]" if subject.index else subject.name
     for symbol in entry.symbols:
         if named(symbol.source) == wanted or (subject.index and symbol.source.endswith(wanted)):
             return symbol.place
-    earlier = next((other for other in function.entries if other.key.text == record.entry), None)
     guards = earlier.guards if earlier is not None else ()
     places = (g.place for g in guards if g.place is not None and named(g.source) == subject.name)
     return next((place for place in places if "torch/_dynamo/" not in place.filename), None)

@@ -10,14 +10,15 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from depyf.dump.addresses import without_addresses
 from depyf.dump.advice import for_guards as advice
 from depyf.dump.advice.source_names import named, root
-from depyf.dump.records import GuardRecord, RecompileRecord, SymbolRecord
+from depyf.dump.records import GuardRecord, RecompileRecord
 from depyf.dynamo.events.call_values import CallValues, comparison
+from depyf.dynamo.events.symbols import SymbolPlaces
 from depyf.dynamo.guards.guard_remarks import program_place, split_comment
 from depyf.dynamo.guards.printed_guards import readable, with_class
 
@@ -62,8 +63,8 @@ def refused_recompile(message: str) -> tuple[RecompileRecord, ...]:
     return parse_recompile(json.dumps(reasons))
 
 
-def specialised(record: RecompileRecord, symbols: Iterable[SymbolRecord]) -> RecompileRecord:
-    """The record with better advice where the earlier entry, whose ``symbols`` these are, had begun with a symbol for
+def specialised(record: RecompileRecord, places: SymbolPlaces) -> RecompileRecord:
+    """The record with better advice where the earlier entry, whose symbols these are, had begun with a symbol for
     what now differs: a line of the program made it a constant."""
     wanted = comparison(record.guard)
     size = None if wanted else _MISMATCH.match(record.guard)
@@ -73,26 +74,33 @@ def specialised(record: RecompileRecord, symbols: Iterable[SymbolRecord]) -> Rec
         subject = named(wanted[0]) if wanted else ""
     if wanted and wanted[1].startswith(("!=", "<", ">")):  # it is a symbol there, and this value is an exception
         return record
-    for symbol in symbols:
-        if symbol.became and symbol.where is not None and named(symbol.source) == subject:
-            return replace(record, advice=advice.for_specialised(subject, symbol.where))
-    return record
+    line = places.fixed.get(subject)
+    return record if line is None else replace(record, advice=advice.for_specialised(subject, line))
 
 
-def still_fixed(record: RecompileRecord, guards: Iterable[GuardRecord]) -> RecompileRecord:
-    """The record with better advice where the entry that was made then, whose ``guards`` these are, has a fixed size again:
-    torch makes a size dynamic that changes, unless something needs its value."""
+FixedSizes = Mapping[str, Sequence[Sequence[str]]]
+"""Tensor, as the program calls it -> the sizes that each guard on it wants."""
+
+
+def fixed_sizes(guards: Iterable[GuardRecord]) -> FixedSizes:
+    """The sizes that an entry with these guards is for."""
+    found: dict[str, list[list[str]]] = {}
+    for guard in guards:
+        sizes = _SIZES.search(guard.expression)
+        if sizes is not None:
+            found.setdefault(named(guard.source), []).append(sizes[1].split(", "))
+    return found
+
+
+def still_fixed(record: RecompileRecord, sizes: FixedSizes) -> RecompileRecord:
+    """The record with better advice where the entry that was made then, for these sizes, has a fixed size again: torch
+    makes a size dynamic that changes, unless something needs its value."""
     size = _MISMATCH.match(record.guard)
     if size is None or size["what"] != "size" or not size["index"] or {record.expected, record.actual} & {"0", "1"}:
         return record
-    subject = named(size["name"])
-    for guard in guards:
-        sizes = _SIZES.search(guard.expression)
-        if sizes is None or named(guard.source) != subject:
-            continue
-        values = sizes[1].split(", ")
-        if int(size["index"]) < len(values) and values[int(size["index"])] == record.actual:
-            return replace(record, advice=advice.for_unrolled(f"{size['name']}.size()[{size['index']}]"))
+    index = int(size["index"])
+    if any(index < len(s) and s[index] == record.actual for s in sizes.get(named(size["name"]), ())):
+        return replace(record, advice=advice.for_unrolled(f"{size['name']}.size()[{size['index']}]"))
     return record
 
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 import weakref
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
+from depyf.dump.advice.source_names import named
 from depyf.dump.records import Place, ShapeFact, SymbolRecord
 from depyf.dynamo.caches.seen_code import of_libraries
 from depyf.dynamo.events.shape_env import final_symbols, shape_question
@@ -18,6 +21,31 @@ from depyf.dynamo.events.shape_env import final_symbols, shape_question
 _SYMBOL = re.compile(r"\b[suz]+\d+\b")
 _FEW = 4
 _LONGEST, _END = 400, 120
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolPlaces:
+    """Of the symbols of a compilation, by what the program calls the value: asked for each guard that failed."""
+
+    met: Mapping[str, Place | None]
+    """Where it became a symbol."""
+    fixed: Mapping[str, Place]
+    """The line that made it a constant again."""
+
+
+NO_SYMBOLS = SymbolPlaces(MappingProxyType({}), MappingProxyType({}))
+
+
+def places_of(symbols: Iterable[SymbolRecord]) -> SymbolPlaces:
+    """The first of each name counts."""
+    met: dict[str, Place | None] = {}
+    fixed: dict[str, Place] = {}
+    for symbol in symbols:
+        name = named(symbol.source)
+        met.setdefault(name, symbol.place)
+        if symbol.became and symbol.where is not None:
+            fixed.setdefault(name, symbol.where)
+    return SymbolPlaces(met, fixed)
 
 
 @dataclass
@@ -31,13 +59,22 @@ class SymbolTable:
     facts: dict[ShapeFact, None] = field(default_factory=dict)
     _env: weakref.ref[Any] | None = None
     """torch's shape environment, which is gone soon after the compilation."""
+    _places: SymbolPlaces | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """What is remembered after the recording: records, no live object."""
-        return {**vars(self), "_env": None}
+        return {**vars(self), "_env": None, "_places": None}
+
+    @property
+    def places(self) -> SymbolPlaces:
+        """What is known so far."""
+        if self._places is None:
+            self._places = places_of(self.symbols.values())
+        return self._places
 
     def take(self, event: str, data: dict[str, Any]) -> None:
         """Take one event in; what it does not say stays empty."""
+        self._places = None
         asked = shape_question()
         if asked.env is not None and (self._env is None or self._env() is not asked.env):
             self._env = weakref.ref(asked.env)
@@ -66,6 +103,7 @@ class SymbolTable:
 
     def finish(self) -> None:
         """torch makes the guards now: what it knows of the symbols is final."""
+        self._places = None
         env = self._env() if self._env is not None else None
         for name, final in final_symbols(env).items() if env is not None else ():
             known = self.symbols.get(name)

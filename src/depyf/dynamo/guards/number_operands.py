@@ -4,7 +4,7 @@ A float that changed becomes an input where a tensor can stand for it.  Where an
 bounds of ``torch.clamp``) it is a constant after all: by guards of ``torch/fx/passes/_tensorify_python_scalars.py``, which
 have that file for their place, and may be on what was computed from the float.
 
-Input: why an earlier entry did not fit; the guards and the symbols of an entry.  Output: the same with the program's line,
+Input: why an earlier entry did not fit; what guards and symbols of an entry tell.  Output: the same with the program's line,
 and the advice to pass a tensor.
 """
 
@@ -12,25 +12,33 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from depyf.dump.advice import for_guards as advice
 from depyf.dump.advice.source_names import named
-from depyf.dump.records import GuardRecord, Place, RecompileRecord, SymbolRecord
+from depyf.dump.records import GuardRecord, Place, RecompileRecord
 from depyf.dynamo.events.call_values import comparison
+from depyf.dynamo.events.symbols import NO_SYMBOLS, SymbolPlaces
 
 _PASS = "torch/fx/passes/_tensorify_python_scalars.py"
 
 
+def numbers_of(guards: Iterable[GuardRecord]) -> frozenset[str]:
+    """The values, in the program's words, on which ``guards`` of that pass are."""
+    found = (_read(guard.expression) for guard in guards if _of_the_pass(guard.place))
+    return frozenset(read for read in found if read is not None)
+
+
 def taken_as_number(
-    record: RecompileRecord, guards: Iterable[GuardRecord] = (), symbols: Iterable[SymbolRecord] = ()
+    record: RecompileRecord, numbers: AbstractSet[str] = frozenset(), places: SymbolPlaces = NO_SYMBOLS
 ) -> RecompileRecord:
-    """``record`` with better advice, where it or one of ``guards`` is a guard of that pass on the value that differs."""
-    read = _read(record.guard)
+    """``record`` with better advice, where it is a guard of that pass, or the value that differs is one of ``numbers``."""
     own = _of_the_pass(record.place)
-    if read is None or not (own or any(_of_the_pass(g.place) and _read(g.expression) == read for g in guards)):
+    read = _read(record.guard) if own or numbers else None
+    if read is None or not (own or read in numbers):
         return record
-    line = next((symbol.place for symbol in symbols if named(symbol.source) == read), None)
+    line = places.met.get(read)
     return replace(record, place=line if own else record.place, advice=advice.for_number_operand(read))
 
 

@@ -250,8 +250,8 @@ class Capture:
         earlier = self.entries.get(self.key(record.entry)) if record.entry else None
         if earlier is None:
             return record
-        symbols = earlier.symbols.records()
-        return taken_as_number(specialised(record, symbols), symbols=symbols)
+        places = earlier.symbols.places
+        return taken_as_number(specialised(record, places), places=places)
 
     def _close(self, entry: EntryBuilder, event: TraceEvent) -> None:
         """torch is done with the frame, or with its backward."""

@@ -29,20 +29,19 @@ from depyf.dump.records import (
     CodeRecord,
     EntryRecord,
     FunctionRecord,
-    GuardRecord,
     RecompileRecord,
     RunRecord,
-    SymbolRecord,
 )
 from depyf.dynamo.caches.entries import LiveEntry, cache_entries, guard_text
 from depyf.dynamo.events.callers import folded
 from depyf.dynamo.events.graph_breaks import parse_break
 from depyf.dynamo.events.missing_reports import gaps
 from depyf.dynamo.events.recompiles import resolved, specialised
+from depyf.dynamo.events.symbols import SymbolPlaces, places_of
 from depyf.dynamo.events.torch_options import recompile_limit
 from depyf.dynamo.generated import resume_options
 from depyf.dynamo.guards.current_values import with_values
-from depyf.dynamo.guards.number_operands import taken_as_number
+from depyf.dynamo.guards.number_operands import numbers_of, taken_as_number
 from depyf.dynamo.guards.printed_guards import file_resolver, parse_guards
 from depyf.dynamo.notebook_cells import cell_names
 from depyf.dynamo.recording.capture import Capture, EntryBuilder, FunctionBuilder
@@ -288,13 +287,14 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
     symbols = entry.symbols.records()
     state = "live" if live is not None else "event" if text else "none"
     guards = parse_guards(text, resolve)
+    places, numbers = places_of(symbols), numbers_of(guards)
     return EntryRecord(
         key=entry.key,
         transformed=entry.transformed,
         guards=with_values(guards, live) if live is not None else guards,
         guard_state=state,
         breaks=_breaks(entry, live, resolve),
-        recompiles=tuple(_recompile(record, entry, guards, symbols, resolve) for record in entry.recompiles),
+        recompiles=tuple(_recompile(record, entry, numbers, places, resolve) for record in entry.recompiles),
         failed=_failure(entry, live),
         raised=entry.raised and not _compiled(entry, live),
         restarts=entry.restarts,
@@ -313,12 +313,12 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
 def _recompile(
     record: RecompileRecord,
     entry: EntryBuilder,
-    guards: tuple[GuardRecord, ...],
-    symbols: tuple[SymbolRecord, ...],
+    numbers: frozenset[str],
+    places: SymbolPlaces,
     resolve: Callable[[str], str],
 ) -> RecompileRecord:
     """A number that changed began as a symbol in this entry: what became of it here is known now."""
-    known = taken_as_number(specialised(resolved(record, resolve), symbols), guards, symbols)
+    known = taken_as_number(specialised(resolved(record, resolve), places), numbers, places)
     known = replace(known, advice=applicable(known.advice, entry.in_force))
     return known if entry.wrapped is None else entry.wrapped.about(known)
 

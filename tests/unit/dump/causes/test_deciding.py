@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from depyf.dump.causes.deciding import deciding
-from depyf.dump.records import CodeRecord, CompileKey, EntryRecord, FunctionRecord, RecompileRecord, SymbolRecord
+from depyf.dump.causes.collect import causes_of
+from depyf.dump.causes.deciding import DecidingGuards
+from depyf.dump.pages.sections.recompilations import recompile_lines
+from depyf.dump.records import (
+    CodeRecord,
+    CompileKey,
+    EntryRecord,
+    FunctionRecord,
+    RecompileRecord,
+    RunRecord,
+    SymbolRecord,
+)
+from work import calls as calls_of
 
 CODE = CodeRecord("f", "f", "train.py", 1, (), (), (), None, None, ())
 
@@ -35,7 +48,7 @@ def decided(*failed: tuple[RecompileRecord, ...], of: int = -1, symbols: tuple[S
     for number, records in enumerate(failed, 1):
         known = symbols if number == len(failed) - 1 else ()
         entries.append(EntryRecord(CompileKey(0, f"0/{number}"), None, (), "live", recompiles=records, symbols=known))
-    return deciding(FunctionRecord((0, "0"), CODE, tuple(entries)), entries[of]).guard.split()[0]
+    return DecidingGuards(FunctionRecord((0, "0"), CODE, tuple(entries))).of(entries[of]).guard.split()[0]
 
 
 def test_the_counter_decides_not_the_flag_that_sorts_the_entries() -> None:
@@ -72,3 +85,42 @@ def test_a_guard_without_values_comes_before_values_that_have_entries() -> None:
 
 def test_the_nearest_of_equals_decides() -> None:
     assert decided((unlike("0/0", "a"),), (unlike("0/1", "b"), unlike("0/0", "a"))) == "b"
+
+
+def counting(older: int, new: int) -> RecompileRecord:
+    return calls(f"0/{older}", str(older), str(new))
+
+
+def several_reasons(older: int, new: int) -> RecompileRecord:
+    kinds = (
+        counting,
+        lambda older, new: size(f"0/{older}", str(older), str(new)),
+        lambda older, new: unlike(f"0/{older}", f"mode == 'm{older}'", f"m{older}", f"m{new}"),
+        lambda older, new: unlike(f"0/{older}", f"type_is(x, 'T{older}')", f"T{older}", f"T{new}"),
+        lambda older, new: unlike(f"0/{older}", f"g{older} == 0", "0", "1"),
+    )
+    return kinds[older % len(kinds)](older, new)
+
+
+@pytest.mark.parametrize("reason", (counting, several_reasons))
+def test_the_work_grows_with_the_guards_that_failed(reason: Callable[[int, int], RecompileRecord]) -> None:
+    """Each entry has one for each older entry, so that twice as many entries have four times as many."""
+
+    def work(count: int) -> int:
+        symbols = tuple(SymbolRecord(f"s{n}", f"L['y{n}'].size()[0]", "5", "", None) for n in range(8))
+        entries = [EntryRecord(CompileKey(0, "0/0"), None, (), "live", symbols=symbols)]
+        for new in range(1, count):
+            failed = tuple(reason(older, new) for older in reversed(range(new)))
+            key = CompileKey(0, f"0/{new}")
+            entries.append(EntryRecord(key, None, (), "live", recompiles=failed, symbols=symbols))
+        function = FunctionRecord((0, "0"), CODE, tuple(entries))
+        run = RunRecord("2.13", "3.11", (function,), (), ())
+
+        def tell() -> None:
+            causes_of(run)
+            recompile_lines([(function, entry) for entry in entries[1:]], {})
+
+        return calls_of(tell)
+
+    assert work(64) < 4.5 * work(32)
+    assert work(64) < 150 * (64 * 63 // 2)  # no guard is parsed for each

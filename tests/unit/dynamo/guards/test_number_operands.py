@@ -6,7 +6,8 @@ import pytest
 
 from depyf.dump.advice.registry import use
 from depyf.dump.records import GuardRecord, Place, RecompileRecord, SymbolRecord
-from depyf.dynamo.guards.number_operands import taken_as_number
+from depyf.dynamo.events.symbols import places_of
+from depyf.dynamo.guards.number_operands import numbers_of, taken_as_number
 
 PASS = Place("/x/torch/fx/passes/_tensorify_python_scalars.py", 429)
 LINE = Place("train.py", 7, "loss", "y = x.clamp(0, 1 + clip)")
@@ -25,18 +26,18 @@ def guard(expression: str, place: Place | None = PASS) -> GuardRecord:
 
 @pytest.mark.parametrize("text", ("(1.0 + clip) == 1.2", "(1.0 + L['clip']) == 1.2"))
 def test_the_guard_of_the_pass_itself(text: str) -> None:
-    found = taken_as_number(record(text, PASS), symbols=(SYMBOL,))
+    found = taken_as_number(record(text, PASS), places=places_of((SYMBOL,)))
     assert (found.place, found.advice) == (LINE, (TENSOR,))
     assert taken_as_number(record(text, PASS)).place is None
 
 
 def test_the_entry_that_was_made_has_the_float_as_a_constant_again() -> None:
-    found = taken_as_number(record("clip == 0.2", LINE), (guard("(1.0 + L['clip']) == 1.1"),))
+    found = taken_as_number(record("clip == 0.2", LINE), numbers_of((guard("(1.0 + L['clip']) == 1.1"),)))
     assert (found.place, found.advice) == (LINE, (TENSOR,))
 
 
 def test_of_a_module() -> None:
-    found = taken_as_number(record("self.clip == 0.2", LINE), (guard("(1.0 + L['self'].clip) == 1.1"),))
+    found = taken_as_number(record("self.clip == 0.2", LINE), numbers_of((guard("(1.0 + L['self'].clip) == 1.1"),)))
     assert found.advice == (use("tensor-in-module", name="self.clip"),)
 
 
@@ -51,4 +52,4 @@ def test_of_a_module() -> None:
 )
 def test_other_guards_are_as_they_were(text: str, made: GuardRecord) -> None:
     known = record(text, LINE)
-    assert taken_as_number(known, (made,)) is known
+    assert taken_as_number(known, numbers_of((made,))) is known

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from depyf.dump.advice.registry import sentence
-from depyf.dump.causes.deciding import deciding
+from depyf.dump.causes.deciding import DecidingGuards
 from depyf.dump.causes.folding import folded_ids
 from depyf.dump.causes.stack_names import in_words
-from depyf.dump.causes.subjects import subject_of
 from depyf.dump.pages.markdown import code, message, plain
 from depyf.dump.pages.sections.words import at, function_name
 from depyf.dump.records import CompileKey, EntryRecord, FunctionRecord, RecompileRecord, values_beside
@@ -27,37 +26,38 @@ Names = Mapping[tuple[int, str], Mapping[str, str]]
 def recompile_lines(pairs: list[tuple[FunctionRecord, EntryRecord]], names: Names) -> list[str]:
     """Each recompilation, or attempt at one, in the order of the compile ids; ``names`` of values that go over a break."""
     lines: list[str] = []
-    rest = list(pairs)
-    while rest:
-        function, entry = rest[0]
-        same = 1
-        while same < len(rest) and rest[same][0] is function and _alike(function, entry, rest[same][1]):
-            same += 1
-        lines += _recompilation(function, entry, names.get(function.function, {}))
-        lines += _repeated(function, [again for _, again in rest[1:same]])
-        del rest[:same]
+    known: dict[tuple[int, str], DecidingGuards] = {}
+    start = 0
+    while start < len(pairs):
+        function, entry = pairs[start]
+        deciding = known.setdefault(function.function, DecidingGuards(function))
+        end = start + 1
+        while end < len(pairs) and pairs[end][0] is function and _alike(deciding, entry, pairs[end][1]):
+            end += 1
+        lines += _recompilation(function, entry, deciding, names.get(function.function, {}))
+        lines += _repeated(deciding, [again for _, again in pairs[start + 1 : end]])
+        start = end
     return lines
 
 
-def _alike(function: FunctionRecord, first: EntryRecord, other: EntryRecord) -> bool:
+def _alike(deciding: DecidingGuards, first: EntryRecord, other: EntryRecord) -> bool:
     """Whether two entries were made for the same reason, and what came of it is the same."""
-    one, two = deciding(function, first), deciding(function, other)
+    one, two = deciding.of(first), deciding.of(other)
     ends = bool(first.failed) == bool(other.failed) and first.raised == other.raised
-    return ends and one.place == two.place and one.advice == two.advice and _subject(one) == _subject(two)
+    same = ends and one.place == two.place and one.advice == two.advice
+    return same and deciding.words(one) == deciding.words(two)
 
 
-def _subject(record: RecompileRecord) -> str:
-    return str(subject_of(record.guard))
-
-
-def _recompilation(function: FunctionRecord, entry: EntryRecord, names: Mapping[str, str]) -> list[str]:
+def _recompilation(
+    function: FunctionRecord, entry: EntryRecord, deciding: DecidingGuards, names: Mapping[str, str]
+) -> list[str]:
     end = "torch raised an error" if entry.raised else "it ran as ordinary Python"
     ran = f" (not compiled again: {end})" if entry.failed else ""
     lines = [f"- {function_name(function.code)}, {entry.key.label}{ran}:"]
     told: dict[tuple[str, object], int] = {}
-    decided = deciding(function, entry)
+    decided = deciding.of(entry)
     for record in entry.recompiles:
-        reason = _subject(record), record.place
+        reason = deciding.words(record), record.place
         if reason in told:
             told[reason] += 1
             continue
@@ -77,12 +77,12 @@ def _unfit(record: RecompileRecord, names: Mapping[str, str]) -> str:
     return f"  - {plain(record.entry or 'an earlier entry')} did not fit: {code(in_words(record.guard, names))}{place}{message(values)}"
 
 
-def _repeated(function: FunctionRecord, entries: list[EntryRecord]) -> list[str]:
+def _repeated(deciding: DecidingGuards, entries: list[EntryRecord]) -> list[str]:
     """One line for the entries that were compiled for the same reason as the one before them."""
     if not entries:
         return []
     keys: list[CompileKey] = [entry.key for entry in entries]
-    actual = [deciding(function, entry).actual for entry in entries]
+    actual = [deciding.of(entry).actual for entry in entries]
     values = list(dict.fromkeys(value for value in actual if value))
     shown = values if len(values) <= _FEW else [*values[: _FEW - 1], "..."]
     return [f"  - {folded_ids(keys)}: the same" + (f", got {message(', '.join(shown))}" if shown else "")]
