@@ -11,6 +11,7 @@ import depyf
 from depyf.dump.causes.collect import causes_of
 from depyf.dump.files.manifest import manifest_page
 from depyf.dump.pages.index import index_pages
+from depyf.dump.pages.run_data import RunFindings
 from depyf.dump.pages.shapes import shapes_page
 from depyf.dump.trace_events import TraceEvent
 from depyf.dynamo.recording.capture import Capture
@@ -59,8 +60,8 @@ def heard(count, steps):
         capture.handle(TraceEvent("guard_added", "0/0", 0, data, ""))
     run = freeze(capture)
     causes = causes_of(run)
-    pages = index_pages(run, causes, {}, {})
-    index = "".join(pages[name] for name in sorted(pages)) + shapes_page(run)
+    pages = index_pages(RunFindings(run), causes, {}, {})
+    index = "".join(pages[name] for name in sorted(pages)) + shapes_page(RunFindings(run))
     return index, manifest_page(run, causes, {}, frozenset(), frozenset(), {})
 
 

@@ -16,6 +16,7 @@ from depyf.dump.pages.full_code import full_code_page
 from depyf.dump.pages.function_pages import transformed_page
 from depyf.dump.pages.index import index_pages
 from depyf.dump.pages.markdown import code, message, plain
+from depyf.dump.pages.run_data import RunFindings
 from depyf.dump.records import (
     BreakRecord,
     CodeRecord,
@@ -128,7 +129,7 @@ def test_pages_of_a_function_with_such_names_are_what_they_would_be_without() ->
 
 def test_the_index_of_a_run_with_such_names_has_no_heading_more() -> None:
     run = RunRecord("2", "3", (hostile_function(),), (), (HOSTILE,), ((hostile_function().code, HOSTILE),))
-    text = index_pages(run, causes_of(run), {"full_code_for_f.py": (hostile_function(),)}, {})["index.md"]
+    text = index_pages(RunFindings(run), causes_of(run), {"full_code_for_f.py": (hostile_function(),)}, {})["index.md"]
     lines = text.splitlines()
     assert lines == text[:-1].split("\n")
     assert not any(line.startswith(("import", '"""')) for line in lines)

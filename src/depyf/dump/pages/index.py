@@ -1,6 +1,6 @@
 """``index.md``: what to fix first, and what happened, on a screen or two.
 
-Input: a ``RunRecord`` and the names of the files written.  Output invariant: the same run gives the same text; every
+Input: what is found in a ``RunRecord`` and the names of the files written.  Output invariant: the same run gives the same text; every
 graph break, recompilation and function that ran as ordinary Python is in it, with the user's line, or on a page that it
 links to.
 """
@@ -31,6 +31,7 @@ from depyf.dump.files.layout import (
 from depyf.dump.pages.call_tree import call_tree_section
 from depyf.dump.pages.markdown import message
 from depyf.dump.pages.memory import memory_section
+from depyf.dump.pages.run_data import RunFindings
 from depyf.dump.pages.sections.breaks import break_lines, distinct_breaks
 from depyf.dump.pages.sections.fix_first import IN_INDEX, fix_first, left_out
 from depyf.dump.pages.sections.functions import Pages, function_lines, python_lines
@@ -58,8 +59,9 @@ class IndexSection:
         return sum(1 + line.count("\n") for line in self.lines)
 
 
-def index_pages(run: RunRecord, causes: tuple[Cause, ...], pages: Pages, kernels: dict[str, int]) -> dict[str, str]:
+def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, kernels: dict[str, int]) -> dict[str, str]:
     """``index.md`` and the pages that it needs, by file name; ``kernels`` counts the kernel files of each compile id."""
+    run = found.run
     entries = sorted(((f, e) for f in run.functions for e in f.entries), key=lambda pair: pair[1].key.order)
     compiled = [(f, e) for f, e in entries if not e.failed]
     empty = [(f, e) for f, e in entries if e.failed == NOTHING_TO_COMPILE]
@@ -106,8 +108,8 @@ def index_pages(run: RunRecord, causes: tuple[Cause, ...], pages: Pages, kernels
             RECOMPILATIONS,
             counted(len(again), "recompilation"),
         ),
-        IndexSection("Dynamic shapes", shapes_section(run, SHAPES)),
-        IndexSection("Kept for the backward", memory_section(run, MEMORY)),
+        IndexSection("Dynamic shapes", shapes_section(found, SHAPES)),
+        IndexSection("Kept for the backward", memory_section(found, MEMORY)),
         IndexSection("Stages", stage_lines(run, kernels), STAGES, "graphs, kernels and caches of each compile id"),
         IndexSection(
             "Forked processes that compiled, too",
@@ -128,13 +130,13 @@ def index_pages(run: RunRecord, causes: tuple[Cause, ...], pages: Pages, kernels
     shown = [_shown(section) for section in sections if section not in moved]
     links = [f"- {section.title}: {link(section.page, section.page)}, {section.summary}" for section in moved]
     shown += ["## On pages by themselves\n\n" + "\n".join(links)] if links else []
-    found = {INDEX: "\n\n".join(["# What torch.compile did", *shown]) + "\n"}
+    made = {INDEX: "\n\n".join(["# What torch.compile did", *shown]) + "\n"}
     for section in moved:
         text = f"## {section.title}\n\n" + "\n".join(section.lines) + "\n"
-        found[section.page] = f"{found[section.page]}\n{text}" if section.page in found else text
+        made[section.page] = f"{made[section.page]}\n{text}" if section.page in made else text
     if left > 0:
-        found[CAUSES] = "## Fix first\n\n" + "\n".join(fix_first(causes, len(causes))) + "\n"
-    return {name: with_cells(text, run.cells) for name, text in found.items()}
+        made[CAUSES] = "## Fix first\n\n" + "\n".join(fix_first(causes, len(causes))) + "\n"
+    return {name: with_cells(text, run.cells) for name, text in made.items()}
 
 
 _ALWAYS = 10

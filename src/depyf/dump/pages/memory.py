@@ -1,6 +1,6 @@
 """``memory.md``: what training keeps for the backward, and what Inductor's code allocates at once.
 
-Input: a ``RunRecord``.  Output invariant: the same run gives the same text; what the texts of torch do not say is said to be unknown.
+Input: what is found in a ``RunRecord``.  Output invariant: the same run gives the same text; what the texts of torch do not say is said to be unknown.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import re
 from collections.abc import Sequence
 
 from depyf.dump.memory.allocation_plan import AllocationPlan
-from depyf.dump.memory.graph_memory import GraphMemory, graph_memories
+from depyf.dump.memory.graph_memory import GraphMemory
 from depyf.dump.memory.saved_tensors import GIVEN, KEPT, VIEW, KeptForBackward, SavedTensor
 from depyf.dump.memory.tensor_bytes import shown_bytes
 from depyf.dump.pages.markdown import code, plain
+from depyf.dump.pages.run_data import RunFindings
 from depyf.dump.pages.sections.words import function_name
 from depyf.dump.pages.shapes import folded, line_of
-from depyf.dump.records import RunRecord
 
 _MOST_ROWS, _MOST_LINES = 40, 12
 
@@ -30,9 +30,9 @@ own by default. Parameters and inputs, and what kernels and libraries allocate i
 _UNPLANNED = "No graph was compiled by Inductor, so there is no plan of allocations: *planned peak* is missing."
 
 
-def memory_page(run: RunRecord) -> str:
+def memory_page(found: RunFindings) -> str:
     """The whole page; "" where nothing is known of memory."""
-    memories = graph_memories(run)
+    memories = found.memories
     if not memories:
         return ""
     planned = any(memory.forward is not None for memory in memories)
@@ -55,9 +55,9 @@ def memory_page(run: RunRecord) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def memory_section(run: RunRecord, page: str) -> list[str]:
+def memory_section(found: RunFindings, page: str) -> list[str]:
     """A line or two for the index; ``page`` is the name of ``memory.md``."""
-    memories = [memory for memory in graph_memories(run) if memory.kept is not None]
+    memories = [memory for memory in found.memories if memory.kept is not None]
     if not memories:
         return []
     largest = memories[0]

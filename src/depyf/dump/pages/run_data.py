@@ -1,32 +1,50 @@
 """``shapes.json``, ``memory.json`` and ``guards.json``: what the pages of the same names say, and the guards, as data.
 
-Input: a ``RunRecord``.  Output: JSON texts, "" where there is nothing to say; the same run gives the same text.
+Input: a ``RunRecord``, and what is found in it.  Output: JSON texts, "" where there is nothing to say; the same run gives the
+same text.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import linecache
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from depyf.dump.files.manifest import indented
 from depyf.dump.memory.allocation_plan import AllocationPlan
 from depyf.dump.memory.graph_memory import GraphMemory, graph_memories
 from depyf.dump.memory.saved_tensors import KeptForBackward, SavedTensor
-from depyf.dump.records import CodeRecord, CompileKey, GuardRecord, Place, RunRecord
+from depyf.dump.records import CodeRecord, CompileKey, FunctionRecord, GuardRecord, Place, RunRecord
 from depyf.dump.shapes.shape_table import ConditionRow, Decision, FunctionShapes, SizeRow, shapes_of
 
 _json = json.JSONEncoder(ensure_ascii=False).encode
 """As ``json.dumps``, which makes an encoder each time."""
 
 
-def shapes_data(run: RunRecord) -> str:
+@dataclass(frozen=True)
+class RunFindings:
+    """What several pages of a run tell: found once, when the first of them asks."""
+
+    run: RunRecord
+
+    @functools.cached_property
+    def shapes(self) -> tuple[tuple[FunctionRecord, FunctionShapes], ...]:
+        """The functions with sizes that are no constants."""
+        return tuple((function, table) for function in self.run.functions if (table := shapes_of(function)) is not None)
+
+    @functools.cached_property
+    def memories(self) -> tuple[GraphMemory, ...]:
+        return tuple(graph_memories(self.run))
+
+
+def shapes_data(found: RunFindings) -> str:
     """Each size of each function with what it may be, and what decided; then the conditions on several sizes."""
-    tables = [(function, table) for function in run.functions if (table := shapes_of(function)) is not None]
-    if not tables:
+    if not found.shapes:
         return ""
-    page = [{"frame": _key(CompileKey(*function.function)), **_shapes(table)} for function, table in tables]
+    page = [{"frame": _key(CompileKey(*function.function)), **_shapes(table)} for function, table in found.shapes]
     return indented({"functions": page}) + "\n"
 
 
@@ -56,10 +74,9 @@ def _decisions(decisions: Iterable[Decision]) -> list[dict[str, str]]:
     return [{name: text for name, text in one.items() if text} for one in found]
 
 
-def memory_data(run: RunRecord) -> str:
+def memory_data(found: RunFindings) -> str:
     """What each graph keeps for its backward, computes again, and the peak of what Inductor's code allocates; in bytes."""
-    memories = graph_memories(run)
-    return indented({"graphs": [_memory(memory) for memory in memories]}) + "\n" if memories else ""
+    return indented({"graphs": [_memory(memory) for memory in found.memories]}) + "\n" if found.memories else ""
 
 
 def _memory(memory: GraphMemory) -> dict[str, Any]:
@@ -103,11 +120,11 @@ def _plan(plan: AllocationPlan | None) -> dict[str, Any] | None:
     return {"peak": plan.peak, "total": plan.total, "buffers": plan.buffers, "unknown": list(plan.unknown)}
 
 
-def guards_data(run: RunRecord) -> str:
+def guards_data(found: RunFindings) -> str:
     """Each guard once, one line a guard; an entry lists those that it has, by their number."""
     numbers: dict[str, int] = {}
     entries = []
-    for function in run.functions:
+    for function in found.run.functions:
         for entry in function.entries:
             if entry.guards:
                 own = [numbers.setdefault(_guard(guard), len(numbers)) for guard in entry.guards]

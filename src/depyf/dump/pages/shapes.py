@@ -1,6 +1,6 @@
 """``shapes.md``: which size of which input may be what, and what decided it.
 
-Input: a ``RunRecord``.  Output invariant: the same run gives the same text; each fact stands once for a function, however many
+Input: what is found in a ``RunRecord``.  Output invariant: the same run gives the same text; each fact stands once for a function, however many
 compilations share it.
 """
 
@@ -13,15 +13,15 @@ from collections.abc import Sequence
 from depyf.dump.causes.stack_names import in_words, shown_names
 from depyf.dump.graphs.graph_text import short_path
 from depyf.dump.pages.markdown import code, plain
+from depyf.dump.pages.run_data import RunFindings
 from depyf.dump.pages.sections.words import function_name
-from depyf.dump.records import CodeRecord, Place, RunRecord
+from depyf.dump.records import CodeRecord, Place
 from depyf.dump.shapes.shape_table import (
     KEPT_CONSTANT,
     ConditionRow,
     Decision,
     FunctionShapes,
     SizeRow,
-    shapes_of,
 )
 
 _LONGEST_LINE = 100
@@ -41,31 +41,26 @@ _SPECIAL = (
 )
 
 
-def shapes_page(run: RunRecord) -> str:
+def shapes_page(found: RunFindings) -> str:
     """The whole page; "" where no size is a symbol."""
-    tables = [(function, table) for function in run.functions if (table := shapes_of(function)) is not None]
-    if not tables:
+    if not found.shapes:
         return ""
-    inputs = [row.name.text for _, table in tables for row in table.sizes]
+    inputs = [row.name.text for _, table in found.shapes for row in table.sizes]
     legend = _LEGEND + "".join(text for mark, text in _SPECIAL if any(mark in name for name in inputs))
     parts = ["# Dynamic shapes", legend]
-    names = shown_names(run)
-    for function, table in tables:
+    names = shown_names(found.run)
+    for function, table in found.shapes:
         parts.append(f"## {function_name(table.code)} ({plain(table.code.filename)}:{table.code.line})")
         parts += [in_words(part, names.get(function.function, {})) for part in _function(table)]
     return "\n\n".join(parts) + "\n"
 
 
-def shapes_section(run: RunRecord, page: str) -> list[str]:
+def shapes_section(found: RunFindings, page: str) -> list[str]:
     """Some lines for the index: what is constant or bounded, by function; ``page`` is the name of ``shapes.md``."""
     lines = []
-    names = shown_names(run)
-    for function in run.functions:
-        table = shapes_of(function)
-        if table is not None:
-            lines.append(
-                in_words(f"- {function_name(table.code)}: {_summary(table)}", names.get(function.function, {}))
-            )
+    names = shown_names(found.run)
+    for function, table in found.shapes:
+        lines.append(in_words(f"- {function_name(table.code)}: {_summary(table)}", names.get(function.function, {})))
     if len(lines) > _MOST_FUNCTIONS:
         more = len(lines) - _MOST_FUNCTIONS
         lines = [*lines[:_MOST_FUNCTIONS], f"- and {more} more function{'' if more == 1 else 's'}"]
@@ -99,9 +94,9 @@ _FREE = {"2 or more", "0 or more", "any", "any number"}
 
 
 def _function(table: FunctionShapes) -> list[str]:
-    free = [row for row in table.sizes if not row.name.dimension and row.allowed in ("any", "any number")]
+    free = [row for row in table.sizes if _is_free(row)]
     free = free if len(free) > _MOST_FREE else []
-    shown = [row for row in table.sizes if not _kept_constant(row) and row not in free]
+    shown = [row for row in table.sizes if not _kept_constant(row) and not (free and _is_free(row))]
     lines = ["| input | size | symbol | may be | in | decided by |", "|---|---|---|---|---|---|"]
     last: tuple[str, str] | None = None
     for row in shown:
@@ -134,6 +129,11 @@ def _function(table: FunctionShapes) -> list[str]:
 
 _MOST_FREE = 2
 """More numbers without a condition (counters of a model's normalisations) are one line."""
+
+
+def _is_free(row: SizeRow) -> bool:
+    """Whether it is a number without a condition."""
+    return not row.name.dimension and row.allowed in ("any", "any number")
 
 
 def _kept_constant(row: SizeRow) -> bool:

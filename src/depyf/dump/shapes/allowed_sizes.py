@@ -119,7 +119,8 @@ def described(values: Sequence[int], tried: Sequence[int], low: int | None, high
     start = values[0]
     within = [v for v in tried if start <= v <= min(start + _WINDOW, values[-1])]
     kept = [v for v in values if v <= start + _WINDOW]
-    missing = [v for v in within if v not in set(kept)]
+    chosen = set(kept)
+    missing = [v for v in within if v not in chosen]
     if len(missing) <= _FEW and len(kept) > len(missing) * 4:
         return AllowedSizes(least, most, 1, tuple(missing), True, examples)
     step = math.gcd(*(v - start for v in kept)) if len(kept) > 1 else 1

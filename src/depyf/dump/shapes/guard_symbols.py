@@ -51,24 +51,29 @@ def symbols_of_guards(guards: Sequence[GuardRecord]) -> tuple[tuple[SymbolRecord
     for name in found:
         root = name
         for _ in range(len(shared)):
-            root = shared.get(root, root)
+            if root not in shared:
+                break
+            root = shared[root]
         sources.setdefault(root, []).append(name)
     symbols = []
+    equal = _equal(facts)
     for root, names in sources.items():
         known = found.get(root) or SymbolRecord(root, root, "", "[2, int_oo]", None)
         same = tuple(dict.fromkeys([root, *names]))
-        symbols.append(SymbolRecord(root, root, "", known.range, None, sources=same, equals=_equal(root, facts)))
+        symbols.append(SymbolRecord(root, root, "", known.range, None, sources=same, equals=equal.get(root, "")))
     return tuple(symbols), tuple(facts)
 
 
-def _equal(name: str, facts: Sequence[ShapeFact]) -> str:
-    """The size that takes the place of ``name``: ``y.size(0) == x.size(0)`` is the first one's."""
+def _equal(facts: Sequence[ShapeFact]) -> dict[str, str]:
+    """Size -> the one that takes its place: ``y.size(0) == x.size(0)`` is the first one's."""
+    found: dict[str, str] = {}
     for fact in facts:
         whole = read_size_expression(fact.expression)
         if whole is not None and whole.op == "==" and [part.op for part in whole.parts] == ["name", "name"]:
-            if whole.parts[0].text == name and whole.parts[1].text != name:
-                return whole.parts[1].text
-    return ""
+            one, other = (part.text for part in whole.parts)
+            if one != other:
+                found.setdefault(one, other)
+    return found
 
 
 def _asker(why: str) -> str:

@@ -162,13 +162,16 @@ def shapes_of(function: FunctionRecord) -> FunctionShapes | None:
             conditions.setdefault(condition, []).append(found.entry.key.label)
     sizes = [replace(row, entries=tuple(labels)) for row, labels in _merged(rows).items()]
     sizes.sort(key=lambda row: row.name.order)
-    told = [replace(row, entries=tuple(labels)) for row, labels in conditions.items()]
-    own = [row for row in told if not all(decision.choice for decision in row.decisions)]
+    own: list[ConditionRow] = []
+    choices: list[ConditionRow] = []
+    for condition, labels in conditions.items():
+        of_torch = all(decision.choice for decision in condition.decisions)
+        (choices if of_torch else own).append(replace(condition, entries=tuple(labels)))
     return FunctionShapes(
         function.code,
         tuple(sizes),
         tuple(sorted(own, key=lambda row: (not row.equality, len(row.text)))),
-        tuple(row for row in told if row not in own),
+        tuple(choices),
         max((found.implied for found in read), default=0),
     )
 
@@ -226,10 +229,11 @@ def _entry(entry: EntryRecord) -> _EntryShapes:
         elif used:
             several.append(condition)
     allowed: dict[str, AllowedSizes] = {}
+    equated = _equated(conditions, reduced)
     for name, symbol in symbols.items():
         sources, shown = _sources(symbol), name if name != symbol.source else ""
         if symbol.became or name in solved:
-            text, decisions = _fixed(symbol, solved.get(name), conditions, reduced, names)
+            text, decisions = _fixed(symbol, solved.get(name), equated, names)
             found.rows.append(SizeRow(sources[0], shown, text, decisions, constant=bool(symbol.became)))
         elif not symbol.name.startswith("z"):
             allowed[name], decisions = _allowed(symbol, alone.get(name, []))
@@ -272,26 +276,28 @@ def _replaced(symbol: SymbolRecord) -> SizeExpression | None:
     return read_size_expression(text) if text and text != symbol.name else None
 
 
+def _equated(conditions: Sequence[_Condition], reduced: Sequence[_Condition]) -> dict[str, Decision]:
+    """Of each symbol that another one, or a number, takes the place of, the first equality that said so."""
+    found: dict[str, Decision] = {}
+    for one, other in zip(conditions, reduced):
+        if one.expression.op == "==":
+            left = set(other.expression.names)
+            for name in one.expression.names:
+                if name not in left:
+                    found.setdefault(name, one.decision)
+    return found
+
+
 def _fixed(
-    symbol: SymbolRecord,
-    by: SizeExpression | None,
-    conditions: Sequence[_Condition],
-    reduced: Sequence[_Condition],
-    names: dict[str, str],
+    symbol: SymbolRecord, by: SizeExpression | None, equated: dict[str, Decision], names: dict[str, str]
 ) -> tuple[str, tuple[Decision, ...]]:
     """What a size is that another one, or a number, takes the place of, and the equality that said so."""
     text = symbol.became or (written(by, names) if by is not None else "")
     if symbol.where is not None:
         return (text if symbol.became else f"= {text}"), (Decision(symbol.where, symbol.by),)
-    said = [
-        one.decision
-        for one, other in zip(conditions, reduced)
-        if one.expression.op == "=="
-        and symbol.name in one.expression.names
-        and symbol.name not in other.expression.names
-    ]
+    said = (equated[symbol.name],) if symbol.name in equated else ()
     number = by is not None and by.op == "number"
-    return (text if number else f"= {text}"), tuple(said[:1])
+    return (text if number else f"= {text}"), said
 
 
 _DYNAMIC = {"marked": "mark_dynamic", "changed": "changed between two compilations", "asked": "dynamic=True"}
@@ -419,7 +425,7 @@ KEPT_CONSTANT = "torch takes a size for a constant until it has changed"
 
 def _constants(found: _EntryShapes, dynamic: set[str], first: bool) -> list[SizeRow]:
     """The sizes that are constants in this entry, and symbols in another one."""
-    known = {row.name.text for row in found.rows}
+    wanted = dynamic.difference(row.name.text for row in found.rows)
     rows = []
     for guard in found.entry.guards:
         checked = checked_sizes(guard.expression) or checked_sizes(guard.text)
@@ -428,7 +434,7 @@ def _constants(found: _EntryShapes, dynamic: set[str], first: bool) -> list[Size
         tensor, sizes = checked
         for index, value in enumerate(sizes):
             name = size_name(f"{tensor}.size()[{index}]")
-            if value is not None and name.text in dynamic - known:
+            if value is not None and name.text in wanted:
                 note = _SMALL if value in (0, 1) and not first else KEPT_CONSTANT
                 rows.append(SizeRow(name, "", str(value), (Decision(note=note),), constant=True))
     return rows

@@ -54,7 +54,7 @@ from depyf.dump.pages.index import index_pages, provisional_page
 from depyf.dump.pages.kernels import CALLS_IN_CPP, kernels_in
 from depyf.dump.pages.layers import layers_pages
 from depyf.dump.pages.memory import memory_page
-from depyf.dump.pages.run_data import guards_data, memory_data, shapes_data
+from depyf.dump.pages.run_data import RunFindings, guards_data, memory_data, shapes_data
 from depyf.dump.pages.shapes import shapes_page
 from depyf.dump.records import CompileKey, FunctionRecord, GraphRecord, RunRecord, slug
 from depyf.dynamo import live
@@ -80,8 +80,8 @@ from depyf.safety.guarded import Door, problem, warn
 from depyf.safety.source_lines import source_text
 
 BEFORE = "it was compiled before prepare_debug was entered"
-_SUMMARIES = (
-    (CALL_TREE, call_tree_page), (SHAPES, shapes_page), (SHAPES_DATA, shapes_data), (MEMORY, memory_page),
+_SUMMARIES: tuple[tuple[str, Callable[[RunFindings], str]], ...] = (
+    (CALL_TREE, lambda found: call_tree_page(found.run)), (SHAPES, shapes_page), (SHAPES_DATA, shapes_data), (MEMORY, memory_page),
     (MEMORY_DATA, memory_data), (GUARDS_DATA, guards_data),
 )  # fmt: skip
 
@@ -212,12 +212,13 @@ class Session:
         kernels = self._write_kernels(run)
         self.writer.write(TIMINGS, timings_page(self.capture.timings, self.capture.phases, self.capture.clock.began))
         counts = Counter(wrapper.key.slug for name, wrapper in kernels.items() if not name.endswith(CALLS_IN_CPP))
+        found = RunFindings(run)
         for name, page_of in _SUMMARIES:
             with Door(f"{name} could not be written", self.capture.note):
-                if text := page_of(run):
+                if text := page_of(found):
                     self.writer.write(name, text)
         causes = causes_of(run)
-        for name, page in index_pages(run, causes, pages, counts).items():
+        for name, page in index_pages(found, causes, pages, counts).items():
             self.writer.write(name, page)
         if self.writer.problems:
             self.capture.note("not written: " + "; ".join(self.writer.problems))

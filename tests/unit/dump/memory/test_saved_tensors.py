@@ -12,6 +12,7 @@ from depyf.dump.graphs.graph_facts import GraphFacts, InputFacts, LayerFacts
 from depyf.dump.memory.saved_tensors import GIVEN, KEPT, VIEW, kept_for_backward
 from depyf.dump.memory.tensor_bytes import item_bytes, shown_bytes, storage_bytes, tensor_bytes
 from depyf.dump.pages.memory import memory_page, memory_section
+from depyf.dump.pages.run_data import RunFindings
 from depyf.dump.records import CodeRecord, CompileKey, EntryRecord, FunctionRecord, GraphRecord, RunRecord, SymbolRecord
 
 FORWARD_TEXT = textwrap.dedent("""
@@ -84,7 +85,7 @@ def test_page_and_line_of_the_index():
         graph(CAPTURED, "", facts=GraphFacts(INPUTS)), graph(FORWARD, FORWARD_TEXT), graph(BACKWARD, BACKWARD_TEXT),
         graph(WRAPPER, WRAPPER_TEXT), graph(WRAPPER, WRAPPER_TEXT, 1),
     )  # fmt: skip
-    page = memory_page(run)
+    page = memory_page(RunFindings(run))
     assert "| `f` 0/0 | 512 B | 256 B | 512 B | 1024 B in 2 buffers | 1536 B in 2 buffers |" in page
     assert (
         "| 512 B = `32*x.size(0)` | `f32[s0, 8]` | `exp` | computed, also returned | m.py:5 `h = (x @ w.t()).exp()`, `exp` |"
@@ -93,13 +94,13 @@ def test_page_and_line_of_the_index():
     assert "| 0 B | `f32[4, 8]` | `permute` | a view of `self.w` |" in page
     assert "For `x.size(0)` = 16, as in the call that was compiled." in page
     assert "Given, no memory more: 1 input, 256 B: `x`." in page
-    (line,) = memory_section(run, "memory.md")
+    (line,) = memory_section(RunFindings(run), "memory.md")
     assert line.startswith("- `f` 0/0 keeps 512 B for its backward in 1 tensor, the most (512 B) of m.py:5 `h = ")
 
 
 def test_without_a_backward_or_a_plan_there_is_no_page():
     run = run_of(graph(FORWARD, FORWARD_TEXT))
-    assert memory_page(run) == "" and memory_section(run, "memory.md") == []
+    assert memory_page(RunFindings(run)) == "" and memory_section(RunFindings(run), "memory.md") == []
 
 
 def test_bytes():
@@ -141,12 +142,12 @@ def test_layers_of_a_model_are_one_row():
         ),
         graph(BACKWARD, backward),
     )
-    page = memory_page(run)
+    page = memory_page(RunFindings(run))
     assert (
         "| 1024 B = 2 × `32*x.size(0)` | 2 × `f32[s0, 8]` | `exp`, `exp_1` | computed | m.py:5 `h = (x @ w.t()).exp()`, `exp`, `self.h.*` |"
         in page
     )
-    assert "in 2 tensors, the most (1024 B in 2) of m.py:5" in memory_section(run, "memory.md")[0]
+    assert "in 2 tensors, the most (1024 B in 2) of m.py:5" in memory_section(RunFindings(run), "memory.md")[0]
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -168,5 +169,5 @@ def test_texts_that_are_cut_or_mixed_stop_nothing(seed):
         graph(CAPTURED, "", facts=GraphFacts(INPUTS[: random_.randint(0, 3)])), graph(FORWARD, spoilt(FORWARD_TEXT)),
         graph(BACKWARD, spoilt(BACKWARD_TEXT)), graph(WRAPPER, spoilt(WRAPPER_TEXT)), graph(WRAPPER, spoilt(WRAPPER_TEXT), 1),
     )  # fmt: skip
-    page = memory_page(run)
-    assert page.startswith("# Memory") and memory_section(run, "memory.md")
+    page = memory_page(RunFindings(run))
+    assert page.startswith("# Memory") and memory_section(RunFindings(run), "memory.md")

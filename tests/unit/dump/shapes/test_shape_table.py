@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from depyf.dump.pages.run_data import RunFindings, shapes_data
 from depyf.dump.pages.shapes import folded, shapes_page, shapes_section
 from depyf.dump.records import (
     CodeRecord,
@@ -22,6 +23,7 @@ from depyf.dump.shapes.allowed_sizes import bounds, candidates, described, holdi
 from depyf.dump.shapes.shape_table import heuristic, shapes_of
 from depyf.dump.shapes.size_expression import read_size_expression
 from depyf.dump.shapes.size_names import checked_sizes, size_name
+from work import calls
 
 LINE = Place("/p/m.py", 7, "f", "return x.view(-1, 4) + y")
 
@@ -117,9 +119,8 @@ def test_duck_sizing_and_constants_in_words():
     )
     fixed = symbol("s2", "L['y'].size()[1]", became="7", why="solve", where=LINE, by="mm")
     size = GuardRecord("TENSOR_MATCH", "", "check_tensor(L['x'], 'Tensor', torch.float32, size=[2, 2, 1, 5])")
-    page = shapes_page(
-        RunRecord("2.13", "3.11", (function(entry(0, (shared, fixed)), entry(1, guards=(size,))),), (), ())
-    )
+    run = RunRecord("2.13", "3.11", (function(entry(0, (shared, fixed)), entry(1, guards=(size,))),), (), ())
+    page = shapes_page(RunFindings(run))
     assert (
         "sizes 3 and 2 of x were equal in the call that was compiled, so torch takes them for one (duck sizing)" in page
     )
@@ -133,15 +134,15 @@ def test_text_of_a_program_is_escaped():
     symbols = (symbol("s0", "L['a|b`<img>'].size()[0]"),)
     facts = (ShapeFact("s0 >= 4", Place("/p/a|b.py", 2, "f", "x | y `<b>`"), "op|`", "m.f"),)
     run = RunRecord("2.13", "3.11", (function(entry(0, symbols, facts)),), (), ())
-    page = shapes_page(run)
+    page = shapes_page(RunFindings(run))
     (row,) = [line for line in page.splitlines() if "s0" in line and line.startswith("|") and "symbol" not in line]
     assert row.replace("\\|", "").count("|") == 7
-    assert shapes_section(run, "shapes.md")[0].startswith("- `f`: ")
+    assert shapes_section(RunFindings(run), "shapes.md")[0].startswith("- `f`: ")
 
 
 def test_no_symbols_no_page():
     run = RunRecord("2.13", "3.11", (function(entry(0)),), (), ())
-    assert shapes_page(run) == "" and shapes_section(run, "shapes.md") == []
+    assert shapes_page(RunFindings(run)) == "" and shapes_section(RunFindings(run), "shapes.md") == []
 
 
 def test_what_cannot_be_read_is_shown_as_it_is():
@@ -234,7 +235,38 @@ def test_no_condition_stops_the_page(seed):
         for _ in range(random_.randint(0, 12))
     )
     run = RunRecord("2.13", "3.11", (function(entry(0, symbols, facts), entry(1, symbols[:2], facts[:3])),), (), ())
-    page = shapes_page(run)
-    assert page and shapes_section(run, "shapes.md") and page == shapes_page(run)
+    page = shapes_page(RunFindings(run))
+    assert page and shapes_section(RunFindings(run), "shapes.md") and page == shapes_page(RunFindings(run))
     rows = [line for line in page.splitlines() if line.startswith("|")]
     assert all(line.replace("\\|", "").count("|") == 7 for line in rows), page
+
+
+def overlapping(count: int) -> RunRecord:
+    """Inputs that share a storage: conditions of torch's own choice on each two neighbours, and sizes that became constants."""
+    symbols = [symbol(f"s{n}", f"L['xs'][{n}].size()[0]") for n in range(count)]
+    symbols += [symbol(f"z{n}", f"L['xs'][{n}].storage_offset()") for n in range(count)]
+    symbols += [symbol(f"s{count + n}", f"L['y'].size()[{n}]", became="7") for n in range(count)]
+    facts = [
+        ShapeFact(f"s{n + 1} >= s{n} + {n}", LINE, "add", "torch._prims_common.is_contiguous") for n in range(count - 1)
+    ]
+    facts += [ShapeFact(f"s{n + 1} < 2*s{n} + {n + 9}", LINE, "add", "f") for n in range(count - 1)]
+    facts += [ShapeFact(f"Eq(s{count + n}, 7)", LINE, "mm", "f") for n in range(count)]
+    size = ", ".join(["9"] * count)
+    guards = tuple(
+        GuardRecord("TENSOR_MATCH", "", f"check_tensor(L['xs'][{n}], 'Tensor', torch.float32, size=[{size[:1]}])")
+        for n in range(count)
+    )
+    later = entry(1, tuple(symbols), tuple(facts))
+    return RunRecord("2.13", "3.11", (function(entry(0, guards=guards), later),), (), ())
+
+
+def test_the_work_grows_with_sizes_and_conditions():
+    few, many = (calls(lambda n=n: shapes_page(RunFindings(overlapping(n)))) for n in (40, 80))
+    assert many < 2.1 * few  # 2.25 where rows are looked for in lists
+
+
+def test_the_pages_of_a_run_share_what_is_found():
+    found = RunFindings(overlapping(10))
+    page = calls(lambda: shapes_page(found))
+    assert calls(lambda: shapes_section(found, "shapes.md")) + calls(lambda: shapes_data(found)) < page / 2
+    assert calls(lambda: shapes_data(RunFindings(overlapping(10)))) > page / 2
