@@ -22,6 +22,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,9 @@ _MEASURED = re.compile(r"\d+(?:\.\d+)?(?= (?:ms|s|min|kB)\b)|\d+\.\d+|(?<=num_th
 _LOG = re.compile(r"[VIWE]\d{4} \d\d:.*")
 """A line of torch's own log, with the time and the number of the process."""
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+OWN = ("PYTHON", "DEPYF_", "TORCH_", "TORCHDYNAMO_", "AOT_")
+"""Settings of whoever runs this tool, by their first letters: the commands have none of them.  Files 1 and 2 are one file: unbuffered,
+as in a terminal, what is printed stands where it was printed."""
 HOME = "/home/me/proj"
 """Where the pages say that the programs are."""
 
@@ -77,12 +81,11 @@ def outputs_file(page: Path) -> Path:
 
 def settings() -> dict[str, str]:
     """The environment of the commands, but for what lies in the page's folder."""
-    environment = {
-        **os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "PYTHONHASHSEED": "0",
-        "PYTHONDONTWRITEBYTECODE": "1",
+    asked = {name: value for name, value in os.environ.items() if not name.startswith(OWN)}
+    return asked | {
+        "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1",
     }  # fmt: skip
-    environment.pop("DEPYF_NO_PAUSE", None)
-    return environment
 
 
 def run_page(page: Path, python: str = sys.executable) -> list[dict[str, object]]:
@@ -146,8 +149,12 @@ def tidy(text: str, folder: Path) -> str:
     """Without what belongs to this machine: where the programs, Python and torch are; without torch's own log."""
     text = "".join(line for line in text.splitlines(keepends=True) if not _LOG.match(line))
     text = text.replace(str(folder), HOME).replace(str(folder.parent / "cache"), "/tmp/torchinductor_me")
-    text = text.replace(str(ROOT / "src"), "...")
-    text = re.sub(r"/tmp/depyf-\w{8}", "/tmp/depyf-1a2b3c4d", text)
+    for place in (
+        str(ROOT / "src"),
+        *(sysconfig.get_path(name) for name in ("platlib", "purelib", "platstdlib", "stdlib")),
+    ):
+        text = text.replace(f"{place}/", ".../")
+    text = re.sub(re.escape(os.path.join(tempfile.gettempdir(), "depyf-")) + r"\w{8}", "/tmp/depyf-1a2b3c4d", text)
     return re.sub(r"/[\w./+-]*/(?:site-packages|lib/python3\.\d+)/", ".../", text)
 
 

@@ -37,6 +37,12 @@ def need(version: str | tuple[int, int]) -> Path:
     return python
 
 
+def another() -> str:
+    """A version that is here beside the running one; the test that asks is skipped, or fails, where there is none."""
+    others = [version for version in available() if version != HOST]
+    return others[0] if others else missing("other Python")
+
+
 def available() -> dict[str, Path]:
     """Every interpreter of this machine, for a test of all of them together; at least the running one."""
     found = interpreters.found()

@@ -4,7 +4,8 @@
 
 A program finds what it would find in a process of its own: files 0 to 2, folder, environment, arguments, import path and
 ``__main__``, and its end is the interpreter's own.  What differs: the modules are imported already, ``gc`` does
-not look at what they made then, and frames of this file are at the bottom of its stack.
+not look at what they made then, frames of this file are at the bottom of its stack, and Ctrl-C is heard, also where the tests
+run in the background.
 """
 
 from __future__ import annotations

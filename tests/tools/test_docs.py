@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+import sysconfig
+import tempfile
 from pathlib import Path
 
 import pytest
 
+import docs_outputs
 import sphinx_depyf
 from docs import broken_links
 from docs_outputs import Shell, comparable, shell_of, tidy
@@ -30,9 +35,39 @@ def test_a_block_is_a_command_its_options_and_what_is_typed() -> None:
     assert shell_of([":terminal:", "python a.py", "b 3", "c"]) == Shell("python a.py", ("b 3", "c"), 0, True)
 
 
-def test_output_is_that_of_any_machine(tmp_path: Path) -> None:
+def test_commands_have_no_settings_of_who_runs_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = (
+        "PYTHONUNBUFFERED",
+        "PYTHONWARNINGS",
+        "PYTHONOPTIMIZE",
+        "TORCH_LOGS",
+        "TORCHDYNAMO_DISABLE",
+        "DEPYF_NO_PAUSE",
+    )
+    for name in settings:
+        monkeypatch.delenv(name, raising=False)
+    without = docs_outputs.settings()
+    for name in settings:
+        monkeypatch.setenv(name, "0")
+    assert docs_outputs.settings() == without and without["PYTHONUNBUFFERED"] == "1"
+
+
+def test_what_is_printed_stands_where_it_was_printed(tmp_path: Path) -> None:
+    command = f"{shlex.quote(sys.executable)} -c \"import sys; print('a'); print('b', file=sys.stderr); print('c')\""
+    assert docs_outputs.run(Shell(command), tmp_path, docs_outputs.settings()) == "a\nb\nc\n"
+
+
+def test_output_is_that_of_any_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/tmp")
     text = f'W1124 18:40:18.985000 4101 torch/_dynamo/a.py:9] x\n{tmp_path}/a.py:1 File "/usr/lib/python3.11/bdb.py" /x/.venv/lib/python3.11/site-packages/torch/nn/a.py /tmp/depyf-ab12cd34/b'
     assert tidy(text, tmp_path) == '/home/me/proj/a.py:1 File ".../bdb.py" .../torch/nn/a.py /tmp/depyf-1a2b3c4d/b'
+    elsewhere = tmp_path / "a folder of its own"
+    monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
+    installed = f"{sysconfig.get_path('purelib')}/torch/a.py {sysconfig.get_path('stdlib')}/bdb.py"
+    assert (
+        tidy(f"{elsewhere}/depyf-ab12cd34/b {installed}", tmp_path / "x")
+        == "/tmp/depyf-1a2b3c4d/b .../torch/a.py .../bdb.py"
+    )
     one, other = ([{"command": "c", "lines": [f"{seconds} s, 3 graphs"]}] for seconds in ("1.25", "30"))
     assert comparable(one) == comparable(other)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import with_torch
+from signals import hear_interrupts
 
 pytestmark = [pytest.mark.torch, pytest.mark.skipif(not with_torch.FORKS, reason="forks")]
 pytest.importorskip("torch")
@@ -40,7 +42,9 @@ def both(*command: str | Path, **given: object) -> None:
     parts = [sys.executable, *map(str, command)]
     given.setdefault("env", dict(os.environ))  # a library may have changed that of C alone
     forked = with_torch.run(parts, **given)  # type: ignore[arg-type]
-    alone = subprocess.run(parts, capture_output=True, text=True, **given)  # type: ignore[call-overload]
+    alone = subprocess.run(  # type: ignore[call-overload]
+        parts, capture_output=True, text=True, preexec_fn=hear_interrupts, **given
+    )
     assert (forked.returncode, forked.stdout, forked.stderr) == (alone.returncode, alone.stdout, alone.stderr)
 
 
@@ -54,6 +58,15 @@ def test_as_in_a_process_of_its_own(end: str, tmp_path: Path) -> None:
         both(*command, "an argument", "-m", "-c", cwd=tmp_path, env=environment, input="typed")
     if end == "0":
         both("-I", "sub/program.py", cwd=tmp_path, input="")
+
+
+def test_where_interrupts_are_ignored(tmp_path: Path) -> None:
+    """A test in the background: the programs hear Ctrl-C all the same."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        both("-c", SHOW, cwd=tmp_path, input="")
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_what_does_not_run(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 
@@ -14,6 +13,7 @@ import pytest
 from dumps import ROOT, check_dump, files_of
 
 import with_torch
+from signals import hear_interrupts
 
 pytestmark = pytest.mark.torch
 
@@ -52,7 +52,7 @@ def recorded(*command, cwd, env=None):
 def python(*command, cwd, env=None):
     return subprocess.run(
         [sys.executable, *command], cwd=cwd, env=environment(env), capture_output=True, text=True, timeout=300, check=False,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background ignore it
+        preexec_fn=hear_interrupts,
     )  # fmt: skip
 
 

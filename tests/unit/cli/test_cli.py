@@ -24,6 +24,7 @@ import needs
 from depyf.cli import main
 from depyf.cli.outcome import ExitStatus
 from depyf.verify.run import worker
+from signals import hear_interrupts
 
 ROOT = Path(__file__).parents[3]
 SOURCE = '''\
@@ -302,7 +303,7 @@ def interrupted(*arguments: object, wait: bytes) -> tuple[int, bytes]:
     command = [sys.executable, "-m", "depyf", *map(str, arguments)]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background ignore it
+        preexec_fn=hear_interrupts,
     ) as process:  # fmt: skip
         assert process.stdout is not None
         while wait not in (line := process.stdout.readline()):
