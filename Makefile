@@ -14,7 +14,7 @@ ifneq ($(call VERSION_OF,$(PYTHON)),$(call VERSION_OF,$(BIN)/python))
 $(STAMP): again
 endif
 
-.PHONY: core package compiled compiled-test wheels nightly nightly-issue again env pythons browser test lint types docs tutorials pictures unit corpus site selftest mutate attack attack-reader replay fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
+.PHONY: core machine package compiled compiled-test wheels nightly nightly-issue again env pythons browser test lint types docs tutorials pictures unit corpus site selftest mutate attack attack-reader replay fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
 
 env: $(STAMP)
 
@@ -58,6 +58,11 @@ pictures: $(STAMP)
 JOBS ?= auto
 unit: $(STAMP)
 	PYTHONHASHSEED=$$$$ $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --slowest-files 15 $(PYTEST_ARGS)
+
+# The tests that may do something else on a machine with other programs (tests/support/machine.py finds their files): with
+# tools/fresh, those that a newcomer's machine may fail
+machine:
+	$(MAKE) unit PYTEST_ARGS="--machine $(PYTEST_ARGS)"
 
 # What needs no torch, in an environment without it: for systems and Pythons that torch has no wheel for
 CORE := .venv-core/$(if $(filter Windows_NT,$(OS)),Scripts,bin)/python

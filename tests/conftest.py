@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import hypothesis
 import pytest
 
+import machine
 import needs
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.driver import decompilation
@@ -49,7 +50,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update", action="store_true", help="rewrite the golden cases with what the decompiler writes now"
     )
+    parser.addoption("--machine", action="store_true", help="only the files of tests that ask what is on the machine")
     parser.addoption("--slowest-files", type=int, default=0, metavar="N", help="list the N files that took longest")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    if config.getoption("--machine") and collection_path.match("test_*.py") and not machine.asks(collection_path):
+        return True
+    return None
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    if not config.getoption("--machine"):
+        return None
+    files = sorted(path.relative_to(machine.TESTS) for path in machine.TESTS.rglob("test_*.py") if machine.asks(path))
+    return f"{len(files)} files of tests ask what is on the machine: {' '.join(map(str, files))}"
 
 
 class Ending:
