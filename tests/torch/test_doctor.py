@@ -39,7 +39,7 @@ PROGRAMS = {
     "killed": SIZES + "os.kill(os.getpid(), 15)",
     "loud": SIZES + "print('x' * 5_000_000); sys.stderr.write('y' * 5_000_000)",
     "fine": "compiled(lambda x: x + 1)(torch.ones(3))",
-    "waits": SIZES + "print('ready', flush=True); time.sleep(100)",
+    "waits": SIZES + "print('ready', flush=True); time.sleep(1000)",
     "hangs": "def slow(gm, inputs):\n    time.sleep(1000)\n\ntorch.compile(lambda x: x + 1, backend=slow)(torch.ones(3))",
     "wrong": "def (",
     "tries": SIZES
@@ -126,9 +126,14 @@ def test_interrupted(tmp_path):
         command("waits", tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         preexec_fn=hear_interrupts,
     )  # fmt: skip
-    assert process.stdout is not None and process.stdout.readline() == "ready\n"
-    os.killpg(process.pid, signal.SIGINT)
-    stdout, _ = process.communicate(timeout=100)
+    with process:
+        try:
+            assert process.stdout is not None and process.stdout.readline() == "ready\n"
+            os.killpg(process.pid, signal.SIGINT)
+            stdout, _ = process.communicate(timeout=300)
+        finally:  # what is left of it would be an error of another test
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 130 and "interrupted" in stdout and "mark_dynamic(x, 0)" in stdout
 
 
