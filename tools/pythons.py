@@ -28,7 +28,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parent))
 
 import interpreters
-from depyf.verify.run.interpreters import find_interpreter, installed_by_us, version_of
+from depyf.verify.run.interpreters import find_interpreter, home, installed_by_us, version_of
 
 MIRROR = os.environ.get("DEBIAN_MIRROR") or "http://deb.debian.org/debian"
 SUITES: Mapping[str, str] = {
@@ -66,7 +66,7 @@ def by_uv(version: str) -> None:
 
 
 def by_pyenv(version: str) -> None:
-    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    root = Path(os.environ.get("PYENV_ROOT") or home() / ".pyenv")
     pyenv = shutil.which("pyenv") or shutil.which("pyenv", path=str(root / "bin"))
     if not pyenv:
         raise CannotError("pyenv is not on the PATH")

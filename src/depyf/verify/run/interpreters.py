@@ -87,9 +87,17 @@ def _printed(path: str, program: str) -> str:
     return "" if result.returncode else result.stdout.decode("ascii", "replace").strip()
 
 
+def home() -> Path:
+    """The user's folder; one in which nothing is where the user has none: no ``$HOME``, and a number that no name belongs to."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path(os.devnull)
+
+
 def installed_by_us() -> Path:
     """The folder whose ``bin`` holds the interpreters that ``make pythons`` unpacked."""
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or home() / ".cache")
     return Path(os.environ.get("DEPYF_PYTHONS") or caches / "depyf-pythons")
 
 
@@ -98,8 +106,7 @@ def _candidates(version: tuple[int, int]) -> Iterator[str]:
     yield from _registered
     if sys.version_info[:2] == version and sys.executable:
         yield sys.executable
-    home = Path.home()
-    pyenv = Path(os.environ.get("PYENV_ROOT") or home / ".pyenv")
+    pyenv = Path(os.environ.get("PYENV_ROOT") or home() / ".pyenv")
     # not os.get_exec_path(), which changes the filters of warnings for a moment
     for folder in filter(None, os.environ.get("PATH", os.defpath).split(os.pathsep)):
         found = shutil.which(name, path=folder)
@@ -108,9 +115,9 @@ def _candidates(version: tuple[int, int]) -> Iterator[str]:
         if WINDOWS and (found := shutil.which("python", path=folder)):
             yield found  # no program there is named after its version
     if WINDOWS:
-        programs = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "Programs" / "Python"
+        programs = Path(os.environ.get("LOCALAPPDATA") or home() / "AppData" / "Local") / "Programs" / "Python"
         yield str(programs / f"Python{version[0]}{version[1]}" / "python.exe")
-    data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    data = Path(os.environ.get("XDG_DATA_HOME") or home() / ".local" / "share")
     uv = Path(os.environ.get("UV_PYTHON_INSTALL_DIR") or data / "uv" / "python")
     for root, prefix in ((pyenv / "versions", ""), (uv, "cpython-")):
         for item in _newest_first(root, f"{prefix}{version[0]}.{version[1]}"):
