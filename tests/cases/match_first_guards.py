@@ -1,5 +1,4 @@
 # versions: 3.10+
-# known unlined: 3.11 guards4: FAILED original UNPACK_SEQUENCE 0 and recompiled UNPACK_SEQUENCE 0: lifetimes differ: __temp_1 still holds an object that the original has released -- the temporary of the subject is read by the next match too: no statement can empty it where a case takes it
 """Cases of which nothing but the guard is left (3.12+), several before the first pattern."""
 
 

@@ -131,6 +131,11 @@ class Raising:
                 if not self._is_default(tuple(cases), default.body):
                     result += (replace(stmt, cases=tuple(cases)), *default.body)
                     continue
+                guarded = _guarded_default(default) if self._starts_with_guard(cases[-1], default.body) else None
+                if guarded is not None:
+                    last, rest = guarded
+                    result += (replace(stmt, cases=(*cases, last)), *rest)
+                    continue
             result.append(stmt)
         return tuple(result)
 
@@ -149,6 +154,15 @@ class Raising:
             return True
         before = max((line for line in lines if line < start), default=pattern)
         return any(before < line <= start for line in self._nop_lines())
+
+    def _starts_with_guard(self, before: MatchCase, rest: Body) -> bool:
+        """Whether the first test of the default is on the line of its ``case _``, of which nothing is left then."""
+        start, pattern = first_line(rest), self._lines.get(id(before.pattern))
+        if start is None or pattern is None:
+            return False
+        lines = (stmt.line for stmt in walk(before.body) if stmt.line is not None)
+        above = max((line for line in lines if line < start), default=pattern)
+        return above < start and not any(above < line <= start for line in self._nop_lines())
 
     def _irrefutable(self, found: Marker, stmt: Stmt, rest: Body) -> Body:
         """A case that always matches: ``rest`` is its guard and body, or its body."""
@@ -373,6 +387,18 @@ def _guarded_last(case: MatchCase, label: int, line: int | None) -> MatchCase:
     if _only_exit(test.body, label):
         return MatchCase(case.pattern, negate(test.test), _rewrap(case.body, test.orelse))
     return case
+
+
+def _guarded_default(case: MatchCase) -> tuple[MatchCase, Body] | None:
+    """``case _`` with the test that is all of its body as its guard, and where a failure goes."""
+    test = case.body[0] if len(case.body) == 1 else None
+    if not isinstance(test, If) or isinstance(test.test, Marker):
+        return None
+    if len(test.orelse) == 1 and isinstance(test.orelse[0], Exit):
+        return MatchCase(case.pattern, test.test, test.body), test.orelse
+    if len(test.body) == 1 and isinstance(test.body[0], Exit):
+        return MatchCase(case.pattern, negate(test.test), test.orelse), test.body
+    return None
 
 
 def _only_exit(body: Body, label: int) -> bool:

@@ -11,26 +11,36 @@ The subject stays on the stack until the body of the case that is taken, or the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 
 from depyf.bytecode import ops
 from depyf.bytecode.tables.columns import STEP
-from depyf.cfg.program import ASYNC_FOR_ITER, END_FINALLY, MATCH_CASE, NONE, WITH_EXIT, Program
-from depyf.ir.stmt import MatchAs, Pattern
-from depyf.lift.case_patterns import NoPattern, PatternReader, Reading
+from depyf.cfg.program import MATCH_CASE, NONE, STATEMENTS, Program
+from depyf.ir.stmt import Pattern
+from depyf.lift.case_patterns import NoPattern, PatternReader, Reading, same_place
 from depyf.lift.pattern_tree import pattern_of
 from depyf.safety.rewrites import step
+from depyf.structure.match.case_guard import Guard
 
 _STARTS = frozenset({ops.COPY, ops.MATCH_SEQUENCE, ops.MATCH_MAPPING, ops.MATCH_CLASS})
 TESTS_OF_PATTERNS = _STARTS | {ops.BRANCH}
 """Without any of these there is no ``match``."""
 _STORES = frozenset({ops.STORE_FAST, ops.STORE_DEREF, ops.STORE_NAME, ops.STORE_GLOBAL})
-_LOADS = frozenset({ops.LOAD_CONST, ops.LOAD_FAST, ops.LOAD_GLOBAL, ops.LOAD_NAME, ops.LOAD_DEREF})
-_BEGINS = _STORES | _LOADS
-_GUARD_LENGTH = 100
+_NO_VALUES = frozenset(
+    {
+        ops.NULL,
+        ops.COPY,
+        ops.SWAP,
+        ops.ROT,
+        ops.GET_ITER,
+        ops.GET_AITER,
+        ops.FOR_ITER,
+        ops.LOAD_FAST_CLEAR,
+        ops.WITH_EXCEPT_START,
+    }
+)
+"""What leaves something on the stack that is no subject of a ``match``."""
 _VALUE_TESTS = frozenset({(ops.COMPARE, "=="), (ops.IS, "is")})
-_STRUCTURE = frozenset({WITH_EXIT, END_FINALLY, MATCH_CASE})
 _ONLY_MATCH = frozenset({ops.MATCH_SEQUENCE, ops.MATCH_MAPPING, ops.MATCH_CLASS, ops.MATCH_KEYS})
 
 
@@ -60,32 +70,30 @@ def recognise_matches(program: Program, *, idioms: bool = True) -> int:
     if not program.unit.has_match:
         return 0
     finder = _Finder(program)
+    held = finder.held()
     taken: set[int] = set()
     count = 0
     for at, instr in enumerate(program.instrs):
-        if instr.op in _BEGINS and program.next[at - 1] == at or at in taken:
+        if at in taken:
             continue
         if instr.op in _STARTS:
             cases = finder.statement(finder.class_start(at) if instr.op == ops.MATCH_CLASS else at)
+        elif at in held:
+            cases = finder.statement(at, held=True)
         elif idioms and instr.op == ops.BRANCH and (start := finder.value_start(at)) != NONE:
             cases = finder.statement(start, value=True)
-        elif idioms and instr.op in _BEGINS and finder.is_second(at):
-            cases = finder.statement(at, value=True)
         else:
             continue
         if cases is None or not idioms and not finder.only_match(cases):
             continue
-        second = finder.is_second(cases[0][0])
-        cases = finder.with_wildcards(cases)
-        if second and cases[0][1].code:
-            continue  # what a case before it would have left is not there
-        if not second and not finder.has_guard(cases):
+        if not finder.has_guard(cases):
             if all(fact.kind in ("name", "copy") for _, reading, _ in cases for fact in reading.facts):
                 continue  # ``a = b = value`` is the same code as a capture of which the guard is never true
         count += 1
         step("recognise the tests of a match", cases[0][0])
         for position, reading, case in cases:
             taken.update(reading.code)
+            taken.update((position, reading.success))
             if not reading.code:
                 program.insert(position, MATCH_CASE, case)
                 continue
@@ -104,29 +112,56 @@ class _Finder:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.reader = PatternReader(program)
+        self.handlers = frozenset(handler.target for handler in program.handlers)
 
-    @cached_property
-    def jumps(self) -> dict[int, list[int]]:
-        """What jumps to each instruction, as the compiler left it: asked for before anything is rewritten."""
-        found: dict[int, list[int]] = {}
-        for i, target in enumerate(self.program.jump):
-            if target != NONE:
-                found.setdefault(target, []).append(i)
-        return found
+    def held(self) -> frozenset[int]:
+        """Where code begins that tests something while a value lies on the stack, to be dropped whatever comes out.
+
+        That is a ``case _`` with its guard before other cases; nothing else is left of it from 3.12 on.
+        """
+        instrs, depths = self.program.instrs, self.program.depths
+        found: set[int] = set()
+        asked: set[int] = set()
+        for at, depth in enumerate(depths):
+            if instrs[at].op != ops.BRANCH:
+                continue
+            for after in self.program.successors(at):
+                dropped = self.program.follow(after)
+                if dropped not in asked and dropped != NONE and instrs[dropped].op == ops.POP:
+                    asked.add(dropped)
+                    found.add(self._held_since(at, depth - 1))
+        return frozenset(found)
+
+    def _held_since(self, at: int, depth: int) -> int:
+        """Where the expression begins that ends before ``at`` and leaves alone the value on top of ``depth`` slots.
+
+        -1 if that value is not the result of an expression.
+        """
+        instrs, depths = self.program.instrs, self.program.depths
+        while True:
+            after, at = at, at - 1
+            if at > 0 and instrs[at].op == ops.RERAISE:
+                while at > 0 and at not in self.handlers:
+                    at -= 1  # the handler of a comprehension
+                continue
+            if at < 0 or depths[at] < 0:
+                return NONE
+            op = instrs[at].op
+            if op in _STORES and depths[at] == depth + 1:
+                # only a named value has a copy below it
+                return after if at and instrs[at - 1].op == ops.COPY and depths[at - 1] == depth else NONE
+            if op == ops.JUMP:
+                continue
+            if op in ops.TERMINATORS or op in STATEMENTS:
+                return NONE
+            takes, gives = ops.stack_effect(op, instrs[at].arg)
+            if depths[at] - takes < depth:
+                return after if gives == 1 and depths[at] - takes == depth - 1 and op not in _NO_VALUES else NONE
 
     def only_match(self, cases: Found) -> bool:
         """Whether the cases use operations that nothing but a pattern compiles to."""
         instrs = self.program.instrs
         return any(instrs[i].op in _ONLY_MATCH for _, reading, _ in cases for i in reading.code)
-
-    def is_second(self, at: int) -> bool:
-        """Whether the code at ``at`` is on a later line than the tests that lead to it, and nothing else does."""
-        program = self.program
-        if at == 0 or program.next[at - 1] == at:
-            return False
-        before = [program.line[i] if program.instrs[i].op == ops.BRANCH else None for i in self.jumps.get(at, ())]
-        own = program.line[at]
-        return bool(before) and own is not None and all(line is not None and line < own for line in before)
 
     def has_guard(self, cases: Found) -> bool:
         """Whether something is tested between the pattern of the first case and the second case."""
@@ -141,36 +176,6 @@ class _Finder:
         while at > 0 and instrs[at].op == ops.LOAD_ATTR:
             at -= 1
         return at
-
-    def with_wildcards(self, cases: Found) -> Found:
-        """``case _ if guard`` before the first case, of which nothing but the guard is left since 3.12."""
-        known = NONE
-        while cases[0][0] != known:
-            known = cases[0][0]
-            cases = self._with_wildcard(cases)
-        return cases
-
-    def _with_wildcard(self, cases: Found) -> Found:
-        program = self.program
-        start, _, first = cases[0]
-        tests = [i for i in self.jumps.get(start, ()) if program.instrs[i].op == ops.BRANCH]
-        if start == 0 or program.next[start - 1] == start or not tests:
-            return cases
-        guard = NONE
-        for at in range(min(tests), max(min(tests) - _GUARD_LENGTH, 0), -1):
-            if program.instrs[at].op == ops.POP and program.depths[at] == program.depths[start]:
-                break  # drops the subject: the body of the case before
-            if (
-                program.instrs[at].op != ops.JUMP
-                and (program.next[at - 1] == at or at in self.jumps)
-                and self._next_case(Reading([], at, NONE), start) == start
-            ):
-                guard = at
-        if guard == NONE:
-            return cases
-        wildcard = Case(MatchAs(None, None), True, False, program.line[guard])
-        rest = replace(first, first=False)
-        return [(guard, Reading([], guard, NONE), wildcard), (start, cases[0][1], rest), *cases[1:]]
 
     def value_start(self, at: int) -> int:
         """Where the operand of the test at ``at`` begins, if it stands on a later line than the value it is compared to.
@@ -195,10 +200,10 @@ class _Finder:
             return NONE
         return start
 
-    def statement(self, start: int, *, value: bool = False) -> Found | None:
+    def statement(self, start: int, *, value: bool = False, held: bool = False) -> Found | None:
         """All cases of the ``match`` statement whose first case begins at ``start``.
 
-        ``value`` says that an ordinary comparison is known to be a pattern.
+        ``value`` says that an ordinary comparison is known to be a pattern, ``held`` that the first case is a guard alone.
         """
         cases: Found = []
         at = start
@@ -210,22 +215,38 @@ class _Finder:
             if not last:
                 is_copy = self.program.instrs[at].op == ops.COPY
                 reading = self._read(at, last=False) if is_copy else None
-                if reading is None and cases:
+                if reading is None and (cases or held):
                     # 3.12 and later: nothing is left of a wildcard before its guard
                     reading = Reading([], at, NONE)
-            if reading is None or not (cases or value or reading.fail != NONE or self._is_below(at)):
+            if reading is None:
                 return None
             line, below = self.program.line[at], self._guard_below(at, reading.success) if last else None
-            cases.append((at, reading, Case(pattern_of(reading.facts), not cases, last, line, below or line)))
+            case = Case(pattern_of(reading.facts), not cases, last, line, below or line)
+            cases.append((at, reading, case))
             if last:
                 return cases
             following = self._next_case(reading)
             if following is None:
                 return None
+            if not (len(cases) > 1 or value or held or reading.fail != NONE) and not self._is_case(
+                at, reading, following
+            ):
+                return None
             if following == NONE:
                 return cases
             at = following
         return None
+
+    def _is_case(self, at: int, reading: Reading, following: int) -> bool:
+        """Whether what is copied and stored first is a capture: something is tested before the copy is dropped.
+
+        ``(n := value) == 1`` is the same code as a capture of which the guard is never true, and the case after it: there, and
+        where the guard is never false, only the line tells.
+        """
+        if following not in (NONE, self.program.follow(reading.success)):
+            return True
+        before, own = self.program.line[at - 1] if at else None, self.program.line[at]
+        return before is not None and own is not None and before < own
 
     def _guard_below(self, at: int, test: int) -> int | None:
         """The line of a test below a pattern, if it is its guard; None where it may be that of an ``if`` in the body.
@@ -246,83 +267,36 @@ class _Finder:
         body = pattern - len("case ") + STEP
         return None if column - body in _IN_BODY else below
 
-    def _is_below(self, at: int) -> bool:
-        """Whether the code at ``at`` is on a later line than its subject, as a case is.
-
-        ``(n := value) == 1`` is the same code as a capture of which the guard is never true, and the case after it.
-        """
-        before, own = self.program.line[at - 1] if at else None, self.program.line[at]
-        return before is not None and own is not None and before < own
-
     def _read(self, at: int, *, last: bool) -> Reading | None:
         try:
             reading = self.reader.read(at, last=last)
             pattern_of(reading.facts)
-            return reading
+            names = [fact.detail for fact in reading.facts if fact.kind == "name"]
+            return reading if len(names) == len(set(names)) else None
         except NoPattern:
             return None
 
-    def _next_case(self, reading: Reading, known: int = NONE) -> int | None:
+    def _next_case(self, reading: Reading) -> int | None:
         """Where control goes, the subject still on the stack, when a case that is not the last one fails.
 
         On the way to the body the subject must be dropped; a guard may come before that.  -1 if the case never fails:
-        its guard is constant, and the cases after it are gone.
+        its guard is constant, and the cases after it are gone.  None where that is not what the code does.
         """
-        instrs, program = self.program.instrs, self.program
-        expected = reading.fail if reading.fail != NONE else known
-        failures: list[int] = [expected] if expected != NONE else []
-        seen: dict[int, int] = {}
-        work = [(reading.success, 0)]
-        dropped = False
-        reached = known == NONE
-        while work:
-            at, depth = work.pop()
-            at = program.follow(at)
-            if at == NONE or at in failures:
-                reached = reached or at == known
-                continue
-            if at in seen:
-                if seen[at] != depth:
-                    return None
-                continue
-            seen[at] = depth
-            instr = instrs[at]
-            if depth == 0 and instr.op == ops.POP:
-                dropped = True
-                continue
-            if instr.op in (ops.RETURN, ops.END_ASYNC_FOR):
+        start = self.program.follow(reading.success)
+        drops = self.program.instrs[start].op == ops.POP
+        if not drops and reading.fail != NONE and same_place(self.program, start, reading.fail):
+            start = reading.success = reading.fail
+        if start == reading.fail or reading.fail == NONE and (drops or self._begins_case(start)):
+            if reading.fail != NONE or self._never_taken(reading, start):
+                return start
+            if not drops:
                 return None
-            if depth == 0 and expected == NONE and self._begins_case(at):
-                failures.append(at)
-                continue
-            if instr.op in _STRUCTURE:
-                return None
-            if instr.op == ASYNC_FOR_ITER:
-                work += [(program.next[at], depth + 1), (program.jump[at], depth - 1)]
-                continue
-            pops, pushes = ops.stack_effect(instr.op, instr.arg)
-            if depth < pops and instr.op not in (ops.RAISE, ops.RERAISE):
-                return None
-            after = depth - pops + pushes
-            if instr.op == ops.FOR_ITER:
-                work.append((program.next[at], after))
-                work.append((program.jump[at], depth - instr.arg))
-                continue
-            work.extend((position, after) for position in program.successors(at))
-        if not reached:
-            return None
-        if not failures and dropped:
-            return NONE
-        if len(failures) != 1 or not (dropped or self._never_taken(reading, failures[0])):
-            return None
-        return failures[0]
+        return Guard(self.program, start, reading.fail).run()
 
     def _never_taken(self, reading: Reading, following: int) -> bool:
         """Whether the next case follows at once: ``case x if False``, but not the test ``(x := a) is None``."""
         before, after = self.program.line[reading.code[0]] if reading.code else None, self.program.line[following]
-        if before is None or after is None or before >= after:
-            return False
-        return self.program.follow(reading.success) == following
+        return before is not None and after is not None and before < after
 
     def _begins_case(self, at: int) -> bool:
         if self.program.instrs[at].op == ops.COPY:
