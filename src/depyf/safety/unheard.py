@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
@@ -41,20 +41,41 @@ def spelled_out(text: str) -> str:
 
     A backslash that begins no escape is doubled, and a number stands apart from the keyword after it.
     """
-    suspect = "\\" in text and not _KNOWN.issuperset(_ESCAPED.findall(text))
-    return _Speller(text).run() if suspect or _WORD_AFTER_NUMBER.search(text) else text
+    return _Speller().more(text) if _is_suspect(text) else text
+
+
+def spelled_lines(lines: Iterable[str]) -> Iterator[str]:
+    """The same for the lines of a text, each when it is asked for: who looks for the end of a function needs no others."""
+    before: list[str] = []
+    speller: _Speller | None = None
+    for line in lines:
+        if speller is None and _is_suspect(line):
+            speller = _Speller()
+            speller.more("".join(before))
+        if speller is None:
+            before.append(line)
+        yield line if speller is None else speller.more(line)
+
+
+def _is_suspect(text: str) -> bool:
+    """Whether the parser may warn of it, wherever it stands: a text is where one of its lines is."""
+    escapes = "\\" in text and not _KNOWN.issuperset(_ESCAPED.findall(text))
+    return escapes or _WORD_AFTER_NUMBER.search(text) is not None
 
 
 class _Speller:
-    """One pass over a text.  ``inside`` holds what is open: strings, and the code between braces of those with fields."""
+    """One pass over a text, which may come in whole lines.  ``inside`` holds what is open: strings, and the code between braces of
+    those with fields."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self) -> None:
+        self.text = ""
         self.at = 0
         self.out: list[str] = []
         self.inside: list[_String | _Field] = []
 
-    def run(self) -> str:
+    def more(self, text: str) -> str:
+        """What follows what was given before, spelled out."""
+        self.text, self.at, self.out = text, 0, []
         while self.at < len(self.text):
             top = self.inside[-1] if self.inside else None
             if isinstance(top, _String):

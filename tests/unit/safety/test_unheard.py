@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from depyf.safety.unheard import parse, spelled_out, warns
+from depyf.safety.unheard import parse, spelled_lines, spelled_out, warns
 from depyf.verify.run import interpreters
 
 TEXTS = [
@@ -114,3 +114,22 @@ def test_another_interpreter_of_this_version_compiles_where_the_running_one_does
         assert interpreters.own_interpreter() is None
     finally:
         interpreters.find_interpreter.cache_clear()
+
+
+def test_line_by_line_it_is_the_same_text() -> None:
+    folder = Path(sysconfig.get_paths()["stdlib"])
+    for path in [*sorted(folder.glob("*.py"))[::12], *sorted(folder.glob("test/test_str*.py")), folder / "tokenize.py"]:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        lines = text.splitlines(keepends=True)
+        assert "".join(spelled_lines(lines)) == spelled_out(text), path
+    strings = "a = r'\\d' + f'{x!r:\\d}' + '''\n\\d {y}\n\\\n\\8'''\nb = 1if x else 0\n# it's \\d\nc = '\\777'\n"
+    lines = strings.splitlines(keepends=True)
+    assert "".join(spelled_lines(lines)) == spelled_out(strings) != strings
+
+
+def test_a_line_is_spelled_out_when_it_is_asked_for() -> None:
+    read: list[str] = []
+    lines = (read.append(line) or line for line in ("a = 1\n", "b = '\\d'\n", "c = '\\d'\n"))
+    found = spelled_lines(lines)
+    assert [next(found), next(found)] == ["a = 1\n", "b = '\\\\d'\n"]
+    assert len(read) == 2

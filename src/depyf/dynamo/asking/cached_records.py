@@ -14,7 +14,7 @@ from depyf.dump.records import CompileKey, EntryRecord, FunctionRecord
 from depyf.dynamo import live
 from depyf.dynamo.caches.entries import LiveEntry, cache_entries, guard_text
 from depyf.dynamo.guards.printed_guards import file_resolver, parse_guards
-from depyf.dynamo.recording.code_record import code_record, with_source
+from depyf.dynamo.recording.code_record import ProgramSources, code_record
 from depyf.dynamo.recording.transform import decompile_made
 from depyf.dynamo.resume import origin, resume_targets
 from depyf.dynamo.target import Target, find_target
@@ -64,7 +64,11 @@ def function_record(code: types.CodeType, resume_of: tuple[int, str] | None, nam
     """The record of one code object with its cache entries."""
     entries = cache_entries(code)
     resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
-    record = code_record(code) if resume_of is not None or origin(code) is not None else with_source(code_record(code))
+    record = (
+        code_record(code)
+        if resume_of is not None or origin(code) is not None
+        else ProgramSources().with_source(code_record(code))
+    )
     keys = [CompileKey(0, entry.compile_id) for entry in entries]
     function = keys[0].function if keys else (0, f"{code.co_name}:{code.co_firstlineno}")
     return FunctionRecord(

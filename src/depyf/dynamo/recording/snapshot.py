@@ -45,7 +45,7 @@ from depyf.dynamo.guards.number_operands import numbers_of, taken_as_number
 from depyf.dynamo.guards.printed_guards import file_resolver, parse_guards
 from depyf.dynamo.notebook_cells import cell_names
 from depyf.dynamo.recording.capture import Capture, EntryBuilder, FunctionBuilder
-from depyf.dynamo.recording.code_record import code_record, with_parameters, with_source
+from depyf.dynamo.recording.code_record import ProgramSources, code_record, with_parameters
 from depyf.dynamo.recording.disassembly import disassembly
 from depyf.dynamo.recording.ranks import rank_count
 from depyf.dynamo.recording.rests import Share, shares
@@ -67,6 +67,7 @@ def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = Mapp
         names = _resume_names(live, by_code)
         resolve = file_resolver([*linecache.cache, *(b.code.filename for b in capture.functions.values())], "torch")
         shown = _shares(capture)
+        sources = ProgramSources()
         entries: dict[tuple[int, str], dict[str, EntryBuilder]] = {}
         for key, entry in capture.entries.items():
             entries.setdefault(key.function, {})[key.text] = entry
@@ -83,6 +84,7 @@ def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = Mapp
                 resolve,
                 callers,
                 shown,
+                sources,
             )
             for function, builder in sorted(capture.functions.items(), key=lambda item: _order(item[0]))
         )
@@ -202,6 +204,7 @@ def _function(
     resolve: Callable[[str], str],
     callers: Callable[[EntryBuilder], tuple[CallerRecord, ...]],
     shown: Mapping[tuple[int, str], Share],
+    sources: ProgramSources,
 ) -> FunctionRecord:
     def original(of: tuple[int, str]) -> str:
         found = capture.functions[of]
@@ -225,7 +228,7 @@ def _function(
     elif builder.code.disassembly:  # written before, when it was alive
         record = builder.code
     else:
-        record = with_source(builder.code)
+        record = sources.with_source(builder.code)
         record = record if builder.live is not None else with_parameters(record)
     if code is not None:
         share = shown.get(function)
