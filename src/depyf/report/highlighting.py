@@ -19,6 +19,9 @@ LETTERS = {
     "Name.Decorator": "d", "Name.Builtin": "b", "Operator.Word": "k", "Operator": "o", "Keyword.Type": "y", "Comment.Preproc": "d",
 }  # fmt: skip
 """Pygments' type of token -> the letter of its colour; a type that is not named has that of its parent."""
+_LONGEST, _MOST_ERRORS = 1 << 14, 16
+"""Characters of a line of which Pygments is asked, and of those that are of no token: it tries all its patterns at each, and
+what has more is no code."""
 LEXERS = {".py": "python", ".cpp": "cpp", ".h": "cpp", ".cu": "cuda"}
 
 
@@ -42,13 +45,41 @@ def runs(text: str, lexer_name: str) -> list[str]:
     return found
 
 
-_WORDS = {
-    "python": re.compile(
-        r"""#[^\n]*|\"{3}(?:\\.|[^\\])*?\"{3}|\'{3}(?:\\.|[^\\])*?\'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S
-    ),
-    "cpp": re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S),
-}
-"""Comments and strings of a language: those over several lines hold them together."""
+_OPENERS = {"python": re.compile(r"#[^\n]*|\"{3}|'{3}|[\"']"), "cpp": re.compile(r"//[^\n]*|/\*|[\"']")}
+"""Where a comment or a string of a language begins: those over several lines hold them together."""
+_ENDS = {
+    '"': re.compile(r'\\|"|\n'), "'": re.compile(r"\\|'|\n"),
+    '"' * 3: re.compile(r'\\|"{3}'), "'" * 3: re.compile(r"\\|'{3}"), "/*": re.compile(r"\*/"),
+}  # fmt: skip
+"""What may end what an opener opens, and the backslash, which takes the character after it along."""
+
+
+def _closed(text: str, language: str) -> Iterator[tuple[int, int]]:
+    """The comments and strings that are closed.  Where one is not, no other of its kind is looked for before the place at which
+    that was seen: what is open is read once, whatever stands in it."""
+    unclosed: dict[str, int] = {}
+    place = 0
+    while (found := _OPENERS[language].search(text, place)) is not None:
+        start, opener, end = found.start(), found[0], 0
+        if opener not in _ENDS:
+            end = found.end()
+        elif found.end() > unclosed.get(opener, -1):
+            end = _end(text, opener, found.end(), unclosed)
+        if not end and len(opener) == 3:
+            end = start + 2  # an empty string
+        if end:
+            yield start, end
+        place = end or start + 1
+
+
+def _end(text: str, opener: str, place: int, unclosed: dict[str, int]) -> int:
+    """The place after what ``opener``, which ends at ``place``, opens; 0 where it is not closed."""
+    while (found := _ENDS[opener].search(text, place)) is not None and found[0] == "\\":
+        place = found.start() + 2
+    if found is None or found[0] == "\n":
+        unclosed[opener] = len(text) if found is None else found.start()
+        return 0
+    return found.end()
 
 
 def _pieces(text: str, lines: list[str], lexer_name: str) -> Iterator[tuple[int, int]]:
@@ -59,12 +90,12 @@ def _pieces(text: str, lines: list[str], lexer_name: str) -> Iterator[tuple[int,
     joined = {number for number, line in enumerate(lines) if line.endswith("\\")}
     """Numbers of lines that go on in the next."""
     number = place = 0
-    for match in _WORDS["python" if lexer_name == "python" else "cpp"].finditer(text):
-        if inner := match[0].count("\n"):
-            number += text.count("\n", place, match.start())
+    for begin, after in _closed(text, "python" if lexer_name == "python" else "cpp"):
+        if inner := text.count("\n", begin, after):
+            number += text.count("\n", place, begin)
             joined.update(range(number, number + inner))
             number += inner
-            place = match.end()
+            place = after
     start = 0
     for end in range(len(lines)):
         if end not in joined:
@@ -82,10 +113,17 @@ def _piece_runs(piece: str, lexer_name: str) -> list[str]:
         return told
     if lexer_name == "python" and count == 1 and (line := line_runs(piece)) is not None:
         return [line]
+    plain = [""] * count
+    if any(len(line) > _LONGEST for line in piece.split("\n")):
+        return plain
     lines: list[str] = []
     current: list[tuple[str, int]] = []
+    errors = 0
     for kind, value in _lexer(lexer_name).get_tokens(piece + "\n"):
         letter = _letter(kind)
+        errors += kind[:1] == ("Error",)
+        if errors > _MOST_ERRORS:
+            return plain
         for number, part in enumerate(value.split("\n")):
             if number:
                 lines.append(_line(current))

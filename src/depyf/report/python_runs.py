@@ -34,7 +34,10 @@ def line_runs(line: str) -> str | None:
     letters, builtins = _words()
     found: list[str] = []
     place, last, length, after_dot, named = 0, "", 0, False, False
-    for token in _TOKEN.finditer(line):
+    while place < len(line):
+        token = _TOKEN.match(line, place)
+        if token is None:
+            return None
         start, end = token.span()
         letter = token.lastgroup or ""
         if letter == "name":
@@ -50,14 +53,12 @@ def line_runs(line: str) -> str | None:
                 letter = "b"
         elif named and not token[0].isspace():
             return None
-        if start != place or letter == "no":
+        if letter == "no":
             return None
         if letter != last and length:
             found.append(f"{last}{length}")
             length = 0
         last, place, length, after_dot = letter, end, length + end - start, line[end - 1] == "."
-    if place != len(line):
-        return None
     if length and last != "t":
         found.append(f"{last}{length}")
     return "".join(found)

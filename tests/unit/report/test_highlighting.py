@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from depyf.report import highlighting, python_runs
 from depyf.report.highlighting import language, runs
 
 PYTHON = '''
@@ -91,3 +94,62 @@ def test_a_line_that_repeats_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(highlighting, "_lexer", lambda name: asked.append(name) or real(name))
     runs("\n".join(["import never_seen_before"] * 100), "python")
     assert len(asked) == 1
+
+
+ODD = ("\0", "x", "\t", "(", "[({", "'", '"\\', "\\'''", "`", "f'{", "/*", "1", "a.", "\u2028é")
+"""What fills files that are no code."""
+
+
+class Read:
+    """A pattern that counts the characters it goes through."""
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self.pattern = pattern
+        self.characters = 0
+
+    def search(self, text: str, place: int) -> re.Match[str] | None:
+        found = self.pattern.search(text, place)
+        self.characters += (len(text) if found is None else found.end()) - place
+        return found
+
+
+@pytest.mark.parametrize("lexer", ("python", "cpp"))
+@pytest.mark.parametrize("filling", [*ODD, *(f"{odd}\n" for odd in ODD)])
+def test_what_is_open_is_read_once(filling: str, lexer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = {opener: Read(pattern) for opener, pattern in highlighting._ENDS.items()}
+    monkeypatch.setattr(highlighting, "_ENDS", counted)
+    text = filling * 3_000
+    assert len(runs(text, lexer)) == text.count("\n") + 1
+    assert sum(read.characters for read in counted.values()) < 4 * len(text)
+
+
+@pytest.mark.parametrize("filling", ODD)
+def test_pygments_is_not_asked_of_lines_that_are_no_code(filling: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = 0
+
+    class Counting:
+        def __init__(self, lexer: Any) -> None:
+            self.lexer = lexer
+
+        def get_tokens(self, text: str) -> Iterator[Any]:
+            nonlocal tokens
+            for token in self.lexer.get_tokens(text):
+                tokens += 1
+                yield token
+
+    real = highlighting._lexer
+    monkeypatch.setattr(highlighting, "_lexer", lambda name: Counting(real(name)))
+    runs(filling * 20_000, "python")
+    assert tokens == 0
+    runs("".join("\0" * 500 + f"{n}\n" for n in range(20)), "cpp")
+    assert tokens < 20 * 40
+
+
+def test_a_string_that_is_open_ends_the_quick_way() -> None:
+    """A search would begin anew at each quotation mark."""
+    read = Read(python_runs._TOKEN)
+    with pytest.MonkeyPatch.context() as patch:
+        read.match = lambda line, place: read.search(line, place) and None  # type: ignore[attr-defined]
+        patch.setattr(python_runs, "_TOKEN", read)
+        assert python_runs.line_runs('"\\' * 50) is None
+    assert read.characters <= 100
