@@ -13,7 +13,7 @@ from depyf.cfg.program import ASYNC_FOR_ITER, NONE, STATEMENTS, Program
 from depyf.lift.case_patterns import same_place
 
 
-class Guard:
+class CaseGuard:
     """The code of one guard; ``fail`` is where it goes when it is false, -1 where that is to be found.
 
     A compiler writes the guard before the body and the body before the next case, so the code is read in its order: what drops
@@ -109,4 +109,4 @@ class Guard:
                 program.jump[at] = one
 
 
-__all__ = ["Guard"]
+__all__ = ["CaseGuard"]

@@ -20,7 +20,7 @@ from depyf.ir.stmt import Pattern
 from depyf.lift.case_patterns import NoPattern, PatternReader, Reading, same_place
 from depyf.lift.pattern_tree import pattern_of
 from depyf.safety.rewrites import step
-from depyf.structure.match.case_guard import Guard
+from depyf.structure.match.case_guard import CaseGuard
 
 _STARTS = frozenset({ops.COPY, ops.MATCH_SEQUENCE, ops.MATCH_MAPPING, ops.MATCH_CLASS})
 TESTS_OF_PATTERNS = _STARTS | {ops.BRANCH}
@@ -291,7 +291,7 @@ class _Finder:
                 return start
             if not drops:
                 return None
-        return Guard(self.program, start, reading.fail).run()
+        return CaseGuard(self.program, start, reading.fail).run()
 
     def _never_taken(self, reading: Reading, following: int) -> bool:
         """Whether the next case follows at once: ``case x if False``, but not the test ``(x := a) is None``."""
