@@ -1,11 +1,12 @@
 """How the work grows with what it is done for: one table, counted in calls (part of ``make bench``).
 
-    python tools/growth.py [--only instructions breaks guards layers] [--shapes "early returns"]
+    python tools/growth.py [--only instructions breaks guards layers recompilations] [--shapes "early returns"]
 
 Counted are the calls that depyf's functions make, of functions in C, too: no other load on the machine changes them.  Each work
 is done at three sizes, n, 2n and 4n.  A row says how many more calls each further unit (an instruction, a graph break, ...) takes
 from n to 2n, and from 2n to 4n, and how much the second is of the first: 1 is linear, 2 quadratic.  Of instructions, text and
-proof; of breaks, guards and layers, what ``prepare_debug`` does inside its block, and what it does when that is left.
+proof; of breaks, guards, layers and recompilations, what ``prepare_debug`` does inside its block, and what it does when that is left.
+A recompilation has a guard that failed for each older one of its function: these are its units.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import shapes
 
 OURS = os.path.join("", "depyf", "")
 SIZES = (1, 2, 4)
-INSTRUCTIONS, BREAKS, GUARDS, LAYERS = 1_000, 5, 8, 4
+INSTRUCTIONS, BREAKS, GUARDS, LAYERS, RECOMPILATIONS = 1_000, 5, 8, 4, 12
 """The smallest size of each."""
 Row = tuple[str, float, float]
 """A name, and the calls for each further unit, in the first step and in the second."""
@@ -107,19 +108,35 @@ def with_layers(count: int) -> str:
     )
 
 
-DUMPED: dict[str, tuple[Callable[[int], str], int]] = {
-    "break": (with_breaks, BREAKS),
-    "guard": (with_guards, GUARDS),
-    "layer": (with_layers, LAYERS),
+def with_recompilations(count: int) -> str:
+    """A function that is compiled ``count`` times, for another reason than the time before."""
+    return (
+        "import torch\ntorch._dynamo.config.recompile_limit = torch._dynamo.config.accumulated_recompile_limit = 1000\n"
+        "dynamic = False\ndef run(x, number, mode):\n    return x + number + len(mode)\n"
+        f"calls = [(torch.ones(n % 4 + 2), n - n % 3, 'm' * (n // 60)) for n in range({count})]\n"
+    )
+
+
+def failed_guards(count: int) -> int:
+    """How many guards fail while a function is compiled ``count`` times."""
+    return count * (count - 1) // 2
+
+
+DUMPED: dict[str, tuple[Callable[[int], str], int, str, Callable[[int], int]]] = {
+    "breaks": (with_breaks, BREAKS, "break", int),
+    "guards": (with_guards, GUARDS, "guard", int),
+    "layers": (with_layers, LAYERS, "layer", int),
+    "recompilations": (with_recompilations, RECOMPILATIONS, "guard that failed", failed_guards),
 }
+"""For each: a program, the smallest size, what the unit is called, how many of them a size has."""
 
 
 def of_dumps(only: list[str]) -> Iterator[Row]:
-    for name, (make, small) in DUMPED.items():
-        if only and f"{name}s" not in only:
+    for what, (make, small, name, units) in DUMPED.items():
+        if only and what not in only:
             continue
         captured(make(2))  # what is done once
-        found = [(times * small, captured(make(times * small))) for times in SIZES]
+        found = [(units(times * small), captured(make(times * small))) for times in SIZES]
         yield f"{name}, in the block", *steps([(size, inside) for size, (inside, _) in found])
         yield f"{name}, when it is left", *steps([(size, leaving) for size, (_, leaving) in found])
 
@@ -136,13 +153,14 @@ def captured(source: str) -> tuple[int, int]:
         path.write_text(source, encoding="utf-8")
         program: dict[str, Any] = {"__name__": "program", "__file__": str(path)}
         exec(compile(source, str(path), "exec"), program)
-        run = torch.compile(program["run"], backend="eager")
+        run = torch.compile(program["run"], backend="eager", dynamic=program.get("dynamic"))
         context = depyf.prepare_debug(Path(folder) / "dump")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with Counter() as inside:
                 context.__enter__()
-                run(*program["args"])
+                for args in program.get("calls") or [program["args"]]:
+                    run(*args)
             with Counter() as leaving:
                 context.__exit__(None, None, None)
     return inside.calls, leaving.calls
@@ -161,7 +179,7 @@ def table(only: list[str], names: list[str]) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="*", default=[], choices=["instructions", "breaks", "guards", "layers"])
+    parser.add_argument("--only", nargs="*", default=[], choices=["instructions", *DUMPED])
     parser.add_argument("--shapes", nargs="*", default=[], help="only these")
     options = parser.parse_args()
     sys.setrecursionlimit(20000)

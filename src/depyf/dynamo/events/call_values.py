@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import enum
+import functools
 import operator
 import re
 import sys
@@ -138,6 +139,7 @@ def _constant(node: ast.expr) -> Any:
         raise UnreadableError from None
 
 
+@functools.lru_cache(maxsize=4096)
 def comparison(guard: str) -> tuple[str, str] | None:
     """What a comparison with constants looks at, and what it wants of it: ``2 <= len(x)`` -> (``len(x)``, ``>= 2``).
 

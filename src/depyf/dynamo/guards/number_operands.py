@@ -11,6 +11,7 @@ and the advice to pass a tensor.
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -26,7 +27,7 @@ _PASS = "torch/fx/passes/_tensorify_python_scalars.py"
 
 def numbers_of(guards: Iterable[GuardRecord]) -> frozenset[str]:
     """The values, in the program's words, on which ``guards`` of that pass are."""
-    found = (_read(guard.expression) for guard in guards if _of_the_pass(guard.place))
+    found = (number_read(guard.expression) for guard in guards if _of_the_pass(guard.place))
     return frozenset(read for read in found if read is not None)
 
 
@@ -35,7 +36,7 @@ def taken_as_number(
 ) -> RecompileRecord:
     """``record`` with better advice, where it is a guard of that pass, or the value that differs is one of ``numbers``."""
     own = _of_the_pass(record.place)
-    read = _read(record.guard) if own or numbers else None
+    read = number_read(record.guard) if own or numbers else None
     if read is None or not (own or read in numbers):
         return record
     line = places.met.get(read)
@@ -46,7 +47,8 @@ def _of_the_pass(place: Place | None) -> bool:
     return place is not None and place.filename.replace("\\", "/").endswith(_PASS)
 
 
-def _read(guard: str) -> str | None:
+@functools.lru_cache(maxsize=4096)
+def number_read(guard: str) -> str | None:
     """The one variable that a comparison with a constant reads, in the program's words; None for another guard."""
     compared = comparison(guard)
     if compared is None:

@@ -62,6 +62,8 @@ from depyf.dynamo.caches.entries import cache_entries
 from depyf.dynamo.caches.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
 from depyf.dynamo.caches.seen_code import codes_seen, entries_alive, why_never_compiled
 from depyf.dynamo.edited.texts_in_force import EDITED, listen
+from depyf.dynamo.events.call_values import comparison
+from depyf.dynamo.guards.number_operands import number_read
 from depyf.dynamo.guards.printed_guards import TEMPLATES, readable
 from depyf.dynamo.inputs.failed_calls import FailedCalls
 from depyf.dynamo.inputs.input_recorder import InputRecorder
@@ -153,7 +155,7 @@ class Session:
         """Compress the records, which are no longer in use; leave no unfinished work in caches."""
         with Door("the records could not be packed", self.capture.note):
             self._before, self._seen_before, self._loaded_before = set(), set(), {}
-            for cache in (readable, without_addresses, safe_name, slug):
+            for cache in (readable, without_addresses, safe_name, slug, comparison, number_read):
                 cache.cache_clear()
             TEMPLATES.clear()
             forget_texts()

@@ -25,9 +25,9 @@ def _reasons(entry: ToldEntry) -> list[dict[str, Any]]:
 def _matrix(function: ToldFunction, lines: dict[str, str]) -> dict[str, Any]:
     """``entries`` are the columns; in a row ``cells`` has a number of ``guards`` for each column that was tried, else null;
     ``same`` says that the row repeats the one before it: the same guard on the same line, and the same end."""
-    columns = [entry.key.text for entry in function.entries if entry.item.get("compiled")]
-    columns += [r["entry"] for e in function.entries for r in _reasons(e) if r["entry"] and r["entry"] not in columns]
-    columns = list(dict.fromkeys(columns))
+    columns = dict.fromkeys(entry.key.text for entry in function.entries if entry.item.get("compiled"))
+    columns |= dict.fromkeys(r["entry"] for e in function.entries for r in _reasons(e) if r["entry"])
+    places = {entry: place for place, entry in enumerate(columns)}
     guards: dict[tuple[str, ...], int] = {}
     rows: list[dict[str, Any]] = []
     before: tuple[object, ...] | None = None
@@ -36,8 +36,8 @@ def _matrix(function: ToldFunction, lines: dict[str, str]) -> dict[str, Any]:
         cells: list[int | None] = [None] * len(columns)
         for reason in reasons:
             told = tuple(str(reason.get(name) or "") for name in ("guard", "at", "expected", "actual"))
-            if reason["entry"] in columns:
-                cells[columns.index(reason["entry"])] = guards.setdefault(told, len(guards))
+            if reason["entry"] in places:
+                cells[places[reason["entry"]]] = guards.setdefault(told, len(guards))
         now = _alike(entry, reasons)
         row = {**entry.to_json(), "cells": cells, "same": bool(reasons) and now == before}
         if reasons:
@@ -49,7 +49,7 @@ def _matrix(function: ToldFunction, lines: dict[str, str]) -> dict[str, Any]:
         before = now if reasons else None
     return {
         **function.to_json(),
-        "entries": columns,
+        "entries": list(columns),
         "rows": rows,
         "guards": [
             {"guard": guard, "at": at, "line": lines.get(at, ""), "expected": expected, "actual": actual}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from depyf.report.dump_view import DumpView
 from depyf.report.panels.recompilations_panel import recompilations_panel
 from made_dumps import entry, made_dump, refused
+from work import calls
 
 
 def test_rows_are_calls_and_columns_entries(tmp_path):
@@ -30,3 +31,30 @@ def test_rows_are_calls_and_columns_entries(tmp_path):
 def test_nothing_recompiled_is_no_panel(tmp_path):
     folder = made_dump(tmp_path, {"functions": [{"function": "f", "from": "a.py:1", "entries": [entry("0/0")]}]})
     assert recompilations_panel(DumpView(folder), None) is None
+
+
+def test_the_work_grows_with_the_guards_that_failed(tmp_path):
+    """Entries that are gone are columns, too; each call was tried on all older ones."""
+
+    class Entry(str):
+        __hash__ = str.__hash__
+        compared = 0
+
+        def __eq__(self, other):
+            Entry.compared += 1
+            return str.__eq__(self, other)
+
+    def work(count):
+        view = DumpView(made_dump(tmp_path, {"functions": [{"function": "f", "from": "a.py:1", "entries": [
+            entry(f"0/{new}", recompiled_because=[refused(f"0/{n}", f"L['n'] == {n}", "a.py:3", str(n), "9") for n in range(new)], compiled=False)
+            for new in range(count)
+        ]}]}))  # fmt: skip
+        for made in view.page["functions"][0]["entries"]:
+            for reason in made.get("recompiled_because", ()):
+                reason["entry"] = Entry(reason["entry"])
+        Entry.compared = 0
+        return calls(lambda: recompilations_panel(view, None)), Entry.compared
+
+    few, many = work(32), work(64)
+    assert many[0] < 4.5 * few[0]
+    assert many[1] < 5 * (64 * 63 // 2)
