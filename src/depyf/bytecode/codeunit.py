@@ -85,6 +85,11 @@ class CodeUnit:
         return (3, 10) <= self.version < (3, 12)
 
     @property
+    def notes_class_line(self) -> bool:
+        """Whether a class body begins with a store to ``__firstlineno__`` (3.13+)."""
+        return self.version >= (3, 13)
+
+    @property
     def lists_static_attributes(self) -> bool:
         """Whether a class body ends with a store to ``__static_attributes__`` (3.13+)."""
         return self.version >= (3, 13)

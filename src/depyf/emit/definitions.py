@@ -78,10 +78,11 @@ def _parameters(p: Printer, node: Func, notes: dict[str, Expr]) -> list[str]:
     positional, keyword_only = unit.argcount, unit.kwonlyargcount
     first_default = positional - len(node.defaults)
     kwdefaults = dict(node.kwdefaults)
+    around = p.scope.parent if node.type_params else None
     out = []
     for index in range(positional):
         default = node.defaults[index - first_default] if index >= first_default else None
-        out.append(_parameter(p, names[index], default, notes))
+        out.append(_parameter(p, names[index], default, notes, around))
         if index + 1 == unit.posonlyargcount:
             out.append("/")
     rest = positional + keyword_only
@@ -91,19 +92,20 @@ def _parameters(p: Printer, node: Func, notes: dict[str, Expr]) -> list[str]:
     elif keyword_only:
         out.append("*")
     for name in names[positional : positional + keyword_only]:
-        out.append(_parameter(p, name, kwdefaults.get(name), notes))
+        out.append(_parameter(p, name, kwdefaults.get(name), notes, around))
     if unit.flags & CO_VARKEYWORDS:
         out.append("**" + _parameter(p, names[rest], None, notes))
     return out
 
 
-def _parameter(p: Printer, name: str, default: Expr | None, notes: dict[str, Expr]) -> str:
+def _parameter(p: Printer, name: str, default: Expr | None, notes: dict[str, Expr], around: Scope | None = None) -> str:
+    """``around`` is the scope in which defaults are evaluated, where that is not the one of the annotations."""
     text = p.spelled(name)
     note = notes.get(name)
     if note is None:
-        return text if default is None else f"{text}={p.expr(default)}"
+        return text if default is None else f"{text}={p.expr_in(around, default)}"
     shown = "*" + p.expr(note.value) if isinstance(note, Star) else annotation(p, note)
-    return f"{text}: {shown}" if default is None else f"{text}: {shown} = {p.expr(default)}"
+    return f"{text}: {shown}" if default is None else f"{text}: {shown} = {p.expr_in(around, default)}"
 
 
 def function_body(p: Printer, unit: CodeUnit, body: tuple[Stmt, ...]) -> None:

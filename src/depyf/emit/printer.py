@@ -166,6 +166,14 @@ class Printer:
             self.shadow = self.shadows.get(id(unit), {})
         return outer
 
+    def expr_in(self, scope: Scope | None, node: Expr) -> str:
+        """An expression as a part of ``scope``; None is the present one."""
+        inner, self.scope = self.scope, scope or self.scope
+        self.reads = self.scope.reads
+        text = self.expr(node)
+        self.scope, self.reads = inner, inner.reads
+        return text
+
     def leave(self, outer: Scope, unit: CodeUnit) -> None:
         if self.scope is not outer:
             self.scope.parent = None  # it is closed; a cycle would keep all scopes until the collector comes

@@ -11,7 +11,7 @@ A line such as ``if 0: x = None`` generates no code on any version, but makes ``
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_GENERATOR, CO_OPTIMIZED, CodeUnit
@@ -115,6 +115,18 @@ class Scope:
             return "cell" if name not in unit.varnames else "fast"
         return "global"
 
+    def implicit(self) -> dict[str, str]:
+        """The kinds of the names that the code of a class stores and loads of itself, where that is not the ordinary one: the class
+        declares them, whether anything in its source uses them or not."""
+        if self.unit is None:
+            return {}
+        found = {str(name): kind for name, kind in self._stored().items()}
+        for load, store in pairwise(lower(self.unit).instrs):
+            if store.arg == "__module__" and load.arg == "__name__":
+                found.update({"__name__": "global"} if load.op == ops.LOAD_GLOBAL else {})
+                break
+        return found
+
     def _stored(self) -> dict[object, str]:
         """The kind of the names that the bytecode stores to as globals, and in a class as variables of functions around it."""
         if self._kinds is None:
@@ -132,6 +144,8 @@ class Scope:
         parent.inner_globals |= self.reads["global"] | self.inner_globals
         if self.kind == "lambda":
             return
+        if self.kind == "params" and parent.kind == "class":
+            parent.reads["global"] |= self.reads["global"]  # these see the names of the class, unless it declares them
         bound = self.bound
         for kind in ("fast", "cell", "name"):
             rest = self.reads[kind] - bound
@@ -217,13 +231,17 @@ def _module_globals(scope: Scope) -> set[str]:
 
 def _class_lines(scope: Scope, visible: Visible, spell: Spell) -> list[str]:
     free = set(scope.unit.freevars) if scope.unit is not None else set()
-    declared = scope.stores["global"] | scope.reads["global"]
+    implicit = scope.implicit()
+    declared = (
+        scope.stores["global"] | scope.reads["global"] | {name for name in implicit if implicit[name] == "global"}
+    )
+    outer = scope.stores["cell"] | {name for name in implicit if implicit[name] == "cell"}
     shared = captured(scope)
     # else the compiler gives the class a separate cell for what functions in it call so
     borrowed = {"__class__"} & free & shared
     lines = _declare("global", declared, spell)
-    lines += _declare("nonlocal", (scope.stores["cell"] & free) | borrowed, spell)
-    unused = free - IMPLICIT - scope.reads["cell"] - scope.stores["cell"] - shared
+    lines += _declare("nonlocal", (outer & free) | borrowed, spell)
+    unused = free - (IMPLICIT - {"__conditional_annotations__"}) - scope.reads["cell"] - outer - shared
     own = unused & scope.bound  # only code nested here reaches beyond a variable of the class
     if "__class__" in free and not {"__class__"} & (scope.reads["cell"] | shared):
         unused.add("__class__")

@@ -2,7 +2,7 @@
 
 Input and output: the Python dialect.  What the user assigns to the same names further inside stays:
 
-    __module__ = __name__; __qualname__ = "C"; __firstlineno__ = 1
+    __module__ = __name__; __qualname__ = "C"; __firstlineno__ = 1      (the line: 3.13+)
     ...
     return
 
@@ -20,12 +20,15 @@ from depyf.ir.stmt import Assign, Body, For, If, Match, Return, Stmt, Try, While
 from depyf.safety.depth import any_depth
 
 
-def class_body(body: Body) -> Body:
-    """``body`` without the compiler's statements; flags of the decompiler may be set before them."""
+def class_body(body: Body, notes_line: bool) -> Body:
+    """``body`` without the compiler's statements; flags of the decompiler may be set before them.
+
+    ``notes_line`` says that the compiler stores the line of the class; else such a store is the program's.
+    """
     stmts = [stmt for stmt in body if not _is_end(stmt)]
     flags = list(takewhile(_sets_flag, stmts))
     del stmts[: len(flags)]
-    seen: set[str] = set()
+    seen: set[str] = set() if notes_line else {"__firstlineno__"}
     while stmts and (name := _in_front(stmts[0])) and name not in seen:
         seen.add(name)
         del stmts[0]

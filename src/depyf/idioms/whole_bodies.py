@@ -53,7 +53,7 @@ def finish_body(columns: Columns, body: Body, *, idioms: bool = True) -> Body:
         prepared = any(is_mark(stmt) for stmt in body)
         body = eager_annotations(unit, place_annotations(body, is_class))
     if is_class:
-        body = class_body(body)
+        body = class_body(body, unit.notes_class_line)
     body = _statements(body, Branches(columns, indents=idioms))
     body = final_return(columns, body, idioms=idioms)
     if idioms:

@@ -18,8 +18,9 @@ from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.cfg.program import NONE, Program
 from depyf.safety.rewrites import step
 
+_STORES = (ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF)
 _MAKES = frozenset(
-    {ops.LOAD_CLOSURE, ops.BUILD_TUPLE, ops.LOAD_CONST, ops.MAKE_FUNCTION, ops.SET_FUNCTION_ATTRIBUTE, ops.STORE_NAME}
+    {ops.LOAD_CLOSURE, ops.BUILD_TUPLE, ops.LOAD_CONST, ops.MAKE_FUNCTION, ops.SET_FUNCTION_ATTRIBUTE, *_STORES}
 )
 _CELLS = ("__classcell__", "__classdictcell__")
 
@@ -46,10 +47,10 @@ def drop_class_ends(program: Program) -> None:
             instrs[first + 1], program.next[first + 1] = instr, NONE
             step("reduce the end of a class body to returning None", first)
             ours = {first, first + 1}
-            if first and instrs[first - 1].op == ops.STORE_NAME and instrs[first - 1].arg == "__annotate_func__":
+            if first and instrs[first - 1].op in _STORES and instrs[first - 1].arg == "__annotate_func__":
                 ours.update(takewhile(lambda i: instrs[i].op in _MAKES, range(first - 1, -1, -1)))
                 start = first - 1
-                while start and instrs[start - 1].op in _MAKES - {ops.STORE_NAME}:
+                while start and instrs[start - 1].op in _MAKES - {*_STORES}:
                     start -= 1
                 program.class_ends.add(start)
             for i in ours:
@@ -69,7 +70,7 @@ def _stores(unit: CodeUnit, program: Program, at: int) -> int:
     if at < 2:
         return 0
     value, store = program.instrs[at - 2], program.instrs[at - 1]
-    if store.op != ops.STORE_NAME:
+    if store.op not in _STORES:  # one of another scope where the class declares the name so
         return 0
     if store.arg == "__static_attributes__" and unit.lists_static_attributes:
         return at - 2 if value.op == ops.LOAD_CONST and type(value.arg) is tuple else 0
