@@ -7,6 +7,7 @@ order of beauty until quotes are left for everything inside; where none will do,
 
 from __future__ import annotations
 
+import ast
 import re
 from itertools import takewhile
 
@@ -16,6 +17,11 @@ from depyf.emit.printer import EXPRESSIONS, TEST, Printer, prints
 from depyf.ir.expr import Const, Expr, Fmt, FStr
 from depyf.ir.percent_format import percent, was_percent
 from depyf.safety.depth import any_depth
+from depyf.safety.unheard import parse
+
+_LONGEST = 200
+_BEFORE = " \n\t([<,;:|"
+"""What stands in front of a word that is by itself."""
 
 
 @prints(FStr)
@@ -143,12 +149,54 @@ def _clash(outer: str, inner: str) -> bool:
 
 def _parts(p: Printer, parts: tuple[str | Fmt, ...], quote: str) -> str:
     out = []
-    for part in parts:
+    said = ""
+    for part, following in zip(parts, (*parts[1:], "")):
         if isinstance(part, str):
-            out.append(_fragment(p, part, quote).replace("{", "{{").replace("}", "}}"))
+            said = _said(p, part, following, quote) if isinstance(following, Fmt) else ""
+            rest = part[: len(part) - len(said)]
+            out.append(_fragment(p, rest, quote).replace("{", "{{").replace("}", "}}"))
         else:
-            out.append(_field(p, part, quote))
+            out.append(f"{{{said}}}" if said else _field(p, part, quote))
+            said = ""
     return "".join(out)
+
+
+def _said(p: Printer, before: str, node: Fmt, quote: str) -> str:
+    """The end of ``before`` that is the text of the value after it and a ``=``: ``a = `` in front of ``{a!r}`` is ``{a = }``."""
+    if node.conversion != "r" or node.spec is not None or node.text is not None:
+        return ""
+    tail = before.rstrip(" ")
+    if tail[-1:] != "=":
+        return ""
+    tail = tail[:-1].rstrip(" ")
+    text = _written(tail, _value(p, node.value))
+    if p.quotes is not None and (quote in text or "\\" in text):
+        return ""
+    return text and text + before[len(tail) :]
+
+
+def _written(tail: str, text: str) -> str:
+    """The end of ``tail`` that is the same expression as ``text``, but for spaces and quotes, and stands by itself."""
+    if len(text) > _LONGEST or text[0] in "{ " or "\n" in text:
+        return ""
+    at = len(tail)
+    for char in reversed(text.replace(" ", "")):
+        while at and tail[at - 1] == " ":
+            at -= 1
+        if not at or tail[at - 1] != char and not {tail[at - 1], char} <= {"'", '"'}:
+            return ""
+        at -= 1
+    found = tail[at:]
+    if at and tail[at - 1] not in _BEFORE:
+        return ""
+    return found if found == text or _same(found, text) else ""
+
+
+def _same(one: str, other: str) -> bool:
+    try:
+        return ast.dump(parse(one, "eval")) == ast.dump(parse(other, "eval"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
 
 
 def _fragment(p: Printer, value: str, quote: str) -> str:
