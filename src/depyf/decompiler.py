@@ -13,6 +13,7 @@ from typing import Any
 from depyf.bytecode import ops
 from depyf.bytecode.files.pyc import read_pyc
 from depyf.driver.alone import decompile_alone
+from depyf.driver.live_class import live_class
 from depyf.driver.pipeline import Decompiled, decompile_code, decompile_unit
 from depyf.emit.comments import source_lines
 from depyf.emit.defaults import NO_DEFAULTS, Defaults, defaults_of
@@ -100,7 +101,8 @@ def decompile(target: types.CodeType | Callable[..., Any]) -> str:
     """The Python source of ``target``: a code object, or a function, method, lambda, generator or other object that has one.
 
     Looked through are ``functools.partial``, the wrapper of ``lru_cache``, what ``torch.compile`` returns, descriptors such as
-    ``staticmethod``, modules and other objects that can be called.
+    ``staticmethod``, modules and other objects that can be called.  A class gives a ``class`` statement with its methods, and those
+    of its attributes that have a literal.
 
     The result is a ``str`` that ends in a newline.  It is proven to mean the same as the bytecode; otherwise its first line
     says so, and why.  Constants without a literal are defined at its top.  Where that is impossible, or a name is one that
@@ -113,9 +115,18 @@ def decompile(target: types.CodeType | Callable[..., Any]) -> str:
 
     Raises DecompilationError where there is no translation, DepyfError for an object without bytecode.
     """
+    if isinstance(target, type):
+        return decompile_class(target, Options(), strict=True).shown
     code, function = _code_and_function(target)
     found = as_written(code, Options(), None, defaults=NO_DEFAULTS if function is None else defaults_of(function))
     return found.shown
+
+
+def decompile_class(cls: type, options: Options, *, strict: bool = False) -> Decompiled:
+    """A class with its methods; DepyfError for one that Python code did not make.  ``strict`` as in ``decompile_unit``."""
+    live = live_class(cls, owner_of_code)
+    found = decompile_unit(live.unit, options, strict=strict)
+    return replace(found, needs=(*found.needs, *live.needs))
 
 
 def as_written(

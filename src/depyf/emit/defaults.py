@@ -48,6 +48,11 @@ def defaults_of(function: types.FunctionType) -> Defaults:
     )
 
 
+def literal_of(value: object) -> Expr | None:
+    """A literal for ``value``; None where it has none."""
+    return _literal(value, _DEEPEST)
+
+
 def _written(function: types.FunctionType, parameter: str, value: object) -> Expr:
     return _literal(value, _DEEPEST) or _named(function, value) or Name(f"{UNNAMED}{parameter}", "name")
 
