@@ -8,16 +8,18 @@ import os
 import types
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from depyf.bytecode import ops
-from depyf.bytecode.files.pyc import read_pyc
+from depyf.bytecode.files.opening import Opened, open_code
 from depyf.driver.alone import decompile_alone
 from depyf.driver.live_class import live_class
+from depyf.driver.opened_files import decompile_opened
 from depyf.driver.pipeline import Decompiled, decompile_code, decompile_unit
 from depyf.emit.comments import source_lines
 from depyf.emit.defaults import NO_DEFAULTS, Defaults, defaults_of
-from depyf.errors import DecompilationError, DepyfError
+from depyf.errors import BytecodeError, DecompilationError, DepyfError
 from depyf.options import Options
 from depyf.safety.escape import file_name
 
@@ -97,8 +99,13 @@ def _one_step_inside(target: Any) -> Any:
     return target if isinstance(call, (types.WrapperDescriptorType, types.MethodWrapperType, type(None))) else call
 
 
-def decompile(target: types.CodeType | Callable[..., Any]) -> str:
+def decompile(
+    target: types.CodeType | Callable[..., Any] | bytes, *, version: str | tuple[int, int] | None = None
+) -> str:
     """The Python source of ``target``: a code object, or a function, method, lambda, generator or other object that has one.
+
+    ``bytes`` are those of a ``.pyc`` file, or marshal data of a code object, and give ``decompile_pyc(target, ...).shown``;
+    ``version`` (``"3.11"``) says which CPython wrote them, where no header does.
 
     Looked through are ``functools.partial``, the wrapper of ``lru_cache``, what ``torch.compile`` returns, descriptors such as
     ``staticmethod``, modules and other objects that can be called.  A class gives a ``class`` statement with its methods, and those
@@ -113,8 +120,13 @@ def decompile(target: types.CodeType | Callable[..., Any]) -> str:
     first line mentions.  A code object has no defaults.  Code that Dynamo generated is shown as a dump shows it, the code
     of a comprehension or generator expression as a function that returns one.
 
-    Raises DecompilationError where there is no translation, DepyfError for an object without bytecode.
+    Raises DecompilationError where there is no translation, DepyfError for an object without bytecode, BytecodeError for bytes
+    that are none.
     """
+    if isinstance(target, (bytes, bytearray, memoryview)):
+        return decompile_pyc(bytes(target), version=version).shown
+    if version is not None:
+        raise DepyfError("version is for bytes: other objects are of the running interpreter")
     if isinstance(target, type):
         return decompile_class(target, Options(), strict=True).shown
     code, function = _code_and_function(target)
@@ -151,14 +163,28 @@ def as_written(
     return decompile_code(code, name=name, options=options, defaults=defaults)
 
 
-def decompile_pyc(path: str | os.PathLike[str], *, python: str | None = None) -> Decompiled:
-    """Decompile a ``.pyc`` of any CPython from 3.8 to 3.15; nothing in it is executed.
+def decompile_pyc(
+    path: str | os.PathLike[str] | bytes, *, python: str | None = None, version: str | tuple[int, int] | None = None
+) -> Decompiled:
+    """Decompile a ``.pyc`` of any CPython from 3.8 to 3.15, a file or its bytes; nothing in it is executed.
+
+    ``bytes`` may be marshal data of a code object as well.  Where no header says which CPython wrote them, ``version``
+    (``"3.11"``) does; without it the version is found by trying, and ``.note`` and the first line of ``.shown`` say so.
 
     The result has ``.source`` (a ``str``) and ``.verdicts``, one per code object, the module first.  The proof needs an
     interpreter of the file's version: ``python`` (a path), the running one, or one that is found on this machine; without
-    one the verdicts are UNVERIFIED.  Raises BytecodeError for a file that is no valid ``.pyc``, OSError for one that cannot be read.
+    one the verdicts are UNVERIFIED.  Raises BytecodeError for what is no valid ``.pyc``, OSError for a file that cannot be read.
     """
-    return decompile_unit(read_pyc(path), Options(python=python))
+    return decompile_opened(_opened(path, version), Options(python=python))[0]
+
+
+def _opened(path: str | os.PathLike[str] | bytes, version: str | tuple[int, int] | None) -> Opened:
+    if isinstance(path, (bytes, bytearray, memoryview)):
+        return open_code(bytes(path), version)
+    try:
+        return open_code(Path(path).read_bytes(), version, name=Path(path).name)
+    except BytecodeError as error:
+        raise BytecodeError(f"{os.fspath(path)}: {error}") from None
 
 
 class Decompiler:

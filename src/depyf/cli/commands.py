@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import depyf
+from depyf.bytecode.files.cache_names import same_file
 from depyf.cli.diff_and_merge import add_parsers, run_diff, run_merge, run_run
 from depyf.cli.doctor import add_doctor_parser, run_doctor
 from depyf.cli.dump_passes import add_dump_parser, run_dump
@@ -19,7 +20,7 @@ from depyf.cli.from_dumps.repro_command import add_repro_parser, run_repro
 from depyf.cli.outcome import ExitStatus, Outcome
 from depyf.cli.output import complain, give_up_output, standard_streams, tell
 from depyf.cli.report_command import add_report_parser, run_report
-from depyf.cli.targets import InputError, Job, find_unit, resolve, same_file
+from depyf.cli.targets import InputError, Job, add_version_option, find_unit, resolve
 from depyf.dump.files.reading import DumpError
 from depyf.errors import DepyfError
 from depyf.native import build
@@ -144,7 +145,7 @@ def build_parser() -> argparse.ArgumentParser:
         "paths",
         nargs="+",
         metavar="PATH",
-        help="a .pyc or .py file, a folder (all .pyc files below it), FILE:QUALNAME, module:qualname (imports the "
+        help="a .pyc or .py file, a folder (all .pyc files below it) or archive (zip, wheel, egg, PyInstaller's), FILE:QUALNAME, module:qualname (imports the "
         "module), or - for a .pyc on standard input",
     )
     decompile.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="write files here, keeping the layout")
@@ -152,6 +153,7 @@ def build_parser() -> argparse.ArgumentParser:
     decompile.add_argument(
         "--python", metavar="PATH", help="the interpreter that recompiles the text for the proof (default: looked for)"
     )
+    add_version_option(decompile)
     decompile.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes")
     decompile.add_argument("-q", "--quiet", action="store_true", help="no progress bar and no summary table")
 
@@ -162,6 +164,7 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     disasm.add_argument("target", metavar="TARGET", help="FILE, FILE:QUALNAME or module:qualname")
+    add_version_option(disasm)
 
     add_dump_parser(commands)
     add_parsers(commands)
@@ -256,7 +259,8 @@ def run_decompile(options: argparse.Namespace) -> int:
         prepare_folder(options.output)
     outcomes: list[Outcome] = list(unreadable)
     show_progress = not options.quiet and not options.json and sys.stderr.isatty()
-    for outcome in show.with_progress(decompile_all(jobs, options.jobs, options.python), len(jobs), show_progress):
+    made = decompile_all(jobs, options.jobs, options.python, options.version)
+    for outcome in show.with_progress(made, len(jobs), show_progress):
         if options.output is not None and outcome.source is not None:
             outcome = show.write_file(outcome, options.output)
         outcomes.append(outcome)
@@ -299,5 +303,5 @@ def prepare_folder(folder: Path) -> None:
 def run_disasm(options: argparse.Namespace) -> int:
     from depyf.cli.disasm import listing
 
-    tell(*listing(find_unit(options.target)).removesuffix("\n").split("\n"))
+    tell(*listing(find_unit(options.target, options.version)).removesuffix("\n").split("\n"))
     return 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.cfg.region_table import Regions
 from depyf.cli.output import tell
-from depyf.cli.targets import InputError, find_unit
+from depyf.cli.targets import InputError, add_version_option, find_unit
 
 if TYPE_CHECKING:
     from depyf.driver.one_pass import Pass
@@ -42,6 +42,7 @@ def add_dump_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     dump.add_argument("target", metavar="TARGET", help="FILE, FILE:QUALNAME or module:qualname")
+    add_version_option(dump)
     dump.add_argument("--rung", metavar="RUNG", help="which list of passes (default: the first that would be tried)")
     which = dump.add_mutually_exclusive_group()
     which.add_argument("--after", metavar="PASS", help="only this pass (default: all that change something, in order)")
@@ -86,7 +87,7 @@ def run_dump(options: argparse.Namespace) -> int:
     """``depyf dump``; InputError for what cannot be read and for names that there are not."""
     from depyf.cli.artifacts import told
 
-    unit = find_unit(options.target)
+    unit = find_unit(options.target, options.version)
     attempt = _attempt(unit, options.rung)
     names = [step.name for step in attempt.rung.passes]
     if options.list:

@@ -32,12 +32,15 @@ class Outcome:
     verdicts: tuple[Verdict, ...] = ()
     error: str | None = None
     output: str | None = None
+    note: str | None = None
+    """How the bytes were read, where that is in doubt."""
 
     def as_json(self) -> dict[str, Any]:
         return {
             "input": self.name,
             "output": self.output,
             "version": None if self.version is None else f"{self.version[0]}.{self.version[1]}",
+            "note": self.note,
             "exit": int(self.exit),
             "error": self.error,
             "verdicts": [

@@ -6,13 +6,12 @@ form that runs code: it imports the module.  ``FILE:QUALNAME`` picks one functio
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import inspect
-import itertools
 import os
 import sys
 import types
-import unicodedata
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.files.archives import is_archive, members
+from depyf.bytecode.files.cache_names import parse, text_names
+from depyf.bytecode.files.opening import FileReading, Opened, as_version, open_code
 from depyf.cli.outcome import ExitStatus, Outcome
+from depyf.cli.output import complain
 from depyf.errors import BytecodeError, DepyfError
 from depyf.safety.escape import file_name
 
@@ -31,12 +34,14 @@ class InputError(DepyfError):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One thing to decompile; ``data`` holds standard input."""
+    """One thing to decompile; ``data`` holds standard input, or what is in an archive."""
 
     target: str
     relative: str
     order: int
     data: bytes | None = None
+    version: tuple[int, int] | None = None
+    """Of ``data`` that is bare marshal data."""
 
 
 def resolve(paths: list[str]) -> tuple[list[Job], list[Outcome]]:
@@ -53,10 +58,14 @@ def resolve(paths: list[str]) -> tuple[list[Job], list[Outcome]]:
                 if not found:
                     raise InputError(f"no .pyc file below {text}")
                 jobs += found
+            elif os.path.isfile(text) and is_archive(text):
+                found, bad = _in_archive(text, order)
+                jobs += found
+                unreadable += bad
             else:
                 check_exists(text)
                 jobs.append(Job(text, output_name(text), order))
-        except (InputError, OSError) as error:
+        except (InputError, BytecodeError, OSError) as error:
             unreadable.append(Outcome(text, "", order, ExitStatus.UNREADABLE, error=str(error)))
     return jobs, unreadable
 
@@ -64,37 +73,37 @@ def resolve(paths: list[str]) -> tuple[list[Job], list[Outcome]]:
 def below(folder: Path) -> Iterator[tuple[Path, str]]:
     """Every ``.pyc`` below a folder, sorted, with the name its text gets: ``__pycache__/x.cpython-311.pyc`` is ``x.py``."""
     paths = sorted(path for path in folder.rglob("*.pyc") if path.is_file())
-    taken: set[str] = set()
-    for path in paths:
-        relative = path.relative_to(folder)
-        parent = relative.parent.parent if relative.parent.name == "__pycache__" else relative.parent
-        stem = relative.stem.split(".")[0] if relative.parent.name == "__pycache__" else relative.stem
-        names = _names(parent, stem, relative.stem)
-        name = next(name for name in names if same_file(name) not in taken)
-        taken.add(same_file(name))
-        yield path, name
+    return zip(paths, text_names([path.relative_to(folder).parts for path in paths], list(map(_head, paths))))
 
 
-def _names(parent: Path, stem: str, tagged: str) -> Iterator[str]:
-    """First the name of the module; the same module compiled by two interpreters keeps the tag; a number comes last."""
-    folder = Path(*map(file_name, parent.parts))
-    yield str(folder / file_name(stem, ".py"))
-    yield str(folder / file_name(tagged, ".py"))
-    for number in itertools.count(2):
-        yield str(folder / file_name(f"{tagged}_{number}", ".py"))
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(4)
+    except OSError:
+        return b""
 
 
-def same_file(name: str) -> str:
-    """The same text for names that some file system takes for one."""
-    return unicodedata.normalize("NFC", os.path.normpath(name)).casefold()
+def _in_archive(path: str, order: int) -> tuple[list[Job], list[Outcome]]:
+    """Jobs for what is in an archive, and outcomes for what cannot be unpacked."""
+    found = members(path)
+    names = text_names([one.parts for one in found], [one.data[:4] for one in found])
+    jobs: list[Job] = []
+    bad: list[Outcome] = []
+    for number, (member, name) in enumerate(zip(found, names)):
+        target = f"{path}:{member.name}"
+        if member.error:
+            bad.append(Outcome(target, "", order + number, ExitStatus.UNREADABLE, error=member.error))
+        else:
+            jobs.append(Job(target, name, order + number, member.data, member.version))
+    return jobs, bad
 
 
 def output_name(target: str) -> str:
     """The file name for one target on the command line."""
     if os.path.isfile(target):
         path = Path(target)
-        stem = path.stem.split(".")[0] if path.parent.name == "__pycache__" else path.stem
-        return file_name(stem, ".py")
+        return file_name(parse(path.parts[-2:]).stem if path.suffix == ".pyc" else path.stem, ".py")
     return file_name(target.replace(os.sep, ".").replace(":", "."), ".py")
 
 
@@ -116,35 +125,43 @@ def check_exists(target: str) -> None:
         raise InputError(f"no such file: {head}")
 
 
-def find_unit(target: str, data: bytes | None = None) -> CodeUnit:
-    """The code a target names; raises InputError or BytecodeError."""
-    if data is not None:
-        from depyf.bytecode.files.pyc import unit_of_pyc
+def find_unit(target: str, version: str | None = None) -> CodeUnit:
+    """The code a target names; raises InputError or BytecodeError.  Says how it was read, where that is in doubt."""
+    opened = find_code(target, version=version)
+    if opened.problem:
+        complain(opened.note())
+    return opened.unit
 
-        return unit_of_pyc(data)
+
+def find_code(target: str, data: bytes | None = None, version: str | None = None) -> Opened:
+    """The code a target names, or what is in ``data``, and how it was read; raises InputError or BytecodeError."""
+    if data is not None:
+        return open_code(data, version, name=target)
     check_exists(target)
     if os.path.isfile(target):
-        return unit_of_file(target)
+        return open_file(target, version)
     head, _, qualname = target.rpartition(":")
     if os.path.isfile(head):
-        return pick(unit_of_file(head), qualname, head)
-    return CodeUnit.from_code(code_of_object(head, qualname))
+        opened = open_file(head, version)
+        picked = [one._replace(unit=pick(one.unit, qualname, head)) for one in opened.readings]
+        return opened._replace(readings=tuple(picked), data=b"")
+    return Opened((FileReading(CodeUnit.from_code(code_of_object(head, qualname)), 0),))
 
 
-def unit_of_file(path: str) -> CodeUnit:
+def open_file(path: str, version: str | None = None) -> Opened:
+    """The code of a ``.py`` file, which is compiled, or of any other, which is read."""
     if not path.endswith(".py"):
-        from depyf.bytecode.files.pyc import read_pyc
-
         try:
-            return read_pyc(path)
+            return open_code(Path(path).read_bytes(), version, name=os.path.basename(path))
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}") from error
         except BytecodeError as error:
-            raise InputError(str(error).removeprefix(f"{path}: ")) from error
+            raise InputError(str(error)) from error
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return CodeUnit.from_code(compile(Path(path).read_bytes(), path, "exec", dont_inherit=True))
+            code = compile(Path(path).read_bytes(), path, "exec", dont_inherit=True)
+            return Opened((FileReading(CodeUnit.from_code(code), 0),))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
@@ -189,3 +206,21 @@ def code_of_object(module: str, qualname: str) -> types.CodeType:
     if not isinstance(code, types.CodeType):
         raise InputError(f"{module}:{qualname} has no bytecode: it is a {type(found).__name__}")
     return code
+
+
+def add_version_option(parser: argparse.ArgumentParser) -> None:
+    """``--version X.Y`` of the commands that read bytecode."""
+    parser.add_argument(
+        "--version",
+        type=_version,
+        metavar="X.Y",
+        help="the CPython that wrote a file whose header does not say so (default: found by trying)",
+    )
+
+
+def _version(text: str) -> str:
+    try:
+        as_version(text)
+    except BytecodeError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text

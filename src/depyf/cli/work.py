@@ -9,18 +9,22 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 
+from depyf.bytecode.files.opening import open_marshal
 from depyf.cli.outcome import ExitStatus, Outcome
-from depyf.cli.targets import InputError, Job, find_unit
-from depyf.driver.pipeline import decompile_unit
+from depyf.cli.targets import InputError, Job, find_code
+from depyf.driver.opened_files import decompile_opened
 from depyf.errors import BytecodeError, DepyfError
 from depyf.options import Options
 from depyf.verify.verdict import Status
 
 
-def decompile_one(job: Job, python: str | None) -> Outcome:
+def decompile_one(job: Job, python: str | None, version: str | None = None) -> Outcome:
     """Never raises: a bug of depyf in one file must not affect the others."""
     try:
-        unit = find_unit(job.target, job.data)
+        if job.data is not None and job.version is not None:
+            opened = open_marshal(job.data, job.version, name=job.target)
+        else:
+            opened = find_code(job.target, job.data, version)
     except (InputError, BytecodeError, OSError) as error:
         return Outcome(job.target, job.relative, job.order, ExitStatus.UNREADABLE, error=str(error))
     except MemoryError:
@@ -28,27 +32,30 @@ def decompile_one(job: Job, python: str | None) -> Outcome:
             job.target, job.relative, job.order, ExitStatus.UNREADABLE, error="it takes more memory than there is"
         )
     try:
-        result = decompile_unit(unit, Options(python=python))
+        result, unit = decompile_opened(opened, Options(python=python))
     except DepyfError as error:
-        return Outcome(job.target, job.relative, job.order, ExitStatus.FAILED, unit.version, error=str(error))
+        return Outcome(job.target, job.relative, job.order, ExitStatus.FAILED, opened.unit.version, error=str(error))
     except Exception as error:
         message = f"internal error, please report it: {type(error).__name__}: {error}"
-        return Outcome(job.target, job.relative, job.order, ExitStatus.FAILED, unit.version, error=message)
+        return Outcome(job.target, job.relative, job.order, ExitStatus.FAILED, opened.unit.version, error=message)
     status = ExitStatus.PROVEN if result.proven else ExitStatus.UNPROVEN
     if any(verdict.status is Status.FAILED for verdict in result.verdicts):
         status = ExitStatus.FAILED
-    return Outcome(job.target, job.relative, job.order, status, unit.version, result.shown, tuple(result.verdicts))
+    verdicts = tuple(result.verdicts)
+    return Outcome(
+        job.target, job.relative, job.order, status, unit.version, result.shown, verdicts, note=result.note or None
+    )
 
 
-def decompile_all(jobs: list[Job], processes: int, python: str | None) -> Iterator[Outcome]:
+def decompile_all(jobs: list[Job], processes: int, python: str | None, version: str | None = None) -> Iterator[Outcome]:
     """Outcomes in the order in which they are ready."""
     if processes == 1 or len(jobs) <= 1:
         for job in jobs:
-            yield decompile_one(job, python)
+            yield decompile_one(job, python, version)
         return
     with ProcessPoolExecutor(min(processes, len(jobs)), initializer=_ignore_interrupts) as pool, _ended(pool):
         with _interrupts_wait():
-            futures = {pool.submit(decompile_one, job, python): job for job in jobs}
+            futures = {pool.submit(decompile_one, job, python, version): job for job in jobs}
         for future in as_completed(futures):
             job = futures[future]
             try:

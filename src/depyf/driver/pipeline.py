@@ -63,6 +63,8 @@ class Decompiled:
     fallbacks: tuple[str, ...] = ()
     emitted: Emitted | None = field(default=None, repr=False)
     """What ``source`` was printed as: with it a caller binds another text as this one was bound."""
+    note: str = ""
+    """How the bytes were read, where nothing in them says of which version they are."""
 
     def __repr__(self) -> str:
         statuses = Counter(verdict.status.value for verdict in self.verdicts)
@@ -76,11 +78,11 @@ class Decompiled:
 
     @property
     def shown(self) -> str:
-        """``source`` as a text by itself: it defines its constants, and its first line says what is not proven of it, or
-        what it does not define."""
+        """``source`` as a text by itself: it defines its constants, and its first lines say how its bytes were read, what is
+        not proven of it, and what it does not define."""
         lines = source_lines(self.source)
         unproven = next((v for v in self.verdicts if not v.proven), None)
-        flags = []
+        flags = [self.note] if self.note else []
         if unproven is not None:
             flags.append(f"{unproven.status.value}: {unproven.qualname}: {one_line(unproven.reason)}")
         if self.needs:

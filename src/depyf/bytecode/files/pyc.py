@@ -6,33 +6,20 @@ Input: a path or the bytes of a file.  Output: the ``CodeUnit`` of the module.  
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.files.bounds import check
+from depyf.bytecode.files.cache_names import level_of
+from depyf.bytecode.files.magic_numbers import MAGIC, Writer, writer_of
 from depyf.bytecode.files.unmarshal import loads
 from depyf.errors import BytecodeError
 
 __all__ = ["MAGIC", "Header", "loads", "read_header", "read_pyc", "unit_of_pyc"]
 
-MAGIC = {
-    3413: (3, 8),
-    3425: (3, 9),
-    3439: (3, 10),
-    3495: (3, 11),
-    3531: (3, 12),
-    3571: (3, 13),
-    3627: (3, 14),
-    3666: (3, 15),
-}
-"""Magic numbers of the released versions; alphas and betas wrote other bytecode under other numbers."""
-
-_FIRST = ((3390, 8), (3420, 9), (3430, 10), (3450, 11), (3500, 12), (3550, 13), (3600, 14), (3650, 15), (3700, 16))
-
-_OPTIMIZED = re.compile(r"\.opt-(\d)\.pyc$")
+RANGE = "CPython 3.8 to 3.15"
 
 
 class Header(NamedTuple):
@@ -54,7 +41,7 @@ def read_header(data: bytes) -> Header:
     magic = int.from_bytes(data[:2], "little")
     version = MAGIC.get(magic)
     if version is None:
-        raise BytecodeError(f"magic number {magic} at offset 0 {_guess(magic)}; supported are CPython 3.8 to 3.15")
+        raise BytecodeError(f"magic number {magic} at offset 0 is of {_not_read(writer_of(magic))}")
     flags = int.from_bytes(data[4:8], "little")
     if flags & ~3:
         raise BytecodeError(f"unknown .pyc flags {flags:#x} at offset 4")
@@ -64,14 +51,15 @@ def read_header(data: bytes) -> Header:
     return Header(version, None, False, mtime, size)
 
 
-def _guess(magic: int) -> str:
-    minor = None
-    for first, candidate in _FIRST:
-        if magic >= first:
-            minor = candidate
-    if minor is None or minor > 15 or magic >= 4000:
-        return "is of no supported interpreter"
-    return f"is of no release, perhaps of a pre-release of CPython 3.{minor}"
+def _not_read(writer: Writer | None) -> str:
+    """The interpreter whose magic number is no key of ``MAGIC``, and what could read its files."""
+    if writer is None:
+        return f"no known interpreter; supported are {RANGE}"
+    found = f"{writer.name}; supported are {RANGE}"
+    if writer.near is not None:
+        near = "{}.{}".format(*writer.near)
+        found += f", and --version {near} reads the file as if it were of {near}"
+    return f"{found}; {writer.readers}" if writer.readers else found
 
 
 def unit_of_pyc(data: bytes) -> CodeUnit:
@@ -87,9 +75,9 @@ def unit_of_pyc(data: bytes) -> CodeUnit:
 def read_pyc(path: str | os.PathLike[str]) -> CodeUnit:
     """The module's code in the file at ``path``, whose name says how it was compiled (PEP 488: ``x.opt-2.pyc``)."""
     data = Path(path).read_bytes()
-    level = _OPTIMIZED.search(Path(path).name)
+    level = level_of(Path(path).name)
     try:
         unit = unit_of_pyc(data)
-        return replace(unit, optimized=int(level[1])) if level else unit
+        return replace(unit, optimized=level) if level else unit
     except BytecodeError as error:
         raise BytecodeError(f"{os.fspath(path)}: {error}") from None

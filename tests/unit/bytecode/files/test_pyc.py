@@ -93,7 +93,7 @@ def test_header_kinds() -> None:
         (b"", "header"),
         (b"\x00" * 20, "CR LF"),
         ((3394).to_bytes(2, "little") + b"\r\n" + bytes(20), "3394"),
-        ((3600).to_bytes(2, "little") + b"\r\n" + bytes(20), "pre-release of CPython 3.14"),
+        ((3600).to_bytes(2, "little") + b"\r\n" + bytes(20), "CPython 3.14 alpha 1"),
         (importlib.util.MAGIC_NUMBER + b"\xff" * 12, "flags"),
         (importlib.util.MAGIC_NUMBER + bytes(12), "early"),
         (importlib.util.MAGIC_NUMBER + bytes(12) + b"N", "NoneType"),
