@@ -14,7 +14,7 @@ ifneq ($(call VERSION_OF,$(PYTHON)),$(call VERSION_OF,$(BIN)/python))
 $(STAMP): again
 endif
 
-.PHONY: core machine package compiled compiled-test wheels nightly nightly-issue again env pythons browser test lint types docs tutorials pictures unit corpus site selftest mutate attack attack-reader replay fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
+.PHONY: core machine package compiled compiled-test wheels nightly nightly-issue again env pythons browser test lint types docs tutorials pictures unit corpus site selftest scoreboard mutate attack attack-reader replay fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
 
 env: $(STAMP)
 
@@ -154,6 +154,9 @@ cutfuzz: $(STAMP)
 
 # CPU time against ast.unparse(ast.parse(source)), how the work grows, and the other decompilers in one table; what prepare_debug
 # costs a compilation; what is left in the text that runs for Dynamo frames
+scoreboard: $(STAMP)
+	$(BIN)/python tools/scoreboard.py $(ARGS)
+
 bench: $(STAMP)
 	$(BIN)/python tools/bench.py $(ARGS)
 	$(BIN)/python tools/bench_torch.py
