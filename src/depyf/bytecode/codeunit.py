@@ -60,6 +60,11 @@ class CodeUnit:
         return self.version >= (3, 9)
 
     @property
+    def fills_long_displays(self) -> bool:
+        """Whether a set display of more than 30 constants is filled from one constant, too (up to 3.13)."""
+        return self.version < (3, 14)
+
+    @property
     def has_qualname(self) -> bool:
         """Whether the code object has its qualified name (3.11+); before, the instructions that make a function give it."""
         return self.version >= (3, 11)

@@ -69,9 +69,11 @@ def _hashes_at_the_end(s: Symbolic, keys: Sequence[Expr]) -> bool:
 
 def _display(s: Symbolic, kind: str, elts: tuple[Expr, ...]) -> Display:
     """A set that is filled one by one may iterate otherwise than one filled from a constant, as ``{1, 2, 3}`` is."""
-    if kind == "set" and s.program.unit.fills_displays and not s.generated:
+    unit = s.program.unit
+    if kind == "set" and unit.fills_displays and not s.generated:
         elts = without_nothing(elts)
-        if len(elts) >= FOLDED and all(isinstance(item, Const) for item in elts):
+        folded = FOLDED <= len(elts) and (unit.fills_long_displays or len(elts) <= ITEMS)
+        if folded and all(isinstance(item, Const) for item in elts):
             # in front of the third: 3.14 fills from a constant whatever three stand in front of it
             elts = (*elts[: FOLDED - 1], _NOTHING, *elts[FOLDED - 1 :])
     return Display(kind, elts)
