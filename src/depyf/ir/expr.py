@@ -269,7 +269,8 @@ class Comp(Expr):
     """``kind`` is "list", "set", "dict" or "generator"; ``elt`` is the value (for a dict ``key: elt``).
 
     From 3.15 on ``elt`` may be a Star; a dict without a key has ``**elt``.  ``unit`` is the code of one that is nested code,
-    ``cleared`` are the variables that one which is part of the code around it borrows (3.12+).
+    ``cleared`` are the variables that one which is part of the code around it borrows (3.12+).  ``coroutine`` says that it is still
+    to be awaited, which the compiler does by itself (up to 3.11).
     """
 
     kind: str
@@ -278,6 +279,7 @@ class Comp(Expr):
     generators: tuple[Generator, ...]
     unit: CodeUnit | None = None
     cleared: tuple[str, ...] = ()
+    coroutine: bool = False
 
 
 @node(frozen=True, slots=True, eq=False)

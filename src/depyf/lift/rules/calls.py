@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
-from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
+from depyf.bytecode.codeunit import CO_COROUTINE, CO_OPTIMIZED, CodeUnit
 from depyf.bytecode.host.idle_calls import does_nothing
 from depyf.bytecode.ops import CallShape
 from depyf.emit.naming import READABLE, exact
@@ -61,7 +61,8 @@ def make_call(s: Symbolic, func: Expr, args: tuple[Expr, ...], keywords: Keyword
             head = comp.generators[0]
             is_async = head.is_async or (isinstance(args[0], IterOf) and args[0].is_async)
             first = Generator(head.target, source, head.ifs, is_async)
-            return Comp(comp.kind, comp.elt, comp.key, (first, *comp.generators[1:]), func.unit)
+            coroutine = bool(func.unit.flags & CO_COROUTINE)
+            return Comp(comp.kind, comp.elt, comp.key, (first, *comp.generators[1:]), func.unit, coroutine=coroutine)
     if isinstance(func, Func) and func.unit.name.startswith(generics.HIDDEN) and not keywords:
         definition = generics.expand(s, func, args)
         if definition is not None:

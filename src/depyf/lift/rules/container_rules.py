@@ -72,7 +72,7 @@ def _display(s: Symbolic, kind: str, elts: tuple[Expr, ...]) -> Display:
     unit = s.program.unit
     if kind == "set" and unit.fills_displays and not s.generated:
         elts = without_nothing(elts)
-        folded = FOLDED <= len(elts) and (unit.fills_long_displays or len(elts) <= ITEMS)
+        folded = len(elts) >= FOLDED and (unit.fills_long_displays or len(elts) <= ITEMS)
         if folded and all(isinstance(item, Const) for item in elts):
             # in front of the third: 3.14 fills from a constant whatever three stand in front of it
             elts = (*elts[: FOLDED - 1], _NOTHING, *elts[FOLDED - 1 :])

@@ -68,8 +68,8 @@ def _for_iter(s: Symbolic, slots: Any) -> None:
 
 def _get_awaitable(s: Symbolic, _: Any) -> None:
     value = s.pop()
-    if isinstance(value, Comp) and value.kind != "generator":
-        s.push(Marker("awaited", value))
+    if isinstance(value, Comp) and value.coroutine:
+        s.push(Marker("awaited", Comp(value.kind, value.elt, value.key, value.generators, value.unit)))
     else:
         s.push(Marker("awaitable", value))
 
