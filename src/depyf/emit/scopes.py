@@ -203,9 +203,9 @@ def resolve(root: Scope, spell: Spell, ordered: Collection[int] = ()) -> dict[in
             visible = visible.inside(scope.bound, "local")
         elif scope.kind == "module":
             implied = _module_globals(scope)
-            lines[scope.slot] = _lost_cells(_lost(scope, set()), set(), spell)
+            lines[scope.slot] = _lost_cells(_lost(scope, set(), id(scope.unit) in ordered), set(), spell)
         elif scope.kind == "class":
-            lines[scope.slot] = _class_lines(scope, visible, spell)
+            lines[scope.slot] = _class_lines(scope, visible, spell, id(scope.unit) in ordered)
             visible = visible.inside(("__class__",), "local")
         else:
             lines[scope.slot], visible = _function_lines(scope, visible, implied, spell)
@@ -229,7 +229,7 @@ def _module_globals(scope: Scope) -> set[str]:
     return declared
 
 
-def _class_lines(scope: Scope, visible: Visible, spell: Spell) -> list[str]:
+def _class_lines(scope: Scope, visible: Visible, spell: Spell, ordered: bool) -> list[str]:
     free = set(scope.unit.freevars) if scope.unit is not None else set()
     implicit = scope.implicit()
     declared = (
@@ -253,7 +253,7 @@ def _class_lines(scope: Scope, visible: Visible, spell: Spell) -> list[str]:
         lines.append(f"if 0: {' = '.join(map(spell, sorted(unbound)))} = None")
     if scope.unit is not None and "__class__" in scope.unit.cellvars and "__class__" not in shared:
         lines.append("if 0: lambda: __class__")
-    lines += _lost_cells(_lost(scope, set()), set(), spell)
+    lines += _lost_cells(_lost(scope, set(), ordered), set(), spell)
     unnoted = frozenset(name for name in (scope.listed or frozenset()) - scope.noted if exact(name) is not None)
     if unnoted:
         inner = (
@@ -289,7 +289,9 @@ def _in_order(scope: Scope, lines: list[str], spell: Spell) -> list[str]:
         if is_own:
             front.append(f"{test}: {' = '.join(names)} = None")
         elif names:  # of inlined comprehensions
-            front.append(f"if 0: [0 {' '.join(f'for {name} in ()' for name in names)}]")
+            cells = ", ".join(name for name in names if unit and name in map(spell, unit.cellvars))
+            element = f"lambda: ({cells})" if cells else "0"
+            front.append(f"if 0: [{element} {' '.join(f'for {name} in ()' for name in names)}]")
     return [*declared, *front, *(line for line in lines if line not in declared)]
 
 
@@ -374,8 +376,8 @@ def captured(scope: Scope) -> set[str]:
     return found
 
 
-def _lost(scope: Scope, shared: set[str]) -> tuple[str, ...]:
-    """Cells, in order, that are variables of inlined comprehensions one of which the text does not have.
+def _lost(scope: Scope, shared: set[str], ordered: bool = False) -> tuple[str, ...]:
+    """Cells, in order, that are variables of inlined comprehensions one of which the text does not have, or has elsewhere (``ordered``).
 
     The compiler sorts its cells, but variables of comprehensions come first, as they come in the source.
     """
@@ -387,7 +389,7 @@ def _lost(scope: Scope, shared: set[str]) -> tuple[str, ...]:
         borrowed = tuple(name for name in borrowed if name in unit.varnames)
     own = scope.bound | scope.reads["fast"] | scope.reads["cell"] | scope.reads["name"] | shared
     present = scope.comp_cells | (scope.comp_bound & own)
-    return () if present.issuperset(borrowed) else borrowed
+    return () if present.issuperset(borrowed) and not ordered else borrowed
 
 
 def _lost_cells(lost: tuple[str, ...], own: set[str], spell: Spell) -> list[str]:

@@ -144,9 +144,11 @@ def _in_order(code: Lowered, wanted: set[str], renames: Mapping[str, str]) -> li
 
 
 def misplaced(original: CodeUnit, recompiled: CodeUnit) -> Iterator[CodeUnit]:
-    """The functions in ``original``, itself included, that may look at their variables, and have them in another order in
-    ``recompiled``; nested ones are matched by name and rank."""
-    if original.flags & CO_OPTIMIZED and looks_at_locals(original):
+    """The code objects in ``original``, itself included, that have their cells in another order in ``recompiled``, or may look at
+    their variables, and have those so; nested ones are matched by name and rank."""
+    if original.cellvars != recompiled.cellvars and sorted(original.cellvars) == sorted(recompiled.cellvars):
+        yield original
+    elif original.flags & CO_OPTIMIZED and looks_at_locals(original):
         one, other = original.varnames, recompiled.varnames
         if [v for v in one if v in other] != [v for v in other if v in one]:
             yield original
