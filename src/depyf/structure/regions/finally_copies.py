@@ -23,8 +23,8 @@ from depyf.cfg.region_table import (
 )
 from depyf.safety.rewrites import step
 
-_RETURNING = SHUFFLES | {ops.LOAD_CONST, ops.RETURN}
-"""What a return consists of, and what it takes off the stack before."""
+_ENDING = SHUFFLES | {ops.LOAD_CONST, ops.RETURN, ops.RERAISE, END_FINALLY}
+"""What a return, or the end of a ``finally``, consists of, and what it takes off the stack before."""
 
 
 def withs_inside(regions: Regions) -> dict[int, list[Region]]:
@@ -330,8 +330,8 @@ def _same_place(program: Program, left: int, right: int) -> bool:
             return True
         if left == NONE or right == NONE or program.instrs[left].op == ops.BRANCH:
             return False
-        # a return that is copied after each branch has the line of what comes before it
-        implicit = program.instrs[left].op in _RETURNING
+        # a way out that is copied after each branch has the line of what comes before it
+        implicit = program.instrs[left].op in _ENDING
         if not _same(program.instrs[left], program.instrs[right], lines=not implicit):
             return False
         if program.instrs[left].op == ops.RETURN:
