@@ -17,6 +17,7 @@ from depyf.cfg.region_table import (
     returned_constant,
     written_return,
 )
+from depyf.lift.case_patterns import same_place
 from depyf.safety.rewrites import step
 
 _TAKING = frozenset({ops.POP, ops.STORE_FAST, ops.JUMP})
@@ -127,10 +128,22 @@ def _strip_with(regions: Regions, region: Region, incoming: _Incoming) -> _Left 
         exit_at: _strip_exit_call(regions, region, exit_at, slots, incoming)
         for exit_at in sorted({after for _, after in left})
     }
+    region.resume = next((after for after in exits.values() if _is_copy(program, after, resume)), resume)
     if resume in program.unreached:
         region.resume = _resume_after(program, exits, region.depth - slots, resume)
     note_continues(regions, {copy: after for copy, after in exits.items() if after != NONE})
     return _Left(region, left, exits)
+
+
+def _is_copy(program: Program, after: int, resume: int) -> bool:
+    """Whether ``after``, where the body ends, leaves a handler by a return that was copied for what is suppressed (3.12, 3.13)."""
+    if after == NONE or resume == NONE or program.handler[after] != program.handler[resume]:
+        return False
+    at = after
+    while program.instrs[at].op == ops.POP and program.next[at] != NONE:
+        at = program.next[at]  # what a ``finally`` caught
+    leaves = program.instrs[at].op == ops.POP_EXCEPT and program.line[after] is not None
+    return leaves and same_place(program, after, resume)
 
 
 def _resume_after(program: Program, exits: dict[int, int], depth: int, otherwise: int) -> int:
