@@ -146,6 +146,8 @@ class Indents:
     @any_depth
     def is_at(self, stmt: Stmt, level: int) -> bool | None:
         """Whether ``stmt`` begins at ``level``, rather than deeper; an ``elif`` counts as deeper."""
+        if isinstance(stmt, Return) and stmt.implicit:
+            return None  # it stands nowhere
         endless = (
             isinstance(stmt, While) and isinstance(stmt.test, Const) and stmt.test.value is True
         )  # of ``while True`` nothing is left
