@@ -8,6 +8,7 @@ Input: the entries of one function.  Output: the same, with the reasons of each 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,35 +21,46 @@ _UNSAID = ("check_no_aliasing(", "no_dynamic_marks(", "marks_within(")
 
 def nearest_first(entries: Sequence[EntryRecord]) -> list[EntryRecord]:
     """Each entry with its ``recompiles`` sorted; those that are alike stay in the order in which torch tried them."""
-    guards = {
-        entry.key.text: frozenset(g.expression for g in entry.guards if not g.expression.startswith(_UNSAID))
-        for entry in entries
-    }
+    guards = {entry.key.text: _EntryGuards(entry) for entry in entries}
     return [_sorted(entry, guards) if len(entry.recompiles) > 1 else entry for entry in entries]
 
 
-def _sorted(entry: EntryRecord, guards: dict[str, frozenset[str]]) -> EntryRecord:
+class _EntryGuards:
+    """The guards of an entry, and what is said of their sizes: found once, for all entries that it is compared with."""
+
+    def __init__(self, entry: EntryRecord) -> None:
+        self.texts = frozenset(g.expression for g in entry.guards if not g.expression.startswith(_UNSAID))
+
+    @functools.cached_property
+    def sizes(self) -> dict[str, re.Match[str]]:
+        """Tensor -> the guard on its sizes."""
+        return {match["tensor"]: match for text in self.texts if (match := _SIZES.match(text)) is not None}
+
+    @functools.cached_property
+    def constants(self) -> int:
+        """How many sizes are constants."""
+        found = filter(None, map(_SIZES.match, self.texts))
+        return sum(size != "None" for match in found for size in match["sizes"].split(", "))
+
+
+def _sorted(entry: EntryRecord, guards: dict[str, _EntryGuards]) -> EntryRecord:
     own = guards[entry.key.text]
 
     def distance(record: RecompileRecord) -> tuple[int, int]:
         earlier = guards.get(record.entry)
-        return _distance(earlier, own) if earlier and own else (0, 0)
+        return _distance(earlier, own) if earlier is not None and earlier.texts and own.texts else (0, 0)
 
     return replace(entry, recompiles=tuple(sorted(entry.recompiles, key=distance)))
 
 
-def _distance(earlier: frozenset[str], own: frozenset[str]) -> tuple[int, int]:
+def _distance(earlier: _EntryGuards, own: _EntryGuards) -> tuple[int, int]:
     """How many guards of ``earlier`` did not hold, as far as ``own`` tells; then how many sizes are constants in it: of two
     entries that missed by as much the one for more sizes is nearer."""
-    differing = earlier - own
+    differing = earlier.texts - own.texts
     conditions = {text for text in differing if _OF_A_SIZE.search(text) and _SIZES.match(text) is None}
-    known = {match["tensor"]: match for text in own if (match := _SIZES.match(text)) is not None}
     tensors = {text: match for text in differing if (match := _SIZES.match(text)) is not None}
-    fit = {text for text, match in tensors.items() if _fits(match, known.get(match["tensor"]))}
-    constants = sum(
-        size != "None" for match in map(_SIZES.match, earlier) if match for size in match["sizes"].split(", ")
-    )
-    return len(differing - conditions - fit) + bool(conditions), constants
+    fit = {text for text, match in tensors.items() if _fits(match, own.sizes.get(match["tensor"]))}
+    return len(differing - conditions - fit) + bool(conditions), earlier.constants
 
 
 def _fits(earlier: re.Match[str], own: re.Match[str] | None) -> bool:
@@ -74,6 +86,8 @@ def without_lone_marks(entries: Sequence[EntryRecord]) -> list[EntryRecord]:
     sizes = {entry.key.text: _sizes(entry) for entry in entries}
 
     def told(entry: EntryRecord, record: RecompileRecord) -> RecompileRecord:
+        if all(use.id != "mark-dynamic" for use in record.advice):
+            return record
         earlier, own = sizes.get(record.entry, {}), sizes[entry.key.text]
         if sum(own.get(tensor, wanted) != wanted for tensor, wanted in earlier.items()) < 2:
             return record

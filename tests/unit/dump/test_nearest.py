@@ -7,6 +7,7 @@ from dataclasses import replace
 from depyf.dump.advice.registry import use
 from depyf.dump.nearest import nearest_first, without_lone_marks
 from depyf.dump.records import CompileKey, EntryRecord, GuardRecord, RecompileRecord
+from work import calls
 
 
 def entry(id, guards, *reasons):
@@ -55,3 +56,20 @@ def test_one_mark_is_not_enough_for_several_tensors():
     one = replace(entry("0/1", [check("x", "None"), check("y", "3"), check("z", "8")]), recompiles=(reason,))
     assert without_lone_marks([both, first])[0].recompiles[0].advice == (use("compile-dynamic"),)
     assert without_lone_marks([one, first])[0].recompiles[0].advice == advice
+
+
+def test_the_guards_of_an_entry_are_read_once():
+    """Each entry is compared with all older ones."""
+
+    def work(tensors):
+        sizes = [
+            f"check_tensor(L['x{n}'], 'Tensor', torch.float32, size=[4, 2], stride=[2, 1])" for n in range(tensors)
+        ]
+        entries = [
+            entry(f"0/{new}", [*sizes, f"mode == 'm{new}'"], *((f"0/{n}", f"mode == 'm{n}'") for n in range(new)))
+            for new in range(24)
+        ]
+        return calls(lambda: without_lone_marks(nearest_first(entries)))
+
+    few, many = work(20), work(40)
+    assert many - few < 24 * 20 * 12  # of each guard of each entry, not of each pair of entries
