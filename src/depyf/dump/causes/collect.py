@@ -41,7 +41,11 @@ def causes_of(run: RunRecord) -> tuple[Cause, ...]:
     groups = _with_one_way_out(_with_their_functions(_with_consequences(groups)))
     cells = dict(run.cells)
     known = {function.function: function for function in run.functions}
-    causes = [(in_notebook(_cause(group, run, known), cells), functions_apart(group)) for group in groups]
+    rests: dict[str, list[FunctionRecord]] = {}
+    for function in run.functions:
+        for name in function.resume_names if function.resume_of is not None else ():
+            rests.setdefault(name, []).append(function)
+    causes = [(in_notebook(_cause(group, known, rests), cells), functions_apart(group)) for group in groups]
     causes.sort(key=lambda pair: (pair[0].needed, -weight(pair[0]), first_order(pair[0].entries)))
     return breaks_before_what_follows(causes)
 
@@ -91,11 +95,6 @@ def _with_their_functions(groups: list[list[CostlyEvent]]) -> list[list[CostlyEv
     return left
 
 
-def _of_function_around(event: CostlyEvent, events: list[CostlyEvent]) -> bool:
-    """Whether this is a comprehension of a function that ``events`` tell of."""
-    return bool(event.around_comprehension) and any(other.name == event.around_comprehension for other in events)
-
-
 def _with_one_way_out(groups: list[list[CostlyEvent]]) -> list[list[CostlyEvent]]:
     """Many breaks for one reason, with one way out, as one cause with many places."""
     alike: dict[tuple[object, ...], list[list[CostlyEvent]]] = {}
@@ -141,15 +140,21 @@ def _keys(event: CostlyEvent) -> list[tuple[object, ...]]:
     return keys
 
 
-def _cause(met: list[CostlyEvent], run: RunRecord, known: dict[tuple[int, str], FunctionRecord]) -> Cause:
-    events = [event for event in met if not _of_function_around(event, met)]
+def _cause(
+    met: list[CostlyEvent],
+    known: dict[tuple[int, str], FunctionRecord],
+    rests: Mapping[str, Sequence[FunctionRecord]],
+) -> Cause:
+    """``rests``: the rests of functions by the names under which they are called."""
+    names = {event.name for event in met} - {""}
+    events = [event for event in met if event.around_comprehension not in names]  # its function tells of it
     broke = [event for event in events if event.broken is not None]
     first = min(broke or events, key=lambda event: event.entry.key.order)
     kind = first.kind
     python = {event.function.function for event in events if _ended_as_python(event)}
     if kind is CauseKind.BREAKS and python and all(_ended_as_python(event) for event in broke):
         kind = CauseKind.RAN_AS_PYTHON
-    caused = _caused(events, run, kind)
+    caused = _caused(events, rests, kind)
     costs = Costs(
         compilations=len(caused),
         python=len(python),
@@ -207,14 +212,16 @@ def _operations(function: FunctionRecord) -> int:
     return max((entry.operations or 0 for entry in function.entries), default=0)
 
 
-def _caused(events: list[CostlyEvent], run: RunRecord, kind: CauseKind) -> tuple[CompileKey, ...]:
+def _caused(
+    events: list[CostlyEvent], rests: Mapping[str, Sequence[FunctionRecord]], kind: CauseKind
+) -> tuple[CompileKey, ...]:
     """Recompilations that were made; of a break, also the first compilations of the rests of functions after it."""
     found = {e.entry.key for e in events if e.kind is CauseKind.RECOMPILES and not e.entry.failed}
     if kind is CauseKind.BREAKS:
         made = [e.entry.transformed for e in events if e.broken is not None and e.entry.transformed is not None]
         resumes = {name for transformed in made for name in transformed.resumes}
-        for function in run.functions:
-            if function.resume_of is not None and resumes.intersection(function.resume_names):
+        for name in resumes:
+            for function in rests.get(name, ()):
                 found |= {entry.key for entry in function.entries if not entry.failed and not entry.recompiles}
     return tuple(sorted(found, key=lambda key: key.order))
 

@@ -44,7 +44,7 @@ def breaks_before_what_follows(ranked: Sequence[tuple[Cause, FunctionsApart]]) -
     recompilations of those functions: once it is gone, they are part of their caller."""
     left = [cause for cause, _ in ranked]
     for broken, apart in ranked:
-        following = [cause for cause in left if _follows(cause, apart)]
+        following = [cause for cause in left if _follows(cause, apart)] if apart.functions else []
         if not following:
             continue
         at = left.index(broken)

@@ -68,6 +68,8 @@ class Pairing:
     """Compile ids and numbers of frames, as in file names, that are others in the second dump."""
     words: dict[str, str] = field(default_factory=dict)
     _order: dict[str, list[int]] = field(default_factory=dict)
+    _whole: dict[str, str] = field(default_factory=dict)
+    """The end of a path, as texts have it -> the only file that it is; "" where there is not one."""
 
     def line(self, path: str, line: int) -> int:
         """The line of the second dump for one of the first: shifted as the next known line above it is."""
@@ -109,10 +111,12 @@ class Pairing:
     def _placed(self, match: re.Match[str]) -> str:
         path, line = match["path"], int(match["line"])
         if path not in self.lines:
-            found = [other for other in self.lines if other.endswith("/" + path)]
-            if len(found) != 1:
+            if path not in self._whole:
+                found = [other for other in self.lines if other.endswith("/" + path)]
+                self._whole[path] = found[0] if len(found) == 1 else ""
+            path = self._whole[path]
+            if not path:
                 return match[0]
-            path = found[0]
         return f"{match['path']}:{self.line(path, line)}"
 
     def _named(self, match: re.Match[str]) -> str:
@@ -183,9 +187,10 @@ def pairing(one: Sequence[Met], two: Sequence[Met]) -> Pairing:
         if mine is not None and other is not None and mine.path in found.lines:
             end = mine.line + len(mine.source), other.line + len(other.source)
             found.lines[mine.path].setdefault(*end)
+    rests = _rests(one), _rests(two)
     for mine, other in pairs:
         found.pairs.append((mine, other))
-        found.pairs += _resumes(mine, other, one, two, found)
+        found.pairs += _resumes(_after(mine, rests[0]), _after(other, rests[1]), found)
     for mine, other in found.pairs:
         if mine is not None and other is not None:
             _translate(mine, other, found)
@@ -224,11 +229,8 @@ def _lines(one: Met, two: Met) -> Iterator[tuple[int, int]]:
         yield from ((one.line + at + n, two.line + place + n) for n in range(count))
 
 
-def _resumes(
-    mine: Met | None, other: Met | None, one: Iterable[Met], two: Iterable[Met], found: Pairing
-) -> list[tuple[Met | None, Met | None]]:
-    """The resume functions of the two, by their lines."""
-    ours, theirs = _after(mine, one), _after(other, two)
+def _resumes(ours: Sequence[Met], theirs: Sequence[Met], found: Pairing) -> list[tuple[Met | None, Met | None]]:
+    """The resume functions of two functions, by their lines."""
     at: dict[int, list[Met]] = {}
     for resume in theirs:
         at.setdefault(resume.line, []).append(resume)
@@ -239,11 +241,19 @@ def _resumes(
     return [*pairs, *((None, resume) for group in at.values() for resume in group)]
 
 
-def _after(function: Met | None, among: Iterable[Met]) -> list[Met]:
-    if function is None:
-        return []
-    generation, number = function.id
-    return [f for f in among if f.id[0] == generation and str(f.record.get("resume_of")) == number]
+_Rests = Mapping[tuple[int, str], Sequence[Met]]
+
+
+def _rests(functions: Iterable[Met]) -> _Rests:
+    """Generation and number of a function -> the resume functions that continue it."""
+    found: dict[tuple[int, str], list[Met]] = {}
+    for function in functions:
+        found.setdefault((function.id[0], str(function.record.get("resume_of"))), []).append(function)
+    return found
+
+
+def _after(function: Met | None, rests: _Rests) -> Sequence[Met]:
+    return () if function is None else rests.get(function.id, ())
 
 
 def _translate(one: Met, two: Met, found: Pairing) -> None:

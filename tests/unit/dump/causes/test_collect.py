@@ -19,6 +19,7 @@ from depyf.dump.records import (
     RunRecord,
     TransformedRecord,
 )
+from work import calls
 
 COUNTER = Place("train.py", 45, "step", "step_no += 1")
 READ = Place("train.py", 18, "forward", "if y.max().item() > 100:")
@@ -197,3 +198,22 @@ def test_the_state_of_torch_is_at_the_call() -> None:
         cause.place == call
         and cause.text == "not every call is made under the same torch.no_grad() / torch.enable_grad()"
     )
+
+
+def test_the_work_grows_with_the_breaks() -> None:
+    """Each looks for the rests of functions after it; comprehensions belong to the function around them."""
+
+    def work(count: int) -> int:
+        found = []
+        for n in range(count):
+            place = replace(READ, line=n)
+            rest = f"__resume_at_{n}"
+            made = TransformedRecord("", True, "", (), (), (rest,))
+            found.append(
+                function(f"{n}", f"f{n}", entry(f"{n}/0", breaks=(broke(place, f"reason {n}"),), transformed=made))
+            )
+            number = f"{count + n}"
+            found.append(function(number, rest, entry(f"{number}/0"), resume_of=(0, f"{n}"), resume_names=(rest,)))
+        return calls(lambda: causes(*found))
+
+    assert work(80) < 2.2 * work(40)

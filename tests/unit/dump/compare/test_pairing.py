@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from depyf.dump.compare.pairing import Met, Pairing, met, moved, pairing, with_counters
+from work import calls
 
 
 def functions(*found: tuple[str, str, str]) -> list[Met]:
@@ -64,3 +65,31 @@ def test_counters_that_are_others_throughout() -> None:
     )
     swapped = "__resume_4(__resume_3, __resume_3)"
     assert with_counters(swapped, "__resume_8(__resume_9, __resume_8)") == swapped
+
+
+def test_the_work_grows_with_the_functions() -> None:
+    """Each looks for the rests of functions after it, and each place in a text for its file."""
+
+    class Number(str):
+        compared = 0
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            Number.compared += 1
+            return str.__eq__(self, other)
+
+    def work(count: int) -> int:
+        sides = []
+        for _ in range(2):
+            items = [
+                {"function": f"f{n}", "from": f"/p/m{n}.py:1", "entries": [{"compile_id": f"{n}/0"}], "resume_of": rest}
+                for n, rest in enumerate([None] * count + [Number(n) for n in range(count)])
+            ]
+            sides.append(met(items, str, lambda key, _: "def f(): pass"))
+        Number.compared = 0
+        found = pairing(*sides)
+        before = Number.compared
+        return before + calls(lambda: found.text("q/other.py:3\n" * count, ""))
+
+    assert len(pairing([], []).pairs) == 0
+    assert work(80) < 2.5 * work(40)
