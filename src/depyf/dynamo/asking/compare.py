@@ -16,6 +16,7 @@ from depyf.dynamo.asking.probes import ProbedNode, clean_copy, describe, operati
 from depyf.dynamo.asking.reference import doubled, in_double, is_rounding
 from depyf.dynamo.asking.tensors import TensorDifference, difference
 from depyf.dynamo.asking.undeclared_writes import has_custom_operators, undeclared_write
+from depyf.dynamo.caches.unentered import unentered
 from depyf.dynamo.stepping.levels import no_caches
 from depyf.errors import DepyfError
 from depyf.safety.guarded import Door
@@ -405,6 +406,7 @@ def compare(
         raise DepyfError(f"depyf.compare(backends={backends!r}): give two, the reference first")
     run = _Run(backends, rtol, atol)
     original = getattr(fn, "_orig_mod", None) or getattr(fn, "_torchdynamo_orig_callable", None) or fn
-    torch.compile(original, backend=run.backend, dynamic=False)(*args, **kwargs)
+    with unentered():
+        torch.compile(original, backend=run.backend, dynamic=False)(*args, **kwargs)
     names = tuple(b if isinstance(b, str) else getattr(b, "__name__", type(b).__name__) for b in backends)
     return Comparison((names[0], names[1]), tuple(sorted(run.graphs, key=lambda graph: graph.number)))
