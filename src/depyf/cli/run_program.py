@@ -13,17 +13,21 @@ import importlib.machinery
 import importlib.util
 import io
 import os
+import pkgutil
 import signal
 import sys
+import threading
 import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from depyf.cli.output import complain, tell
 from depyf.cli.targets import InputError
 from depyf.dump.files.layout import INDEX
 from depyf.dynamo.require import require_torch
 from depyf.errors import DepyfError
+from depyf.safety.guarded import Door, warn
 
 
 def run_program(
@@ -81,12 +85,17 @@ def record_program(
     prepare.gives_way = True  # the program may have such contexts of its own
     program = _prepared(target, arguments, is_module)
     prepare.__enter__()  # a DepyfError here is ours to report: nothing of the program has run
-    try:
-        return _run(program)
-    finally:
+
+    def end() -> None:
         prepare.__exit__(None, None, None)
         sys.stdout.flush()
         at_end()
+
+    ending = _Ending(end)
+    try:
+        return _run(program, ending)
+    finally:
+        ending.main_thread_ended()
 
 
 def run_edited_program(target: str, arguments: Sequence[str], is_module: bool, folder: str, compares: bool) -> int:
@@ -102,20 +111,28 @@ def run_edited_program(target: str, arguments: Sequence[str], is_module: bool, f
     program = _prepared(target, arguments, is_module)
     edited.__enter__()
     came_to_its_end = False
+
+    def end() -> None:
+        sys.stdout.flush()
+        lines = str(edited.comparison()).split("\n") if compares else edited.lines()
+        tell("", *lines, error=True)
+        missing = edited.end()
+        if missing is not None and came_to_its_end:
+            if ending.late:
+                complain(missing)  # the status is told by now
+            else:
+                raise missing
+
+    ending = _Ending(end)
     try:
-        status = _run(program, (EditError,))
+        status = _run(program, ending, (EditError,))
         came_to_its_end = status == 0
         return status
     except SystemExit as error:
         came_to_its_end = not error.code
         raise
     finally:
-        sys.stdout.flush()
-        lines = str(edited.comparison()).split("\n") if compares else edited.lines()
-        tell("", *lines, error=True)
-        missing = edited.end()
-        if missing is not None and came_to_its_end:
-            raise missing
+        ending.main_thread_ended()
 
 
 def _prepared(target: str, arguments: Sequence[str], is_module: bool) -> Callable[[], None]:
@@ -126,10 +143,34 @@ def _prepared(target: str, arguments: Sequence[str], is_module: bool) -> Callabl
     return lambda: exec(code, main.__dict__)
 
 
-def _run(program: Callable[[], None], ours: tuple[type[BaseException], ...] = ()) -> int:
+class _Ending:
+    """What is done when the program has ended: with its main thread, or where other threads go on, with the last of these.
+
+    The interpreter waits for these, and calls the functions of ``atexit`` then.
+    """
+
+    def __init__(self, end: Callable[[], None]) -> None:
+        self._end = end
+        self.late = False
+        """It was done at the exit of the process."""
+
+    def main_thread_ended(self) -> None:
+        here = threading.current_thread()
+        self.late = any(thread is not here and not thread.daemon for thread in threading.enumerate())
+        if not self.late:
+            self._end()
+
+    def at_exit(self) -> None:
+        if self.late:
+            with Door("depyf: the end of the program could not be told", warn):
+                self._end()
+
+
+def _run(program: Callable[[], None], ending: _Ending, ours: tuple[type[BaseException], ...] = ()) -> int:
     """Its exit status; exceptions of the types ``ours`` are left to the caller."""
     interrupted: list[BaseException] = []
     atexit.register(_end_as_interrupted, interrupted)  # called last, after those of the program
+    atexit.register(ending.at_exit)
     return _guarded(program, interrupted, ours)
 
 
@@ -165,18 +206,51 @@ def _end_as_interrupted(interrupted: list[BaseException]) -> None:
 
 
 def _script(path: str) -> tuple[types.CodeType, types.ModuleType]:
-    script = Path(path)
-    if script.is_dir():
-        script = script / "__main__.py"
+    whole = os.path.join(
+        os.getcwd(), path
+    )  # absolute since Python 3.9, otherwise as it was typed; argv[0] is as it was typed
+    if pkgutil.get_importer(whole) is not None:
+        return _importable(path, whole)
+    _begin_path(os.path.dirname(os.path.realpath(whole)))
     try:
-        with io.open_code(str(script.absolute())) as file:
+        with io.open_code(whole) as file:
             source = file.read()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
-    sys.path[0] = str(script.absolute().parent)
-    main = _main_module(str(script.absolute()), None)  # absolute since Python 3.9; argv[0] is as it was typed
-    main.__loader__ = importlib.machinery.SourceFileLoader("__main__", str(main.__file__))
-    return _compiled(source, str(main.__file__)), main
+    if path.endswith(".pyc"):
+        sourceless = importlib.machinery.SourcelessFileLoader("__main__", whole)
+        try:
+            code = sourceless.get_code("__main__")
+        except (ImportError, EOFError, ValueError) as error:
+            raise InputError(f"cannot read {path}: {error}") from error
+        if code is not None:
+            return code, _main_module(whole, sourceless)
+    return _compiled(source, whole), _main_module(whole, importlib.machinery.SourceFileLoader("__main__", whole))
+
+
+def _importable(path: str, whole: str) -> tuple[types.CodeType, types.ModuleType]:
+    """A folder or an archive with a ``__main__``: it is what the path begins with."""
+    spec = importlib.machinery.PathFinder.find_spec("__main__", [whole])
+    code = _code_of(spec, "__main__")
+    if spec is None or code is None:
+        raise InputError(f"cannot read {path}: it has no __main__.py")
+    if getattr(sys.flags, "safe_path", False):
+        sys.path.insert(0, whole)
+    else:
+        sys.path[0] = whole
+    return code, _main_module(str(spec.origin), spec.loader, spec)
+
+
+def _begin_path(folder: str) -> None:
+    """``sys.path[0]`` is the program's, where Python puts one there."""
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path[0] = folder
+
+
+def _code_of(spec: importlib.machinery.ModuleSpec | None, name: str) -> types.CodeType | None:
+    loader = spec.loader if spec is not None else None
+    found = loader.get_code(name) if loader is not None and hasattr(loader, "get_code") else None
+    return found if isinstance(found, types.CodeType) else None
 
 
 def _compiled(source: bytes, filename: str) -> types.CodeType:
@@ -189,7 +263,7 @@ def _compiled(source: bytes, filename: str) -> types.CodeType:
 
 
 def _module(name: str) -> tuple[types.CodeType, types.ModuleType]:
-    sys.path[0] = os.getcwd()
+    _begin_path(os.getcwd())
     try:
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.submodule_search_locations is not None:
@@ -197,20 +271,24 @@ def _module(name: str) -> tuple[types.CodeType, types.ModuleType]:
             spec = importlib.util.find_spec(name)
     except (ImportError, AttributeError, ValueError) as error:
         raise InputError(f"no module named {name}: {error}") from error
-    loader = spec.loader if spec is not None else None
-    code = loader.get_code(name) if loader is not None and hasattr(loader, "get_code") else None
+    code = _code_of(spec, name)
     if spec is None or code is None:
         raise InputError(f"no module named {name}, or it has no code")
-    main = _main_module(str(spec.origin), spec)
-    main.__loader__ = loader
-    return code, main
+    return code, _main_module(str(spec.origin), spec.loader, spec)
 
 
-def _main_module(file: str, spec: importlib.machinery.ModuleSpec | None) -> types.ModuleType:
+def _main_module(file: str, loader: Any, spec: importlib.machinery.ModuleSpec | None = None) -> types.ModuleType:
+    """``__main__`` with what this Python puts there, in its order: what it has put into our own."""
+    own = vars(sys.modules["__main__"])
     main = types.ModuleType("__main__")
-    vars(main).update(__file__=file, __builtins__=builtins, __spec__=spec, __cached__=None)
+    main.__loader__, main.__spec__ = loader, spec
     main.__package__ = spec.parent if spec is not None else None
+    found = {"__annotations__": {}, "__builtins__": builtins, "__file__": file, "__cached__": spec and spec.cached}
+    vars(main).update({name: value for name, value in found.items() if name in own or name in _ALWAYS})
     return main
+
+
+_ALWAYS = ("__builtins__", "__file__")
 
 
 def _tell_what_happened(folder: Path) -> None:
