@@ -161,6 +161,9 @@ class _Ending:
             self._end()
 
     def at_exit(self) -> None:
+        from depyf.dynamo.contexts import leave_at_exit
+
+        leave_at_exit()  # of a block that the program has not left
         if self.late:
             with Door("depyf: the end of the program could not be told", warn):
                 self._end()

@@ -49,6 +49,8 @@ class _Current:
     owner: ClassVar[weakref.ref[PrepareDebug] | None] = None
     """The context manager that entered ``active``; dead where the program dropped it without leaving it."""
     last: ClassVar[Session | None] = None
+    watches_exit_of: ClassVar[int] = 0
+    """The process whose exit is watched."""
     known: ClassVar[dict[str, Session]] = {}
     """Directory -> the session that wrote it: entering it again in the same process adds to the dump."""
 
@@ -154,10 +156,8 @@ def _begin(session: Session) -> None:
         session.start()
         session.capture.in_child = _dump_of_child
         Forks.watch(_in_child)
-        atexit.register(_leave_at_exit)
-        at_end_of_worker(_leave_at_exit)
+        _watch_exit()
     except BaseException:
-        atexit.unregister(_leave_at_exit)
         session.detach()
         raise
     _Current.active = session
@@ -197,8 +197,15 @@ def _dump_of_child() -> Capture | None:
     return session.capture
 
 
+def _watch_exit() -> None:
+    """Be called at the exit of this process, from the first block on: ``atexit`` keeps the slot of what is taken out of it."""
+    if _Current.watches_exit_of != os.getpid():
+        _Current.watches_exit_of = os.getpid()
+        atexit.register(leave_at_exit)
+        at_end_of_worker(leave_at_exit)
+
+
 def _leave(session: Session) -> None:
-    atexit.unregister(_leave_at_exit)
     try:
         session.finish()
     finally:
@@ -213,7 +220,7 @@ def _leave(session: Session) -> None:
 
 
 @guarded("the recording could not be ended")
-def _leave_at_exit() -> None:
+def leave_at_exit() -> None:
     """The program ends inside the block (it was entered by hand): write what is known."""
     if _Current.active is not None and _Current.active.capture.here:
         _leave(_Current.active)

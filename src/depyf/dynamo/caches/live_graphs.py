@@ -123,10 +123,21 @@ def _as_reported(module: Any) -> str:
         plain = torch.fx.Graph()
         result, _ = plain.graph_copy(module.graph, {}, return_output_node=True)
         plain.output(result)
-        made = torch.fx.GraphModule(module, plain)
+        made = _unwritten()(module, plain)
         return str(made.print_readable(print_output=False, include_stride=True, include_device=True))
     except Exception:  # a graph changed by other code may raise anything
         return ""
+
+
+def _unwritten() -> Any:
+    """A class of graph modules that writes no code before it is called: torch keeps all that it writes in ``linecache``."""
+    import torch
+
+    try:
+        from torch.fx._lazy_graph_module import _LazyGraphModule
+    except ImportError:
+        return torch.fx.GraphModule
+    return _LazyGraphModule
 
 
 def _class_text(source: str) -> str:

@@ -152,13 +152,17 @@ class Capture:
         """Called in a forked child by the first event there: the capture of a dump of the child's own."""
         self.on_inputs: Callable[[GraphRecord, Any], None] | None = None
         """Called with each captured graph and the live one, while Dynamo holds the inputs."""
-        self._handler = Listener(self._take, self.note, self._timed)
+        self._handler: Listener | None = None
 
     def start(self) -> None:
+        self._handler = Listener(self._take, self.note, self._timed)
         listen(self._handler)
 
     def stop(self) -> None:
-        ignore(self._handler)
+        """The handler goes: ``logging`` lists each one that lives."""
+        handler, self._handler = self._handler, None
+        if handler is not None:
+            ignore(handler)
 
     @property
     def here(self) -> bool:
