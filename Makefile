@@ -139,6 +139,7 @@ attack-reader: $(STAMP)
 # Random control-flow graphs, proven and executed: make fuzz N=100000
 fuzz: $(STAMP)
 	$(BIN)/python tools/fuzz.py --count $(N) $(ARGS)
+	$(BIN)/python tools/mutantnames.py --count 100
 
 # Unreachable code put into 500 files of each version's library, decompiled and proven: make deadcode ARGS="--version 3.14"
 deadcode: $(STAMP)

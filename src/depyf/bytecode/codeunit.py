@@ -43,6 +43,10 @@ class CodeUnit:
     """The code object of the running interpreter this was made from, if it was."""
     optimized: int = 0
     """The level of optimisation (``-O``, ``-OO``) it was compiled with, as far as that is known."""
+    slots: tuple[tuple[str, int], ...] = ()
+    """The slots with their kinds (3.11+), where the three tuples of names do not tell which variable has which slot."""
+    given: CodeUnit | None = field(default=None, repr=False)
+    """The unit as it was read, where this one has other names for what it has (``told_apart``)."""
 
     @property
     def folds_percent(self) -> bool:
@@ -196,6 +200,8 @@ def _from_code(code: types.CodeType, version: tuple[int, int]) -> CodeUnit:
         from depyf.bytecode.qualnames import with_qualnames
 
         consts = with_qualnames(code.co_code, consts)
+    else:
+        from depyf.bytecode.variables.live_slots import live_slots
     return CodeUnit(
         version=version,
         name=code.co_name,
@@ -218,6 +224,7 @@ def _from_code(code: types.CodeType, version: tuple[int, int]) -> CodeUnit:
         exctable=getattr(code, "co_exceptiontable", b""),  # 3.11+
         live=code,
         optimized=sys.flags.optimize,
+        slots=live_slots(code) if version >= (3, 11) else (),
     )
 
 

@@ -22,6 +22,7 @@ from depyf.bytecode.restore import mark_restores
 from depyf.bytecode.stack import check_depths
 from depyf.bytecode.tables.kept_instructions import lines_in_front
 from depyf.bytecode.tables.linetables import NO_LOCATIONS, Locations
+from depyf.bytecode.variables.slots import ambiguous
 from depyf.bytecode.versions import spec_for
 from depyf.bytecode.versions.spec import PSEUDO, Context, Out, VersionSpec
 from depyf.bytecode.versions.truth import IDLE
@@ -51,7 +52,10 @@ class Lowered(NamedTuple):
 
 
 def lower(unit: CodeUnit) -> Lowered:
-    """The version-free form of ``unit``."""
+    """The version-free form of ``unit``, whose instructions name variables: each name must mean one slot (``told_apart``)."""
+    twice = ambiguous(unit)
+    if twice is not None:
+        raise BytecodeError(f"{unit.qualname}: two of its variables are called {twice!r}")
     spec = spec_for(unit.version)
     raw = decode(unit, spec)
     try:

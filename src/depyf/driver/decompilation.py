@@ -146,7 +146,8 @@ def failure_stub(unit: CodeUnit, failure: DecompilationError, nested: Callable[[
     if unit.name == "<lambda>":
         nothing = Comp("generator", Name("_", "fast"), None, (Generator(Name("_", "fast"), Const(()), ()),))
         return (Return(Invoke(Attr(nothing, "throw"), (error,))),)
-    found = filter(_is_defined, nested_units(unit))
+    bound = {*unit.cellvars, *unit.freevars}
+    found = [inner for inner in nested_units(unit) if _is_defined(inner) and bound.issuperset(inner.freevars)]
     return (*(_definition(unit, inner, nested) for inner in found), Raise(error, None))
 
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, nested_units
+from depyf.bytecode.variables.spelling import is_legal
 from depyf.driver.pipeline import FUTURE_FLAGS
 from depyf.emit.defaults import UNNAMED, Defaults, defaults_of, literal_of
-from depyf.emit.naming import is_legal
 from depyf.errors import DepyfError
 from depyf.ir.expr import Const, DictOf, Display, Expr, Name
 from depyf.safety.depth import any_depth

@@ -12,6 +12,8 @@ from itertools import count
 
 from depyf.bytecode.codeunit import CO_COROUTINE, CO_OPTIMIZED, CodeUnit, units
 from depyf.bytecode.lower import Lowered
+from depyf.bytecode.variables.spelling import exact
+from depyf.bytecode.variables.told_apart import told_apart
 from depyf.driver import decompilation
 from depyf.driver.decompilation import Decompilation, Key, key_of, lowered_once
 from depyf.driver.rungs import ladder
@@ -21,7 +23,6 @@ from depyf.emit.complete import definitions, needed
 from depyf.emit.defaults import NO_DEFAULTS, UNNAMED, Defaults
 from depyf.emit.expressions.literals import sets_without_order
 from depyf.emit.grammar import future_features
-from depyf.emit.naming import exact
 from depyf.errors import DecompilationError, DepyfError
 from depyf.generated.resume.loop_peeling import own_line
 from depyf.ir.expr import Name
@@ -150,18 +151,19 @@ class _Attempts:
     def __init__(
         self, unit: CodeUnit, name: str | None, options: Options, strict: bool, defaults: Defaults = NO_DEFAULTS
     ) -> None:
-        self.unit = unit
+        self.lowered: dict[int, Lowered] = {}
+        lower = partial(lowered_once, self.lowered)
+        self.unit = unit = told_apart(unit, lower, generated=options.generated)
         self.defaults = defaults
         self.name = name
         self.options = options
         cells = "name" if unit.live else "closure"
-        self.lowered: dict[int, Lowered] = {}
         self.emitting = EmitOptions(
             options.indent,
             options.temp_prefix,
             cells=cells,
             shown=options.shown,
-            lower=partial(lowered_once, self.lowered),
+            lower=lower,
         )
         self.strict = strict
         self.loose = list(sets_without_order(unit)) if unit.live is None else []

@@ -8,10 +8,12 @@ from functools import partial
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.variables.told_apart import told_apart
 from depyf.driver.decompilation import Decompilation
 from depyf.driver.one_pass import Pass
 from depyf.driver.rungs import LADDER, Attempt
 from depyf.driver.state import State
+from depyf.generated.contract import NO_CONTRACT
 from depyf.ir.stmt import Body
 from depyf.safety.depth import with_room
 from depyf.safety.rewrites import heard_by
@@ -50,6 +52,7 @@ def trace_passes(unit: CodeUnit, attempt: Attempt = LADDER[0], stop: tuple[str, 
     rewrite, from 1 on, after which it is stopped; that is the last trace then.  Raises InvariantError, and what a pass raises that
     cannot go on.
     """
+    unit = told_apart(unit, generated=attempt.promises is not NO_CONTRACT)
     state = State(unit, partial(_unheard, Decompilation()), attempt.promises)
     for step in attempt.rung.passes:
         if step.applies(state):

@@ -10,10 +10,10 @@ import functools
 import re
 from dataclasses import dataclass, replace
 
+from depyf.bytecode.variables.spelling import is_legal, legalised
 from depyf.dump.advice.advice import AdviceUse
 from depyf.dump.graphs.graph_facts import GraphFacts
 from depyf.dump.graphs.node_origins import NodeOrigins
-from depyf.emit.naming import is_legal, legalised
 
 NOTHING_TO_COMPILE = "there was nothing to compile in it (no tensor operation): torch leaves it alone from then on"
 """Why there is no code for a function that costs nothing: it runs as it would have anyway."""

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit, nested_units
+from depyf.bytecode.variables.spelling import is_legal
 from depyf.emit.expressions.literals import filled_in_order, literal
-from depyf.emit.naming import DEF, is_legal
+from depyf.emit.naming import DEF
 from depyf.emit.result import Emitted
 from depyf.safety.depth import any_depth
 

@@ -12,7 +12,7 @@ import math
 import types
 from dataclasses import dataclass
 
-from depyf.emit.naming import is_legal
+from depyf.bytecode.variables.spelling import is_legal
 from depyf.ir.expr import Const, DictOf, Display, Expr, Name
 
 UNNAMED = "__default_"

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from depyf.bytecode.codeunit import CodeUnit, units
+from depyf.bytecode.variables.spelling import read_back
 from depyf.emit.defaults import NO_DEFAULTS, Defaults
 from depyf.emit.definitions import as_expression, define, lambda_text, namespace_docstring
 from depyf.emit.expressions import atoms, fstrings, operators  # noqa: F401  (these register their printers)
 from depyf.emit.expressions.quoting import unmasked
 from depyf.emit.grammar import future_features
-from depyf.emit.naming import Names, read_back
+from depyf.emit.naming import Names
 from depyf.emit.printer import Printer
 from depyf.emit.result import EmitOptions, Emitted
 from depyf.emit.scopes import Shadowed, resolve

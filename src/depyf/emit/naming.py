@@ -9,55 +9,19 @@ original).  Inside a class the mangled ``_Cls__x`` is written ``__x`` again.
 from __future__ import annotations
 
 import builtins
-import keyword
-import re
-import unicodedata
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit, units
 from depyf.bytecode.lower import lower
 from depyf.bytecode.tables.static_attributes import static_attributes
+from depyf.bytecode.variables.spelling import exact, legalised, mangling_prefix
 from depyf.errors import BytecodeError
 
 DEF = "def "
 """A prefix of keys of ``renames``: only functions of that name are renamed, not the variable that holds them."""
 
-_CONSTANTS = frozenset({"None", "True", "False", "__debug__"})
 _BINDING = frozenset({ops.STORE_GLOBAL, ops.STORE_NAME, ops.DELETE_GLOBAL, ops.DELETE_NAME})
 _LOOKING_UP = frozenset({ops.LOAD_GLOBAL, ops.LOAD_NAME, ops.LOAD_FROM_DICT_OR_GLOBALS})
-READABLE = "__debug__"
-"""The name that can be read as an attribute and cannot be a variable."""
-_RESERVED = frozenset(keyword.kwlist) | _CONSTANTS
-_BOLD_A = 0x1D41A
-
-
-def is_legal(name: str) -> bool:
-    """Whether ``name`` reads back as this very name."""
-    if not name.isidentifier() or name in _RESERVED:
-        return False
-    return name.isascii() or read_back(name) == name
-
-
-def exact(name: str) -> str | None:
-    """The identifier that reads back as ``name``, if there is one."""
-    if name in _RESERVED and name not in _CONSTANTS:
-        return chr(_BOLD_A + ord(name[0]) - ord("a")) + name[1:]
-    return name if is_legal(name) else None
-
-
-def read_back(identifier: str) -> str:
-    """The name that the compiler makes of an identifier."""
-    return unicodedata.normalize("NFKC", identifier)
-
-
-def legalised(name: str) -> str:
-    """A legal identifier as close to ``name`` as it gets."""
-    text = re.sub(r"\W+", "_", name, flags=re.ASCII)
-    if name.startswith("<"):
-        text = text.strip("_")
-    if not text or not (text[0].isalpha() or text[0] == "_"):
-        text = "_" + text
-    return text + "_" if text in _RESERVED else text
 
 
 class Names:
@@ -163,9 +127,3 @@ class Names:
             for unit in units(self.unit):
                 self._taken.update(unit.names, unit.varnames, unit.cellvars, unit.freevars, (unit.name,))
         return self._taken
-
-
-def mangling_prefix(class_name: str) -> str:
-    """The prefix that a class of this name puts before private names; "" if it does not mangle them."""
-    stripped = class_name.lstrip("_")
-    return "_" + stripped if stripped else ""

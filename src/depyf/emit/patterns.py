@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from depyf.bytecode.variables.spelling import exact
 from depyf.emit.expressions.literals import literal
-from depyf.emit.naming import exact
 from depyf.emit.printer import BITOR, PRIMARY, Printer
 from depyf.ir.expr import Const, Expr
 from depyf.ir.stmt import MatchAs, MatchClass, MatchMapping, MatchOr, MatchSequence, MatchStar, MatchValue, Pattern

@@ -16,7 +16,7 @@ from itertools import groupby, pairwise
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_GENERATOR, CO_OPTIMIZED, CodeUnit
 from depyf.bytecode.lower import lower
-from depyf.emit.naming import exact
+from depyf.bytecode.variables.spelling import exact
 
 IMPLICIT = frozenset({"__class__", "__classdict__", "__conditional_annotations__", ".type_params", ".generic_base"})
 """Cells that the compiler makes without a name in the source."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from depyf.bytecode.variables.spelling import exact, is_legal
 from depyf.emit.annotation_text import source_of
 from depyf.emit.expressions.displays import for_target
 from depyf.emit.expressions.positions import bare, decision, iterable, loose, named, outermost, target, touched
-from depyf.emit.naming import exact, is_legal
 from depyf.emit.patterns import pattern
 from depyf.emit.printer import BLOCKS, BODIES, HEADS, TEST, BodyPrinter, HeadPrinter, Printer
 from depyf.ir.expr import Bin, Const, Display, Expr, Name, NestedTemp, Temp, YieldFrom, YieldOf

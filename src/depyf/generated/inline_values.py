@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from depyf.emit.naming import is_legal
+from depyf.bytecode.variables.spelling import is_legal
 from depyf.generated.contract import GeneratorContract
 from depyf.generated.effects import EVENT, PURE, READ, Effects, Variable, conditional, in_order, variable, width
 from depyf.generated.usage import Usage

@@ -10,7 +10,7 @@ same with annotated assignments, and without the mark.
 from __future__ import annotations
 
 from depyf.bytecode.codeunit import CO_FUTURE_ANNOTATIONS, CodeUnit
-from depyf.emit.naming import is_legal, mangling_prefix
+from depyf.bytecode.variables.spelling import is_legal, mangling_prefix
 from depyf.ir.expr import Attr, Const, Expr, Marker, Name, Sub
 from depyf.ir.stmt import AnnAssign, Assign, Body, ExprStmt, Stmt
 from depyf.ir.transformer import Transformer

@@ -49,6 +49,11 @@ QUALNAME_NOTE = (
     "assumes that nothing looks at the qualified name of a function that is not called after what it is nested in"
 )
 NAME_NOTE = "assumes that nothing looks at the name of a function which no source can give it"
+CODE_NAME_NOTE = (
+    "assumes that nothing looks at the name of code that is called otherwise than what it is stored as or used for"
+)
+PARAMETER_NOTE = "parameters have other names, as no source can have theirs: assumes that no call passes them by keyword, and that nothing looks at their names"
+SLOT_NOTE = "variables have other names, as no source can have theirs: assumes that nothing looks at these (messages of errors, inspect)"
 STAND_IN_NOTE = "assumes that nothing looks for names which no source can have: the text has others in their place"
 NAMESPACE_NOTE = "assumes an ordinary namespace: temporaries are names in it for a while"
 FEATURE_NOTE = "the text imports from __future__ what the original was compiled with by a flag: assumes that nothing looks for the names this binds"

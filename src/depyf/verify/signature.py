@@ -24,7 +24,10 @@ from depyf.bytecode.codeunit import (
     nested_units,
 )
 from depyf.bytecode.lower import Lowered
+from depyf.bytecode.variables.slots import slots_of
+from depyf.bytecode.variables.spelling import exact
 from depyf.generated.contract import READ_LOCALS
+from depyf.verify.assumptions import CODE_NAME_NOTE, NAME_NOTE, PARAMETER_NOTE, SLOT_NOTE
 from depyf.verify.relation.values import const_key
 
 FLAGS = {
@@ -47,7 +50,7 @@ def signature_difference(original: CodeUnit, recompiled: CodeUnit, renames: Mapp
 
     ``renames``: other names in ``recompiled`` -> original ones that are no identifiers.
     """
-    if original.name != recompiled.name and original.name.isidentifier():
+    if original.name != recompiled.name and exact(original.name) is not None:
         return f"the name is {recompiled.name}, not {original.name}"
     if (original.flags ^ recompiled.flags) & MASK:
         names = [text for flag, text in FLAGS.items() if (original.flags ^ recompiled.flags) & flag]
@@ -57,7 +60,7 @@ def signature_difference(original: CodeUnit, recompiled: CodeUnit, renames: Mapp
         if left != right:
             return f"{what} is {right}, not {left}"
     for left, right in zip(original.params, recompiled.params):
-        if left != right and left.isidentifier() and not iterable_renamed(original, recompiled):
+        if left != right and exact(left) is not None and not iterable_renamed(original, recompiled):
             return f"the parameter {left} is called {right}"
     for what, one, other in (
         ("free", original.freevars, recompiled.freevars),
@@ -76,7 +79,7 @@ def parameter_renames(original: CodeUnit, recompiled: CodeUnit) -> dict[str, str
     """Recompiled parameter -> original one, where the original name is not an identifier (``.0``), or should be ``.0``."""
     any_name = iterable_renamed(original, recompiled)
     pairs = zip(original.params, recompiled.params)
-    return {new: old for old, new in pairs if old != new and (any_name or not old.isidentifier())}
+    return {new: old for old, new in pairs if old != new and (any_name or exact(old) is None)}
 
 
 def iterable_renamed(original: CodeUnit, recompiled: CodeUnit) -> bool:
@@ -113,6 +116,7 @@ def called_otherwise(original: CodeUnit, recompiled: CodeUnit, around: Iterable[
     return not any(left.startswith(o.qualname + ".") and right.startswith(r.qualname + ".") for o, r in around)
 
 
+NO_CLASS = "super() looks for the variable __class__, which has another name in the text"
 SHOWN = "what looks at its local variables sees them in another order"
 NAMED = "what looks at its local variables sees names that no source can have"
 _LOOKS = READ_LOCALS | {"_getframe", "currentframe", "f_locals"}
@@ -123,10 +127,44 @@ def looks_at_locals(unit: CodeUnit) -> bool:
     return not _LOOKS.isdisjoint(unit.names) or any(type(const) is str and const in _LOOKS for const in unit.consts)
 
 
+def other_names(original: CodeUnit, recompiled: CodeUnit, renames: Mapping[str, str]) -> tuple[str, ...]:
+    """What is assumed because ``recompiled`` has other names than the code was read with: see ``told_apart``, and ``renames``."""
+    read = original.given or original
+    notes = []
+    if (read.name, read.qualname) != (original.name, original.qualname):
+        notes.append(CODE_NAME_NOTE if exact(read.name) or read.name.endswith(">") else NAME_NOTE)
+    here = {
+        new for new, old in renames.items() if not old.startswith(".")
+    }  # compilers give names that begin with a dot
+    if not here.isdisjoint(recompiled.params) or read.params != original.params:
+        notes.append(PARAMETER_NOTE)
+    rest = {*recompiled.varnames, *recompiled.cellvars, *recompiled.freevars}.difference(recompiled.params)
+    count = len(read.params)
+    if not here.isdisjoint(rest) or _names(read)[count:] != _names(original)[count:]:
+        notes.append(SLOT_NOTE)
+    return tuple(notes)
+
+
+def _names(unit: CodeUnit) -> list[str]:
+    return [name for name, _ in slots_of(unit)]
+
+
+def hides_class(original: CodeUnit) -> bool:
+    """Whether ``super()``, which looks for a free variable of this name, finds another one, or none, in the text."""
+    read = original.given
+    if read is None or "super" not in original.names:
+        return False
+    return any(one != other and "__class__" in (one, other) for one, other in zip(read.freevars, original.freevars))
+
+
 def looked_for(original: CodeUnit, recompiled: CodeUnit, renames: Mapping[str, str]) -> bool:
     """Whether ``original`` may ask for its local variables, and one of them is called otherwise in ``recompiled``."""
     own = {*recompiled.varnames, *recompiled.cellvars, *recompiled.freevars}
-    return any(new in own and old != ".0" for new, old in renames.items()) and looks_at_locals(original)
+    read = original.given
+    renamed = read is not None and _names(read) != _names(original)
+    hidden = ".0" if original.params[:1] == (".0",) else None  # the compiler gave it to a comprehension
+    renamed = renamed or any(new in own and old != hidden for new, old in renames.items())
+    return renamed and looks_at_locals(original)
 
 
 def same_order(original: Lowered, recompiled: Lowered, renames: Mapping[str, str]) -> bool:

@@ -17,6 +17,8 @@ from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, nested_units, units
 from depyf.bytecode.edits.splice import without
 from depyf.bytecode.lower import Lowered, lower
 from depyf.bytecode.tables.set_order import varies
+from depyf.bytecode.variables.slots import shares_names, with_borrowed_marked
+from depyf.bytecode.variables.told_apart import told_apart
 from depyf.errors import BytecodeError
 from depyf.generated.contract import NO_CONTRACT, GeneratorContract
 from depyf.safety.budget import TooMuchWork
@@ -41,12 +43,15 @@ from depyf.verify.identical import Pairs, first_difference, same_bytes, same_ins
 from depyf.verify.promises.handed_on import handed_on
 from depyf.verify.signature import (
     NAMED,
+    NO_CLASS,
     SHOWN,
     called_otherwise,
+    hides_class,
     iterable_renamed,
     looked_for,
     looks_at_locals,
     named_otherwise,
+    other_names,
     parameter_renames,
     qualname_difference,
     same_order,
@@ -104,6 +109,7 @@ def verify(
         loose,
     )
     checker.lowered.update(lowered)
+    original = told_apart(original, checker._lower, generated=promises is not NO_CONTRACT)
     return tuple(checker.report(original, recompiled, None))
 
 
@@ -138,6 +144,7 @@ class _Checker:
         self.stand_ins = stand_ins
         self.bindings = bindings
         self.lowered: dict[int, Lowered] = {}
+        self.by_slot: dict[int, tuple[CodeUnit, Lowered]] = {}
         self.done: dict[tuple[int, int], tuple[Verdict, Pairs]] = {}
         self.above: dict[tuple[int, int], tuple[CodeUnit, CodeUnit] | None] = {}
 
@@ -211,6 +218,12 @@ class _Checker:
         named: tuple[str, ...] = (QUALNAME_NOTE,) if called_otherwise(original, recompiled, around) else ()
         if named_otherwise(original, recompiled, parent is not None):
             named = (*named, NAME_NOTE)
+        renames = {**self.renames, **parameter_renames(original, recompiled)}
+        if looked_for(original, recompiled, renames):
+            return Verdict(name, Status.UNVERIFIED, NAMED, original.firstlineno), []
+        if hides_class(original):
+            return Verdict(name, Status.UNVERIFIED, NO_CLASS, original.firstlineno), []
+        named = (*named, *other_names(original, recompiled, renames))
         if not self.bindings:
             pairs = same_bytes(original, recompiled)
             # where they differ, code that is never reached may have left them in the same place
@@ -220,7 +233,7 @@ class _Checker:
                     name, Status.EQUIVALENT if named else Status.IDENTICAL, "; ".join((*named, *seeded))
                 ), pairs
         try:
-            left, right = self._lower(original), self._lower(recompiled)
+            left, right = self._by_slot(original), self._by_slot(recompiled)
         except BytecodeError as unread:
             return Verdict(name, Status.UNVERIFIED, str(unread)), []
         handed = handed_on(left, self.promises)
@@ -240,9 +253,6 @@ class _Checker:
         if left.starts_late != right.starts_late:
             reason = "its frame begins without RESUME, so that a traceback may lack it, which no source does"
             return Verdict(name, Status.UNVERIFIED, reason), []
-        renames = {**self.renames, **parameter_renames(original, recompiled)}
-        if looked_for(original, recompiled, renames):
-            return Verdict(name, Status.UNVERIFIED, NAMED, original.firstlineno), []
         if original.flags & CO_OPTIMIZED and not same_order(left, right, renames):
             if looks_at_locals(original):
                 return Verdict(name, Status.UNVERIFIED, SHOWN, original.firstlineno), []
@@ -333,10 +343,20 @@ class _Checker:
         return Verdict(name, Status.WRONG, error.reason, line)
 
     def _lower(self, unit: CodeUnit) -> Lowered:
+        """The lowered code of ``unit``."""
         found = self.lowered.get(id(unit))
         if found is None:
             found = self.lowered[id(unit)] = lower(unit)
         return found
+
+    def _by_slot(self, unit: CodeUnit) -> Lowered:
+        """The same, where one name never means two slots: on both sides what a comprehension borrows has a name of its own."""
+        if not shares_names(unit):
+            return self._lower(unit)
+        found = self.by_slot.get(id(unit))
+        if found is None:
+            found = self.by_slot[id(unit)] = unit, lower(with_borrowed_marked(unit))
+        return found[1]
 
 
 _RESUMING = (LISTS_NOTE, VARIABLE_NOTE, STRINGS_NOTE, FUNCTIONS_NOTE, CONTAINERS_NOTE, ASSIGNED_NOTE)

@@ -13,10 +13,12 @@ import contextlib
 import struct
 import types
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.qualnames import with_qualnames
+from depyf.bytecode.variables.slots import CELL, FREE, LOCAL, slots_of
 from depyf.errors import BytecodeError
 
 _MAX_DEPTH = 2000
@@ -31,7 +33,7 @@ _ALIKE = 60
 """The maximum number of constants with one hash in one set or dict; compilers stay far below it."""
 _FLAG_REF = 0x80
 
-_LOCAL, _CELL, _FREE = 0x20, 0x40, 0x80  # bits of co_localspluskinds, 3.11+
+_KINDS = LOCAL | CELL | FREE
 
 _DOUBLE = struct.Struct("<d")
 _COMPLEX = struct.Struct("<dd")
@@ -358,11 +360,13 @@ class _Reader:
         if len(kinds) != len(localsplus):
             raise self.error(f"{len(localsplus)} locals with {len(kinds)} kinds")
         varnames, cellvars, freevars = (
-            tuple(local for local, kind in zip(localsplus, kinds) if kind & bit) for bit in (_LOCAL, _CELL, _FREE)
+            tuple(local for local, kind in zip(localsplus, kinds) if kind & bit) for bit in (LOCAL, CELL, FREE)
         )
         counts = (argcount, posonly, kwonly, stacksize, flags)
         groups = (names, varnames, cellvars, freevars)
-        return self.unit(counts, (filename, name, qualname), firstlineno, code, consts, groups, linetable, exctable)
+        unit = self.unit(counts, (filename, name, qualname), firstlineno, code, consts, groups, linetable, exctable)
+        own = tuple([(local, kind & _KINDS) for local, kind in zip(localsplus, kinds)])
+        return unit if own == slots_of(unit) else replace(unit, slots=own)
 
     def unit(
         self,

@@ -35,8 +35,10 @@ def several(*parts: tuple[str, Any]) -> Rule:
 def make_function(cx: Context, i: int, arg: int) -> None:
     name = cx.take_const(i)
     made = cx.out[-1][1] if cx.out[-1:] and cx.out[-1][0] == ops.LOAD_CONST else None
-    if isinstance(made, CodeUnit) and name not in (made.qualname, made.qualname.rpartition(".")[2]):
-        raise cx.error(i, f"{made.qualname} is made with the name {name!r}")
+    if isinstance(made, CodeUnit):
+        given = (made.given or made).qualname
+        if name not in (given, given.rpartition(".")[2]):
+            raise cx.error(i, f"{given} is made with the name {name!r}")
     base.make_function(cx, i, arg)
 
 

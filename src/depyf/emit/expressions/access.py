@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from depyf.bytecode.variables.spelling import READABLE, exact, mangling_prefix
 from depyf.emit.expressions.displays import comprehension_text
 from depyf.emit.expressions.literals import literal
 from depyf.emit.expressions.positions import element, is_none, tuple_of
 from depyf.emit.expressions.quoting import string
-from depyf.emit.naming import READABLE, exact, mangling_prefix
 from depyf.emit.printer import EXPRESSIONS, LOOSE, PRIMARY, TEST, Printer, prints
 from depyf.ir.expr import Attr, Bin, BoolOf, Cmp, Comp, Cond, Const, Display, Expr, Invoke, SliceOf, Star, Sub, Walrus
 

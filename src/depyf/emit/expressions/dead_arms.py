@@ -42,7 +42,7 @@ def arm_of_comprehension(p: Printer, node: Comp) -> tuple[str, list[str]]:
     if unit is None:
         # in a class it borrows all names that it uses
         used = set().union(*scope.reads.values(), *scope.stores.values(), scope.inner_globals, shared)
-        inner = {name for name in node.cleared if name[0] != "."} - used - scope.comp_bound
+        inner = {name for name in node.cleared if not name.startswith(".")} - used - scope.comp_bound
         return " or ".join(_shared(p, lost) + [_bound(p, name) for name in sorted(inner)]), []
     parts = _unread(p, scope, unit, shared)
     parts += _shared(p, lost)

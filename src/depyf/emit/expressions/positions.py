@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from depyf.bytecode.variables.spelling import read_back
 from depyf.emit.expressions.literals import literal, set_display
 from depyf.emit.expressions.quoting import NoQuotes, unescaped
 from depyf.emit.line_breaks import EITHER_OPEN, ITEM, MAYBE_CLOSE, MAYBE_OPEN
-from depyf.emit.naming import read_back
 from depyf.emit.printer import BITOR, EXPRESSIONS, LOOSE, PRIMARY, TEST, Printer
 from depyf.ir.expr import (
     Attr,

@@ -10,7 +10,7 @@ from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_COROUTINE, CO_OPTIMIZED, CodeUnit
 from depyf.bytecode.host.idle_calls import does_nothing
 from depyf.bytecode.ops import CallShape
-from depyf.emit.naming import READABLE, exact
+from depyf.bytecode.variables.spelling import READABLE, exact
 from depyf.errors import DecompilationError
 from depyf.ir.expr import Attr, Comp, Const, DictOf, Display, Expr, Func, Generator, Invoke, Marker, Name
 from depyf.ir.stmt import ExprStmt, Return

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
+from depyf.bytecode.variables.spelling import exact
 from depyf.cfg.program import ASYNC_FOR_ITER, END_FINALLY, MATCH_CASE, WITH_EXIT
-from depyf.emit.naming import exact
 from depyf.errors import DecompilationError
 from depyf.ir.expr import CellOf, Const, Display, Expr, Func, Invoke, Marker, Name, TypeParam
 from depyf.ir.stmt import Assign, ClassDef, Delete, ExprStmt, FuncDef, Import, ImportFrom, Stmt, TypeAlias

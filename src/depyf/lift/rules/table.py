@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
-from depyf.emit.naming import exact
+from depyf.bytecode.variables.spelling import exact
 from depyf.errors import DecompilationError
 from depyf.ir.expr import (
     Attr,

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.variables.spelling import is_legal
 from depyf.emit.expressions.literals import filled_in_order, in_order
-from depyf.emit.naming import is_legal
 from depyf.errors import DecompilationError
 from depyf.ir.expr import Attr, Const, DictOf, Display, Expr, Invoke, Star, Temp
 from depyf.ir.grown import grown
