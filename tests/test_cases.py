@@ -177,7 +177,7 @@ except Exception as error:
 
 def outcome(version: str, text: str) -> str:
     """How a module ends that is run: the type of its exception, or nothing."""
-    done = subprocess.run([need(version), "-I", "-c", OUTCOME], input=text, text=True, capture_output=True, timeout=60)
+    done = subprocess.run([need(version), "-I", "-c", OUTCOME], input=text, text=True, capture_output=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

@@ -70,7 +70,7 @@ class _Server:
 
     def problem(self) -> str:
         """What it said when it ended."""
-        self._process.wait(60)
+        self._process.wait(300)
         self._errors.seek(0)
         return f"the server of torch has ended: {self._errors.read().decode(errors='replace')}"
 

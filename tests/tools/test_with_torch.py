@@ -77,8 +77,11 @@ def test_what_does_not_run(tmp_path: Path) -> None:
 
 def test_a_program_that_does_not_end_is_killed(tmp_path: Path) -> None:
     program = f"import os, time; open({str(tmp_path / 'id')!r}, 'w').write(str(os.getpid())); time.sleep(500)"
-    with pytest.raises(subprocess.TimeoutExpired):
-        with_torch.run([sys.executable, "-c", program], timeout=3)
+    for patience in (1, 10, 100):  # how long it takes to begin depends on what else the machine does
+        with pytest.raises(subprocess.TimeoutExpired):
+            with_torch.run([sys.executable, "-c", program], timeout=patience)
+        if (tmp_path / "id").is_file() and (tmp_path / "id").read_text():
+            break
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "id").read_text()), 0)
 

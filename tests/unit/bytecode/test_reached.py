@@ -89,7 +89,7 @@ def shapes(version: str) -> dict[str, tuple[CodeUnit, str]]:
     """Each shape with what a call with 0 and one with 5 give in ``version``."""
     known = {opcode for opcode, name in enumerate(spec_for(number(version)).opnames) if name}
     program = f"ALL = {known!r}\n{MAKE}"
-    done = subprocess.run([need(version), "-I", "-c", program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([need(version), "-I", "-c", program], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     return {name: (loads(base64.b64decode(data), number(version)), gives) for name, (data, gives) in found.items()}
@@ -102,7 +102,7 @@ def test_what_is_not_reached_may_be_anything(version: str) -> None:
         result = decompile_unit(unit)
         assert result.proven, (name, result.verdicts)
         texts.append(f"{result.source}\nif repr([f(0), f(5)]) != {gives!r}: print({name!r}, f(0), f(5))")
-    done = subprocess.run([need(version), "-I", "-c", "\n".join(texts)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([need(version), "-I", "-c", "\n".join(texts)], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

@@ -309,7 +309,7 @@ def interrupted(*arguments: object, wait: bytes) -> tuple[int, bytes]:
         while wait not in (line := process.stdout.readline()):
             assert line, "it ended by itself"
         os.killpg(process.pid, signal.SIGINT)
-        return process.wait(60), process.communicate()[1]
+        return process.wait(300), process.communicate()[1]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="written for the signals of POSIX")

@@ -128,5 +128,5 @@ def test_decompiled_text_has_the_same_entries(version: tuple[int, int]) -> None:
 
 def entries(python: Path, texts: list[str]) -> list[str]:
     program = f"TEXTS = {texts!r}{RUN}"
-    done = subprocess.run([python, "-I", "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([python, "-I", "-c", program], capture_output=True, text=True, check=True, timeout=300)
     return done.stdout.splitlines()
