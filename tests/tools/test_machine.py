@@ -71,7 +71,7 @@ def test_a_newcomer_has_one_python_and_no_settings(tmp_path: Path) -> None:
         assert ("DEPYF_REQUIRE_PYTHONS" in environment) == bool(known) and environment["PIP_OF_THE_TEST"] == "a b\nc"
         assert home == [] and interrupts == signal.SIG_IGN and other == known and typed == ""
         assert folder == str(machine.ROOT) and not os.path.exists(environment["HOME"])
-        assert known or version == sys.version
+        assert known or version == sys.version and not os.path.exists(environment["DEPYF_BROWSER"])
 
 
 def test_the_status_is_that_of_the_command() -> None:
