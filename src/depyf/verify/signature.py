@@ -6,8 +6,10 @@ code that is never reached, too: ``if 0: w = 3`` puts ``w`` first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from types import MappingProxyType
+from typing import NamedTuple
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import (
@@ -23,9 +25,11 @@ from depyf.bytecode.codeunit import (
     CodeUnit,
     nested_units,
 )
-from depyf.bytecode.lower import Lowered
+from depyf.bytecode.lower import Lowered, lower
+from depyf.bytecode.ops import Instr
 from depyf.bytecode.variables.slots import slots_of
 from depyf.bytecode.variables.spelling import exact
+from depyf.errors import BytecodeError
 from depyf.generated.contract import READ_LOCALS
 from depyf.verify.assumptions import CODE_NAME_NOTE, NAME_NOTE, PARAMETER_NOTE, SLOT_NOTE
 from depyf.verify.relation.values import const_key
@@ -119,12 +123,69 @@ def called_otherwise(original: CodeUnit, recompiled: CodeUnit, around: Iterable[
 NO_CLASS = "super() looks for the variable __class__, which has another name in the text"
 SHOWN = "what looks at its local variables sees them in another order"
 NAMED = "what looks at its local variables sees names that no source can have"
+_LOADS = frozenset(
+    {ops.LOAD_GLOBAL, ops.LOAD_NAME, ops.LOAD_FROM_DICT_OR_GLOBALS, ops.LOAD_ATTR, ops.LOAD_METHOD, ops.IMPORT_FROM}
+)
+_OWNERS = frozenset({ops.LOAD_GLOBAL, ops.LOAD_NAME, ops.LOAD_FAST, ops.LOAD_DEREF})
+_NO_CALLS = frozenset({ops.POP, ops.RETURN, ops.IS, ops.COMPARE, ops.CONTAINS, ops.BINARY, ops.UNARY, ops.BRANCH})
+"""What takes a function from the stack, and neither calls it nor hands it to what could do so in the same frame."""
 _LOOKS = READ_LOCALS | {"_getframe", "currentframe", "f_locals"}
 
 
+class Looks(NamedTuple):
+    """What a function asks of its local variables: ``names`` are those of which it only asks whether they are bound."""
+
+    at_all: bool = False
+    names: frozenset[str] = frozenset()
+
+
+def looks(unit: CodeUnit) -> Looks:
+    """Whether an instruction of ``unit`` may ask for its local variables: by a function that does, or that may be called later.
+
+    ``"x" in locals()``, which pytest writes into tests, asks for one.
+    """
+    if any(type(const) is str and const in _LOOKS for const in unit.consts):
+        return Looks(True)
+    if _LOOKS.isdisjoint(unit.names):
+        return Looks()
+    try:
+        instrs = lower(unit).instrs
+    except BytecodeError:
+        return Looks(True)
+    names = set()
+    for at, instr in enumerate(instrs):
+        if instr.op not in _LOADS or instr.arg not in _LOOKS:
+            continue
+        if instrs[at + 1].op in _NO_CALLS and instr.arg != "f_locals":
+            continue
+        name = _asked_for(instrs, at) if instr.arg == "locals" else None
+        if name is None:
+            return Looks(True)
+        names.add(name)
+    return Looks(False, frozenset(names))
+
+
+def _asked_for(instrs: Sequence[Instr], at: int) -> str | None:
+    """The constant in ``constant in locals()``, or in ``constant in builtins.locals()``, where ``locals`` is loaded at ``at``."""
+    start, end = at, at + 1
+    if instrs[at].op in (ops.LOAD_METHOD, ops.LOAD_ATTR):
+        start -= 1
+        if instrs[max(start, 0)].op not in _OWNERS:
+            return None
+    start -= start > 0 and instrs[start - 1].op == ops.NULL
+    end += instrs[end].op == ops.NULL
+    call, test, const = instrs[end], instrs[min(end + 1, len(instrs) - 1)], instrs[start - 1] if start else instrs[at]
+    called = call.op == ops.CALL and not call.arg.count and not call.arg.keywords
+    inside = {*range(start, end + 2)}
+    if not called or test.op != ops.CONTAINS or const.op != ops.LOAD_CONST or type(const.arg) is not str:
+        return None
+    return None if any(instr.target in inside for instr in instrs) else const.arg
+
+
 def looks_at_locals(unit: CodeUnit) -> bool:
-    """Whether the names in ``unit`` say that it may ask for its local variables, one after the other."""
-    return not _LOOKS.isdisjoint(unit.names) or any(type(const) is str and const in _LOOKS for const in unit.consts)
+    """Whether ``unit`` may ask for its local variables, be it for all of them or whether one is bound."""
+    found = looks(unit)
+    return found.at_all or bool(found.names)
 
 
 def other_names(original: CodeUnit, recompiled: CodeUnit, renames: Mapping[str, str]) -> tuple[str, ...]:
@@ -158,13 +219,61 @@ def hides_class(original: CodeUnit) -> bool:
 
 
 def looked_for(original: CodeUnit, recompiled: CodeUnit, renames: Mapping[str, str]) -> bool:
-    """Whether ``original`` may ask for its local variables, and one of them is called otherwise in ``recompiled``."""
-    own = {*recompiled.varnames, *recompiled.cellvars, *recompiled.freevars}
-    read = original.given
-    renamed = read is not None and _names(read) != _names(original)
+    """Whether ``original`` may ask for its local variables, and sees in ``recompiled`` that one of them is called otherwise.
+
+    It does not see that where it asks for single names, which are called alike, and are bound whenever it asks.
+    """
+    own, before = _variables(recompiled), _variables(original)
     hidden = ".0" if original.params[:1] == (".0",) else None  # the compiler gave it to a comprehension
-    renamed = renamed or any(new in own and old != hidden for new, old in renames.items())
-    return renamed and looks_at_locals(original)
+    changed = {name for pair in renames.items() if pair[0] in own and pair[1] != hidden for name in pair}
+    if original.given is not None:
+        pairs = zip_longest(_names(original.given), _names(original), fillvalue="")
+        changed.update(name for pair in pairs if pair[0] != pair[1] for name in pair)
+    if not changed:
+        return False
+    found = looks(original)
+    if found.at_all or not found.names:
+        return found.at_all
+    if looks(recompiled) != found or {renames.get(name, name) for name in own} != before:
+        return True
+    if not found.names.isdisjoint(changed):
+        return True
+    left, right = lower(original), lower(recompiled)
+    return any(name in before and (_may_lack(left, name) or _may_lack(right, name)) for name in found.names)
+
+
+def _variables(unit: CodeUnit) -> set[str]:
+    return {*unit.varnames, *unit.cellvars, *unit.freevars}
+
+
+def _may_lack(code: Lowered, name: str) -> bool:
+    """Whether ``code`` may ask for ``name`` while it is not bound."""
+    if name in code.unit.cellvars or name in code.unit.freevars:
+        return True  # others may unbind it
+    instrs, handlers = code.instrs, code.handlers
+    if any(instr.op == ops.LOAD_FAST_CLEAR and instr.arg == name for instr in instrs):
+        return True
+    sites = {at for at, instr in enumerate(instrs) if instr.arg == "locals" and _asked_for(instrs, at) == name}
+    work = [at + 1 for at, instr in enumerate(instrs) if instr.op == ops.DELETE_FAST and instr.arg == name]
+    work += [] if name in code.unit.params else [0]
+    seen: set[int] = set()
+    while work:
+        at = work.pop()
+        if at in seen:
+            continue
+        seen.add(at)
+        if at in sites:
+            return True
+        instr = instrs[at]
+        if instr.handler >= 0 and instr.op not in ops.SILENT:
+            work.append(handlers[instr.handler].target)
+        if instr.arg == name and instr.op in (ops.LOAD_FAST, ops.STORE_FAST):
+            continue
+        if instr.target >= 0:
+            work.append(instr.target)
+        if instr.op not in ops.TERMINATORS:
+            work.append(at + 1)
+    return False
 
 
 def same_order(original: Lowered, recompiled: Lowered, renames: Mapping[str, str]) -> bool:
@@ -186,7 +295,7 @@ def misplaced(original: CodeUnit, recompiled: CodeUnit) -> Iterator[CodeUnit]:
     their variables, and have those so; nested ones are matched by name and rank."""
     if original.cellvars != recompiled.cellvars and sorted(original.cellvars) == sorted(recompiled.cellvars):
         yield original
-    elif original.flags & CO_OPTIMIZED and looks_at_locals(original):
+    elif original.flags & CO_OPTIMIZED and looks(original).at_all:
         one, other = original.varnames, recompiled.varnames
         if [v for v in one if v in other] != [v for v in other if v in one]:
             yield original

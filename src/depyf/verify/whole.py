@@ -49,7 +49,7 @@ from depyf.verify.signature import (
     hides_class,
     iterable_renamed,
     looked_for,
-    looks_at_locals,
+    looks,
     named_otherwise,
     other_names,
     parameter_renames,
@@ -254,7 +254,7 @@ class _Checker:
             reason = "its frame begins without RESUME, so that a traceback may lack it, which no source does"
             return Verdict(name, Status.UNVERIFIED, reason), []
         if original.flags & CO_OPTIMIZED and not same_order(left, right, renames):
-            if looks_at_locals(original):
+            if looks(original).at_all:
                 return Verdict(name, Status.UNVERIFIED, SHOWN, original.firstlineno), []
             noted = (*noted, VARIABLE_ORDER_NOTE)
         seen = without(left, handed.passed) if handed.passed else left
