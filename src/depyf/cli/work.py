@@ -10,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 
 from depyf.bytecode.files.opening import open_marshal
+from depyf.cli.live_target import live_outcome
 from depyf.cli.outcome import ExitStatus, Outcome
 from depyf.cli.targets import InputError, Job, find_code
 from depyf.driver.opened_files import decompile_opened
@@ -20,6 +21,9 @@ from depyf.verify.verdict import Status
 
 def decompile_one(job: Job, python: str | None, version: str | None = None) -> Outcome:
     """Never raises: a bug of depyf in one file must not affect the others."""
+    live = live_outcome(job, python)
+    if live is not None:
+        return live
     try:
         if job.data is not None and job.version is not None:
             opened = open_marshal(job.data, job.version, name=job.target)
