@@ -91,7 +91,7 @@ def ends_of(pair: Pair, values: Values, places: Iterable[int]) -> dict[int, None
         elif known[0] == "op":
             if known[1] == OUTPUT:
                 found[value] = None
-            elif known[1] not in NAMES_ONLY:
+            elif known[1] not in NAMES_ONLY and known[1] != "str":  # a joined string holds none of its parts
                 work.extend(known[2])
         elif known[0] == "type" and known[1] not in HOLDS_NOTHING:
             found[value] = None

@@ -32,6 +32,8 @@ _LETTERS_A_STEP = 6
 SCALARS = frozenset({int, str, bytes, bool, type(None), type(Ellipsis)})
 OUTPUT = "output"
 """Tag of an item of what a compiled graph returned (``promised``): unlike a tuple of parts, one object."""
+TEXT = "text"
+"""The type of what a format or a conversion gives: a string, if perhaps of a subclass."""
 BOOL_TAGS = frozenset({"is", "not", "mapping?", "sequence?"}) | {
     "has __enter__",
     "has __exit__",
@@ -155,7 +157,7 @@ class Values:
         if tag == "tuple":
             return self.tuple_of(items)
         if tag == "str":
-            return self.string_of(items)
+            return self._text_of(self.joined(items))
         if tag == "slice":
             return self.slice_of(items)
         if tag == "is":
@@ -191,9 +193,11 @@ class Values:
         return self.op("slice", elements)
 
     def string_of(self, parts: tuple[int, ...]) -> int:
-        """The concatenation of strings."""
-        merged = self.joined(parts)
-        return merged[0] if len(merged) == 1 else self.op("str", merged)
+        """The concatenation of strings, which is a plain one; of a single plain string it is that object."""
+        return parts[0] if len(parts) == 1 and self.is_string(parts[0]) else self._text_of(self.joined(parts))
+
+    def _text_of(self, merged: tuple[int, ...]) -> int:
+        return merged[0] if len(merged) == 1 and self.is_constant(merged[0]) else self.op("str", merged)
 
     def is_string(self, value: int) -> bool:
         """Whether the value is known to be a plain string."""
@@ -201,6 +205,11 @@ class Values:
         if known is None:
             return False
         return known[0:2] in (("type", "str"), ("op", "str")) or known[0] == "const" and type(known[1]) is str
+
+    def is_text(self, value: int) -> bool:
+        """Whether the value is known to be a string, if perhaps of a subclass: ``__format__``, ``__str__`` and ``__repr__`` may give
+        such a one, which another ``__format__`` formats."""
+        return self.desc[value] == ("type", TEXT) or self.is_string(value)
 
     def joined(self, parts: tuple[int, ...]) -> tuple[int, ...]:
         """The parts of a concatenation: neighbouring constants are joined, nested concatenations flattened."""

@@ -336,21 +336,35 @@ def _raises(side: Side) -> bool:
 
 
 def _format(pair: Pair, side: Side, other: Side, values: Values, arg: tuple[str, bool]) -> bool:
-    """A string formats as itself; ``PLAIN_NOTE`` names what that assumes where only the recompiled code formats it."""
-    known = values.desc[side.stack[-1]]
-    if arg not in (("", False), ("s", False)) or known is None:
+    """A plain string formats as itself.
+
+    What a format or a conversion gives may be of a subclass of ``str``, which has its own ``__format__``.  Where the text has to
+    format it once more, as it was put aside or as the original only converts it (3.13+), ``PLAIN_NOTE`` names what that assumes.
+    """
+    if arg not in (("", False), ("s", False)):
         return False
-    if known == ("type", "str") and side.program.side and side.program.kind[side.pc - 1] == dispatch.LOAD_TEMP:
-        side.program.formats = True
-    return values.is_string(side.stack[-1])
+    program, value = side.program, side.stack[-1]
+    if values.is_string(value):
+        return True
+    if not program.side or arg[0] or not values.is_text(value):
+        return False
+    before = side.pc - 1
+    if program.kind[before] != dispatch.LOAD_TEMP and program.instrs[before].op != ops.CONVERT:
+        return False
+    if other.pc >= 0 and other.program.key[other.pc] == (ops.FORMAT, arg) and other.stack[-1] == value:
+        return False  # the original formats it as well
+    program.formats = True
+    return True
 
 
 def _build_string(pair: Pair, side: Side, other: Side, values: Values, count: int) -> bool:
     """Strings are joined silently; anything else raises an error."""
     stack = side.stack
-    if not all(map(values.is_string, stack[len(stack) - count :])):
+    if not all(map(values.is_text, stack[len(stack) - count :])):
         return False
-    stack.append(values.string_of(take(stack, count)))
+    parts = take(stack, count)
+    side.gone.extend(parts)
+    stack.append(values.string_of(parts))
     return True
 
 

@@ -24,7 +24,7 @@ from depyf.verify.relation.facts import (
     exception_of,
     whole_update,
 )
-from depyf.verify.relation.values import Values
+from depyf.verify.relation.values import TEXT, Values
 from depyf.verify.state.proof_state import Pair, Side
 from depyf.verify.walk import dispatch, managers
 from depyf.verify.walk.by_name import said_by_call
@@ -68,8 +68,8 @@ RESULT_TYPES = {
     ops.CONTAINS: "bool",
     ops.EXC_MATCH: "bool",
     "TRUTH": "bool",
-    ops.FORMAT: "str",
-    ops.CONVERT: "str",
+    ops.FORMAT: TEXT,
+    ops.CONVERT: TEXT,
     ops.BUILD_STRING: "str",
     ops.BUILD_SET: "set",
     ops.BUILD_MAP: "dict",

@@ -8,6 +8,7 @@ import pytest
 
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.verify import verify
+from depyf.verify.assumptions import PLAIN_NOTE
 from foreign import compiled_text, walk
 from interpreters import VERSIONS
 
@@ -24,9 +25,65 @@ def test_a_part_that_is_no_string(version: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_parts_in_one_another(version: str) -> None:
+    nested = function(version, "def f(y, z):\n    return f'a{f\"b{y}\"}'\n")
+    flat = function(version, "def f(y, z):\n    return f'ab{y}'\n")
+    assert verify(nested, flat)[0].proven
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_part_that_lives_longer(version: str) -> None:
+    """What ``y`` formats to may be an object of a subclass: in the one it ends before ``z`` is formatted, in the other after."""
     nested = function(version, "def f(y, z):\n    return f'a{f\"b{y}\"}{z}'\n")
     flat = function(version, "def f(y, z):\n    return f'ab{y}{z}'\n")
-    assert verify(nested, flat)[0].proven
+    assert not verify(nested, flat)[0].proven
+    assert verify(nested, flat, lifetimes=False)[0].proven
+
+
+NOT_THE_SAME = {
+    "formatted again": ("f'{y}'", "f'{f\"{y}\"}'"),
+    "a part formatted again": ("f'a{y}{z}'", "f'a{f\"{y}\"}{z}'"),
+    "formatted again after a conversion": ("f'{y!s}'", "f'{f\"{y!s}\"}'"),
+    "formatted again after repr": ("f'{y!r}'", "f'{f\"{y!r}\"}'"),
+    "formatted again with a format": ("f'{y:>3}'", "f'{f\"{y:>3}\"}'"),
+    "converted again": ("f'{y!r}'", "f'{f\"{y!r}\"!s}'"),
+    "converted": ("f'{y}'", "f'{y!s}'"),
+    "converted otherwise": ("f'{y!a}'", "f'{y!r}'"),
+    "an empty format": ("f'{y}'", "f'{y:}'"),
+    "str of it": ("f'{y}'", "str(y)"),
+    "str of what is converted": ("f'{y!s}'", "str(y)"),
+    "format of it": ("f'{y}'", "format(y)"),
+    "repr of it": ("f'{y!r}'", "repr(y)"),
+    "joined": ("f'{y}'", "''.join([f'{y}'])"),
+    "added": ("f'{y}{z}'", "f'{y}' + f'{z}'"),
+    "added to nothing": ("f'{y}'", "f'{y}' + ''"),
+    "by percent": ("'%s' % (y,)", "f'{y}'"),
+    "twice, then compared": ("f'{y}' == f'{y}'", "(t := f'{y}') == t"),
+}
+"""``__format__``, ``__str__`` and ``__repr__`` may give an object of a subclass of ``str``, with methods of its own."""
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", NOT_THE_SAME)
+def test_a_format_may_give_another_string(version: str, name: str) -> None:
+    one, other = (function(version, f"def f(y, z):\n    return {text}\n") for text in NOT_THE_SAME[name])
+    assert not verify(one, other)[0].proven
+    assert not verify(other, one)[0].proven
+    assert verify(one, one)[0].proven
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_joined_string_formats_as_itself(version: str) -> None:
+    one = function(version, "def f(y, z):\n    return f'{y}{z}'\n")
+    assert verify(one, function(version, "def f(y, z):\n    return f'{f\"{y}{z}\"}'\n"))[0].proven
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_temporary_that_is_formatted_again_is_named(version: str) -> None:
+    one = function(version, "def f(y, z):\n    return f'{y}{z}'\n")
+    again = function(version, "def f(y, z):\n    __temp_1 = f'{y}'; return f'{__temp_1}{z}'\n")
+    found = verify(one, again)[0]
+    assert found.proven and PLAIN_NOTE in found.reason
+    assert not verify(again, one)[0].proven
 
 
 def function(version: str, text: str) -> CodeUnit:
