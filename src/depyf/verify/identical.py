@@ -9,7 +9,8 @@ from __future__ import annotations
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import Lowered
-from depyf.verify.relation.values import const_key
+from depyf.bytecode.tables.class_notes import class_notes
+from depyf.verify.relation.values import const_key, searched_key
 
 Pairs = list[tuple[CodeUnit, CodeUnit]]
 
@@ -40,25 +41,28 @@ def same_bytes(original: CodeUnit, recompiled: CodeUnit) -> Pairs | None:
     return nested
 
 
-_STORES = (ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF)
+def incidental(note: str, left: object, right: object, units: tuple[CodeUnit, CodeUnit]) -> bool:
+    """Whether two constants differ only in what the compiler notes in a class body about its own source text.
 
-
-def incidental(use: tuple[object, ...], left: object, right: object, units: tuple[CodeUnit, CodeUnit]) -> bool:
-    """Whether two constants differ only in what a class body notes about its own source text.
-
-    ``use`` is the operation and argument that consumes them: the line a class starts on, its qualified name where what
+    ``note`` is the name it stores them to (``class_notes``): the line a class starts on, its qualified name where what
     is around it was not decompiled (``units`` are the two class bodies; see ``qualname_difference``), or the names that
     its methods assign on ``self``, in an order that depends on the hash seed of the compiling process.
     """
-    if use[0] in _STORES and use[1] == "__firstlineno__":
-        lines = units[0].firstlineno, units[1].firstlineno
-        return type(left) is int and type(right) is int and (left, right) == lines
-    if use == (ops.STORE_NAME, "__qualname__") and (left, right) == (units[0].qualname, units[1].qualname):
+    if note == "__firstlineno__":
+        return (left, right) == (units[0].firstlineno, units[1].firstlineno)
+    if note == "__qualname__" and (left, right) == (units[0].qualname, units[1].qualname):
         inner = [unit.qualname.split(".")[-3:] for unit in units]  # f, <locals>, Class
         return inner[0] == inner[1] and len(inner[0]) == 3
-    if use == (ops.STORE_NAME, "__static_attributes__") and isinstance(left, tuple) and isinstance(right, tuple):
+    if note == "__static_attributes__" and isinstance(left, tuple) and isinstance(right, tuple):
         return sorted(map(repr, left)) == sorted(map(repr, right))
     return False
+
+
+def noted_by_compiler(original: Lowered, recompiled: Lowered, places: tuple[int, int]) -> str:
+    """The name to which the compiler notes something at these places of two class bodies; ``""`` where it is the program's."""
+    notes = class_notes(original), class_notes(recompiled)
+    names = notes[0].get(places[0], ""), notes[1].get(places[1], "")
+    return names[0] if names[0] == names[1] else ""
 
 
 def same_instructions(original: Lowered, recompiled: Lowered) -> Pairs | None:
@@ -81,8 +85,10 @@ def same_instructions(original: Lowered, recompiled: Lowered) -> Pairs | None:
                 use = instrs[i + 1]
                 if type(arg) is CodeUnit:
                     nested.append((arg, arg_b))
-                elif not _same_constant(arg, arg_b, use.op) and not incidental((use.op, use.arg), arg, arg_b, units):
-                    return None
+                elif not _same_constant(arg, arg_b, use.op):
+                    note = noted_by_compiler(original, recompiled, (i + 1, i + 1))
+                    if not incidental(note, arg, arg_b, units):
+                        return None
             elif arg != arg_b:
                 return None
         if instr.handler >= 0 or instr_b.handler >= 0:
@@ -94,8 +100,9 @@ def same_instructions(original: Lowered, recompiled: Lowered) -> Pairs | None:
 
 
 def _same_constant(one: object, other: object, use: str) -> bool:
-    ordered = use != ops.CONTAINS or type(one) is not frozenset
-    return const_key(one, ordered) == const_key(other, ordered)
+    if use == ops.CONTAINS and type(one) is type(other) is frozenset:
+        return searched_key(one) == searched_key(other)
+    return const_key(one) == const_key(other)
 
 
 def first_difference(original: Lowered, recompiled: Lowered) -> str:

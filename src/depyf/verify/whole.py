@@ -16,7 +16,7 @@ from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, nested_units, units
 from depyf.bytecode.edits.splice import without
 from depyf.bytecode.lower import Lowered, lower
-from depyf.bytecode.tables.set_order import varies
+from depyf.bytecode.tables.set_order import compared, varies
 from depyf.bytecode.variables.slots import shares_names, with_borrowed_marked
 from depyf.bytecode.variables.told_apart import told_apart
 from depyf.errors import BytecodeError
@@ -328,15 +328,16 @@ class _Checker:
         return replace(found, status=Status.UNVERIFIED), proof.nested
 
     def _seeded(self, unit: CodeUnit) -> tuple[str, ...]:
-        """The note where ``unit`` has a constant set that is more than searched, and iterates by the seed of the process."""
+        """The note where something may tell the order of a constant set in ``unit`` that is filled by the seed of the process."""
         if not any(map(varies, unit.consts)):
             return ()
         try:
             instrs = self._lower(unit).instrs
         except BytecodeError:
             return ()
-        used = [op.arg for op, after in pairwise(instrs) if op.op == ops.LOAD_CONST and after.op != ops.CONTAINS]
-        return (SEED_NOTE,) if any(map(varies, used)) else ()
+        loads = [(op.arg, after.op) for op, after in pairwise(instrs) if op.op == ops.LOAD_CONST and varies(op.arg)]
+        told = any(use != ops.CONTAINS or type(value) is frozenset and compared(value) for value, use in loads)
+        return (SEED_NOTE,) if told else ()
 
     def _wrong(self, name: str, left: Lowered, error: Mismatch) -> Verdict:
         line = left.instrs[error.pc].line if error.pc >= 0 else left.unit.firstlineno

@@ -43,6 +43,44 @@ def _hashes_alike(item: Any) -> bool:
     return type(item) in _NUMBERS and item == item  # a nan hashes by its address
 
 
+def compared(value: frozenset[Any]) -> list[tuple[Any, ...]]:
+    """The items of a set that hash alike, in the order in which a search for something that hashes as they do compares it.
+
+    >>> compared(frozenset([-2, -1, 5]))
+    [(-2, -1)]
+    """
+    groups: dict[int, int] = {}
+    for item in filter(_hash_is_known, value):
+        groups[hash(item)] = groups.get(hash(item), 0) + 1
+    return [_Sought(key).among(value) for key, count in sorted(groups.items()) if count > 1]
+
+
+@any_depth
+def _hash_is_known(item: Any) -> bool:
+    if type(item) is tuple or type(item) is frozenset:
+        return all(map(_hash_is_known, item))
+    return type(item) in _NUMBERS and bool(item == item)
+
+
+class _Sought:
+    """Something that is equal to nothing, and notes what it is compared with."""
+
+    def __init__(self, key: int) -> None:
+        self._key = key
+        self._seen: list[Any] = []
+
+    def __hash__(self) -> int:
+        return self._key
+
+    def __eq__(self, other: object) -> bool:
+        self._seen.append(other)
+        return False
+
+    def among(self, value: frozenset[Any]) -> tuple[Any, ...]:
+        assert self not in value
+        return tuple(self._seen)
+
+
 def filling_order(wanted: Sequence[Any], twice: bool = False) -> list[Any] | None:
     """An order of ``wanted`` in which a new set has to be filled to iterate as ``wanted``; None if none is found.
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.tables.set_order import is_ordered
+from depyf.bytecode.tables.set_order import compared, is_ordered
 from depyf.safety.depth import any_depth, spend
 
 if TYPE_CHECKING:
@@ -72,6 +72,15 @@ def _key_of_parts(kind: type, value: Any, ordered: bool, known: dict[int, tuple[
     return (kind, tuple(keys) if kind is tuple or ordered and is_ordered(value) else frozenset(keys))
 
 
+def searched_key(value: frozenset[Any]) -> tuple[Any, ...]:
+    """``const_key`` of a set that is only searched: nothing sees its order but items that hash alike, which are compared in turn.
+
+    With text in it their order is another in each process, which ``SEED_NOTE`` names.
+    """
+    orders = [tuple(map(const_key, items)) for items in compared(value)] if is_ordered(value) else ()
+    return ("searched", frozenset(map(const_key, value)), *orders)
+
+
 class Values:
     """The values of one proof."""
 
@@ -115,12 +124,26 @@ class Values:
             found = self._exceptions[value] = self.typed("exception")
         return found
 
-    def const(self, value: Any, ordered: bool = True) -> int:
-        """The value of a constant; for a set that is only searched, ``ordered`` is false."""
-        if self.loose and type(value) is frozenset and const_key(value, False) in self.loose:
-            self.shuffles = self.shuffles or ordered
-            ordered = False
+    def const(self, value: Any) -> int:
+        """The value of a constant."""
+        ordered = not self._is_loose(value)
+        self.shuffles = self.shuffles or not ordered
         return self._constant(value, ordered)
+
+    def searched(self, value: frozenset[Any]) -> int:
+        """The value of a constant set that is only searched."""
+        if self._is_loose(value):
+            self.shuffles = self.shuffles or bool(compared(value))
+            return self._constant(value, False)
+        key = searched_key(value)
+        found = self._interned.get(key)
+        if found is None:
+            self._keep.append(value)
+            found = self._interned[key] = self.new(("const", value))
+        return found
+
+    def _is_loose(self, value: Any) -> bool:
+        return bool(self.loose) and type(value) is frozenset and const_key(value, False) in self.loose
 
     def _constant(self, value: Any, ordered: bool) -> int:
         """The value of a constant tuple is found by the values of its items, so that shared parts are visited once."""
@@ -306,17 +329,21 @@ class Values:
         return known[0] in ("const", "type") or (known[0] == "op" and known[1] != OUTPUT)
 
     def fold(self, op: str, arg: str, operands: tuple[int, ...]) -> int | None:
-        """The constant an operator gives on plain constants, if it gives one without an error."""
+        """The constant an operator gives on plain constants, if it gives one without an error, the same in every version.
+
+        It is computed here, whatever version the code is of, so only what all of them compute alike.
+        """
         found = self.constants(operands)
         if found is None or any(type(item) not in FOLDABLE for item in found):
             return None
         function = FOLDS.get((op, arg))
-        if function is None or not _small(arg, found) or _warns(op, arg, found):
+        if function is None or not _small(arg, found) or _warns(op, arg, found) or _own_to_a_version(op, arg, found):
             return None
         try:
-            return self.const(function(*found))
+            result = function(*found)
         except (ArithmeticError, TypeError, ValueError):
             return None
+        return self.const(result) if result == result and not (arg == "**" and type(result) is float) else None
 
 
 def _has_unknown_identity(desc: Desc | None) -> bool:
@@ -359,6 +386,15 @@ def _warns(op: str, arg: str, found: list[Any]) -> bool:
     if op == "COMPARE":
         return any(type(item) is bytes for item in found) and any(type(item) is not bytes for item in found)
     return arg == "~" and type(found[0]) is bool
+
+
+def _own_to_a_version(op: str, arg: str, found: list[Any]) -> bool:
+    """What is not the same in each version, or on each machine: arithmetic of complex numbers (another one since 3.14, with real
+    numbers too), and what the C library computes of floats."""
+    if op != "BINARY":
+        return False
+    kinds = {type(item) for item in found}
+    return complex in kinds or float in kinds and arg in ("**", "%", "//")
 
 
 def _small(arg: str, found: list[Any]) -> bool:

@@ -18,7 +18,7 @@ from depyf.verify.assumptions import (
     TESTED_NOTE,
     WHOLE_NOTE,
 )
-from depyf.verify.identical import incidental
+from depyf.verify.identical import incidental, noted_by_compiler
 from depyf.verify.relation.end_order import same_order
 from depyf.verify.relation.lifetimes import held_apart, leaves
 from depyf.verify.relation.values import Values
@@ -118,11 +118,13 @@ class Agreement:
         for i, (left, right) in enumerate(zip(event_a.operands, event_b.operands)):
             if left != right and not self.sameness.same(pair, left, right):
                 constants = self.values.constants((left, right))
-                if constants and incidental(event_a.key, constants[0], constants[1], self.ground.units):
-                    continue
-                if constants and notes_less(event_a.key, constants[0], constants[1]):
-                    self.ground.note(NOTED_NOTE)
-                    continue
+                if constants:
+                    note = noted_by_compiler(self.a.lowered, self.b.lowered, (a.pc, b.pc))
+                    if incidental(note, constants[0], constants[1], self.ground.units):
+                        continue
+                    if notes_less(note, constants[0], constants[1]):
+                        self.ground.note(NOTED_NOTE)
+                        continue
                 shown = f"{self.sameness.show(pair, left)} against {self.sameness.show(pair, right)}"
                 raise self.ground.mismatch(pair, f"operand {i + 1} of {len(event_a.operands)} differs, {shown}")
         key = event_a.key

@@ -82,9 +82,9 @@ def attribute_name(values: Values, value: int) -> str | None:
     return known[1] if known is not None and known[0] == "const" and type(known[1]) is str else None
 
 
-def notes_less(use: tuple[Any, ...], listed: Any, noted: Any) -> bool:
+def notes_less(note: str, listed: Any, noted: Any) -> bool:
     """Whether a class notes the same attributes but for those that its text sets by ``setattr`` (3.13+)."""
-    if use != (ops.STORE_NAME, STATIC) or type(listed) is not tuple or type(noted) is not tuple:
+    if note != STATIC or type(listed) is not tuple or type(noted) is not tuple:
         return False
     missing = set(listed) - set(noted)
     return set(noted) <= set(listed) and not any(type(name) is str and _is_written(name) for name in missing)

@@ -310,7 +310,7 @@ def _as_constant(pair: Pair, values: Values, container: int) -> int:
             return _searched(values, found)
         constants = values.constants(inside[1])
         if constants is not None:
-            return values.const(frozenset(constants), ordered=False)
+            return values.searched(frozenset(constants))
     return container
 
 
@@ -318,7 +318,7 @@ def _searched(values: Values, container: int) -> int:
     """A constant set whose iteration order is not observable."""
     known = values.desc[container]
     if known is not None and known[0] == "const" and type(known[1]) is frozenset:
-        return values.const(known[1], ordered=False)
+        return values.searched(known[1])
     return container
 
 
