@@ -382,6 +382,23 @@ def change_comprehension(node: ast.AST) -> Iterator[Callable[[], None]]:
         yield lambda: node.ifs.pop() and None
 
 
+def change_raise(node: ast.AST) -> Iterator[Callable[[], None]]:
+    """``raise`` to ``raise e`` in a handler of ``e``, and back: the one adds an entry to the traceback."""
+    if isinstance(node, ast.ExceptHandler) and node.name:
+        for statement in node.body:
+            if isinstance(statement, ast.Raise) and statement.exc is None:
+                yield setter(statement, "exc", ast.Name(node.name, ast.Load()))
+            elif isinstance(statement, ast.Raise) and statement.cause is None:
+                if isinstance(statement.exc, ast.Name) and statement.exc.id == node.name:
+                    yield setter(statement, "exc", None)
+
+
+def format_again(node: ast.AST) -> Iterator[Callable[[], None]]:
+    """``f"{x}"`` to ``f"{f'{x}'}"``: ``__format__`` may give a string of a subclass, which is formatted otherwise."""
+    if isinstance(node, ast.FormattedValue) and not isinstance(node.value, (ast.Constant, ast.JoinedStr)):
+        yield setter(node, "value", ast.JoinedStr([ast.FormattedValue(node.value, -1, None)]))
+
+
 EDITS: dict[str, Edit] = {
     function.__name__: function
     for function in (
@@ -389,5 +406,6 @@ EDITS: dict[str, Edit] = {
         invert_condition, swap_and_or, out_of_try, into_try, change_exception, swap_handlers, drop_handler, drop_finally,
         rename, rename_called, swap_arguments, drop_argument, change_defaults, break_continue, remove_else,
         else_to_body, swap_targets, change_return, change_container, drop_await, change_format, change_comprehension,
+        change_raise, format_again,
     )
 }  # fmt: skip

@@ -1,6 +1,8 @@
 """The cheap proof: both codes are the same instructions.
 
-Line numbers, NOPs and dead code are not compared.  ``same_bytes`` looks at the code objects only (no lowering needed);
+Lowering leaves out what is not compared: line numbers, code that nothing reaches, instructions that do nothing, and the choice
+among spellings of one step (superinstructions, short forms, directions of jumps).  ``docs/reference/verdicts.md`` says so to
+the user, and ``tests/unit/verify/test_meaning_of_identical.py`` holds raw instructions to it.  ``same_bytes`` looks at the code objects only (no lowering needed);
 ``same_instructions`` compares lowered code one instruction at a time.  Nested code objects are returned as pairs.
 """
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 class Status(str, enum.Enum):
-    """IDENTICAL: recompiles to the same normalised instructions.  EQUIVALENT: bisimilar.  UNVERIFIED: no proof.
+    """IDENTICAL: recompiles to the same instructions, as ``lower`` gives them.  EQUIVALENT: bisimilar.  UNVERIFIED: no proof.
 
     FAILED: there is no source for this code object, only a ``raise NotImplementedError``.
     WRONG is internal: the verifier found a difference.  Text with that verdict is never returned.
