@@ -8,9 +8,9 @@ def picked(table, rows):
     return (other for other in rows if key)
 # output
 def picked(table, rows):
-    if 0: [0 for key in ()]
+    if 0: key_2 = None
     for row in rows:
         break
-    if {key: item for item in table}:
+    if {key_2: item for item in table}:
         return row
     return (other for other in rows if key)

@@ -1,3 +1,4 @@
+# known ugly: 3.13+ shown: UNVERIFIED original FORMAT ('', False) and recompiled FORMAT ('', False): lifetimes differ: __temp_1 still holds an object that the original has released -- without idioms a formatted part is kept in a temporary for longer than on the stack
 def shown(name, a, b):
     print(f"{name=}")
     print(f"{name = }, {a+b=}, {a  +  b   =   }")

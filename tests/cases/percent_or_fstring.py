@@ -1,4 +1,5 @@
 # versions: 3.12+
+# known ugly: 3.13+ f: UNVERIFIED original FORMAT ('', False) and recompiled FORMAT ('', False): lifetimes differ: __temp_1 still holds an object that the original has released -- without idioms a formatted part is kept in a temporary for longer than on the stack
 """% or an f-string: the place of a field tells."""
 
 

@@ -235,13 +235,16 @@ def _class_lines(scope: Scope, visible: Visible, spell: Spell, ordered: bool) ->
     declared = (
         scope.stores["global"] | scope.reads["global"] | {name for name in implicit if implicit[name] == "global"}
     )
+    own_cells = set(scope.unit.cellvars) if scope.unit is not None else set()
+    declares = {"__conditional_annotations__"} - own_cells  # where there is such a cell, the class uses that
     outer = scope.stores["cell"] | {name for name in implicit if implicit[name] == "cell"}
+    outer -= {"__conditional_annotations__"} - declares
     shared = captured(scope)
     # else the compiler gives the class a separate cell for what functions in it call so
     borrowed = {"__class__"} & free & shared
     lines = _declare("global", declared, spell)
     lines += _declare("nonlocal", (outer & free) | borrowed, spell)
-    unused = free - (IMPLICIT - {"__conditional_annotations__"}) - scope.reads["cell"] - outer - shared
+    unused = free - (IMPLICIT - declares) - scope.reads["cell"] - outer - shared
     own = unused & scope.bound  # only code nested here reaches beyond a variable of the class
     if "__class__" in free and not {"__class__"} & (scope.reads["cell"] | shared):
         unused.add("__class__")

@@ -122,12 +122,6 @@ def globals_of(lowered: Lowered) -> frozenset[str]:
     return frozenset([instr.arg for instr in lowered.instrs if instr.op in _GLOBALS])
 
 
-def unbound_names(lowered: Lowered) -> frozenset[str]:
-    """The names that the body of a class looks up and never binds."""
-    read = {instr.arg for instr in lowered.instrs if instr.op == ops.LOAD_NAME}
-    return frozenset(read - {i.arg for i in lowered.instrs if i.op in (ops.STORE_NAME, ops.DELETE_NAME)})
-
-
 _STATEMENTS = frozenset(
     {
         *(ops.STORE_ATTR, ops.STORE_SUBSCR, ops.STORE_GLOBAL, ops.DELETE_FAST, ops.DELETE_DEREF, ops.DELETE_GLOBAL),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from depyf.bytecode.codeunit import CodeUnit
+from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.errors import BytecodeError
 
 LOCAL, CELL, FREE = 0x20, 0x40, 0x80
@@ -18,6 +18,8 @@ LOCAL, CELL, FREE = 0x20, 0x40, 0x80
 ONE_ARRAY = (3, 11)
 BORROWING = (3, 12)
 """Since this version an inlined comprehension may borrow a slot that has the name of a free variable."""
+IMPLICIT_CELLS = frozenset({"__class__", "__classdict__", "__conditional_annotations__"})
+"""Cells that the compiler makes in a class; its free variables of these names are the cells of the class around it."""
 Slots = tuple[tuple[str, int], ...]
 
 
@@ -55,11 +57,14 @@ def cells_of_parameters(unit: CodeUnit) -> list[tuple[int, int]]:
 def ambiguous(unit: CodeUnit) -> str | None:
     """A name by which the instructions may mean two slots, if there is one.
 
-    What an inlined comprehension borrows may be called like a free variable.
+    What an inlined comprehension borrows may be called like a free variable, and so may a cell that the compiler makes in a class.
     """
     if unit.slots:
         return _twice([name for name, _ in unit.slots]) or unit.slots[0][0]
-    if unit.version < ONE_ARRAY:
+    of_class = frozenset() if unit.flags & CO_OPTIMIZED else IMPLICIT_CELLS.intersection(unit.freevars)
+    if unit.version < BORROWING and not of_class.isdisjoint(unit.cellvars):
+        groups = [unit.varnames, [n for n in unit.cellvars if n not in of_class] + list(unit.freevars), unit.cellvars]
+    elif unit.version < ONE_ARRAY:
         groups = [unit.varnames, unit.cellvars + unit.freevars]
     elif unit.version < BORROWING:
         own = frozenset(unit.varnames)
@@ -122,8 +127,8 @@ def renamed(unit: CodeUnit, names: Sequence[str]) -> CodeUnit:
 
 
 def shares_names(unit: CodeUnit) -> bool:
-    """Whether a free variable has the name of another slot, which an inlined comprehension borrows (3.12+)."""
-    if unit.version < BORROWING or not unit.freevars:
+    """Whether a free variable has the name of another slot: one that an inlined comprehension borrows (3.12+), or a class's own cell."""
+    if not unit.freevars:
         return False
     free = frozenset(unit.freevars)
     return not free.isdisjoint(unit.varnames) or not free.isdisjoint(unit.cellvars)

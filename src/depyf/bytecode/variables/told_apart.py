@@ -34,10 +34,18 @@ from depyf.bytecode.variables.function_use import (
     comprehension_name,
     globals_of,
     has_statements,
-    unbound_names,
     uses,
 )
-from depyf.bytecode.variables.slots import BORROWING, CELL, FREE, ONE_ARRAY, cells_of_parameters, renamed, slots_of
+from depyf.bytecode.variables.slots import (
+    BORROWING,
+    CELL,
+    FREE,
+    IMPLICIT_CELLS,
+    ONE_ARRAY,
+    cells_of_parameters,
+    renamed,
+    slots_of,
+)
 from depyf.bytecode.variables.sorting import Sorting
 from depyf.bytecode.variables.spelling import exact, is_legal, is_private, legalised, mangling_prefix
 from depyf.errors import BytecodeError
@@ -74,21 +82,8 @@ class _Code:
     """One code object: its unit, what it is nested in, and the names that it gets."""
 
     __slots__ = (
-        "around",
-        "at",
-        "cells",
-        "children",
-        "class_name",
-        "fast",
-        "first",
-        "lowered",
-        "name",
-        "names",
-        "slots",
-        "taken",
-        "unit",
-        "use",
-    )
+        "around", "at", "cells", "children", "class_name", "fast", "first", "lowered", "name", "names", "slots", "taken", "unit", "use",
+    )  # fmt: skip
 
     def __init__(self, unit: CodeUnit, around: _Code | None, at: int, first: int) -> None:
         self.unit = unit
@@ -311,9 +306,15 @@ class _Tree:
         return self._is_apart(code, slot, lambda instr: self._means_global(code, instr, name))
 
     def _shares(self, code: _Code, slot: int, name: str) -> bool:
-        """Whether the only other slot of this name is a free variable, and comprehensions alone use this one."""
+        """Whether the only other slot of this name is a free variable, and comprehensions alone use this one; or both are what
+        the compiler makes for a class: a cell of its own, and that of the class around it."""
         others = [at for at, own in enumerate(code.names) if own == name and at != slot]
-        if len(others) != 1 or not code.slots[others[0]][1] & FREE:
+        if len(others) != 1:
+            return False
+        one, other = code.slots[slot][1], code.slots[others[0]][1]
+        if not code.is_function and name in IMPLICIT_CELLS and (one | other) & (CELL | FREE) == CELL | FREE:
+            return True
+        if not other & FREE:
             return False
         return self._is_apart(code, slot, lambda instr: code.slot(instr) == others[0])
 
@@ -335,9 +336,8 @@ class _Tree:
 
     def _open_to(self, child: _Code) -> frozenset[str]:
         """Names of ``child`` that the text takes for variables of the code around it, where that has some of these names."""
-        if child.is_function:
-            return self._looked_up(child) if child.name.startswith("<") else frozenset()
-        return frozenset() if child.lowered is None else unbound_names(child.lowered)
+        # a class says what it looks up: by a `global`, or by a binding that is never reached
+        return self._looked_up(child) if child.is_function and child.name.startswith("<") else frozenset()
 
     def _means_global(self, code: _Code, instr: Instr, name: str) -> bool:
         if instr.op == ops.LOAD_CONST and type(instr.arg) is CodeUnit:
