@@ -53,7 +53,7 @@ def resumed(version: tuple[int, int], body: str) -> list[CodeUnit]:
         code = unit.code[:begin]
         for name, arg in head:
             number = spec.opnames.index(name)
-            code += bytes([number, arg, *[0, 0] * spec.caches[number]])
+            code += bytes([number, arg]) + bytes(spec.caches[number])  # in bytes
         code += unit.code[begin:]
         cells, free = (unit.cellvars, unit.freevars) if not given else ((), given)
         stack = unit.stacksize + depth
