@@ -112,8 +112,6 @@ class Itself:
 NOTHING = {
     "a builtin": len,
     "a number": 3,
-    "a builtin class": int,
-    "a class": Holder,
     "a text": "x",
     "a builtin method": [].append,
     "a partial of a builtin": functools.partial(len),
@@ -127,3 +125,12 @@ def test_nothing_found(name: str) -> None:
     for ask in (depyf.decompile, get_code_owner):
         with pytest.raises(depyf.DepyfError, match=f"{type(target).__name__} object has no"):
             ask(target)
+
+
+def test_a_class_has_methods_and_no_code() -> None:
+    with pytest.raises(depyf.DepyfError, match="int has no bytecode"):
+        depyf.decompile(int)
+    assert depyf.decompile(Holder).partition("class ")[1]
+    for target in (int, Holder):
+        with pytest.raises(depyf.DepyfError, match="type object has no"):
+            get_code_owner(target)
