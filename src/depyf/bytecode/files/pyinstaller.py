@@ -61,7 +61,7 @@ def _program(data: bytes, left: list[int]) -> Iterator[Found]:
             raise BytecodeError(f"a damaged archive of PyInstaller: bad entry at offset {position}")
         name = data[position + _ENTRY.size : position + entry].split(b"\0")[0].decode("utf-8", "replace")
         position += entry
-        if kind (not in (_SCRIPT, _MODULE, _PACKAGE) or not in _MODULES):
+        if kind not in (_SCRIPT, _MODULE, _PACKAGE) and kind not in _MODULES:
             continue
         content, error = data[start + offset : start + offset + packed], ""
         if squeezed:
