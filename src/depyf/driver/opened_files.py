@@ -27,7 +27,7 @@ def decompile_opened(opened: Opened, options: Options = Options()) -> tuple[Deco
             if others is None:
                 raise
             return decompile_opened(others, options)
-        if any(verdict.status is Status.FAILED for verdict in found.verdicts):
+        if not found.proven:  # or nothing could be proven, for want of that version's interpreter
             others = other_readings(opened)
             if others is not None:
                 return decompile_opened(others, options)
