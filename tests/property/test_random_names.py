@@ -8,6 +8,10 @@ import pytest
 
 import interpreters
 import mutantnames
+from depyf.bytecode.codeunit import units
+from depyf.bytecode.files.unmarshal import loads
+from depyf.bytecode.lower import Lowered, lower
+from depyf.bytecode.variables.told_apart import told_apart
 from needs import HOST, need
 
 SEEDS = 3
@@ -28,6 +32,25 @@ def test_proven_is_the_same(version: str) -> None:
     proven = statuses["IDENTICAL"] + statuses["EQUIVALENT"]
     assert proven > 0.6 * statuses.total()
     assert statuses["FAILED"] < 0.1 * statuses.total()
+
+
+@pytest.mark.parametrize("version", interpreters.VERSIONS)
+def test_other_names_are_no_other_code(version: str) -> None:
+    """What is lowered once and gets other names then is what lowering the code under these names gives."""
+    need(version)
+    python = mutantnames.Interpreter(version)
+    compared = 0
+    try:
+        for seed in range(SEEDS):
+            known: dict[int, Lowered] = {}
+            root = told_apart(loads(bytes.fromhex(python.ask(seed=seed)), python.version), known)
+            for unit in units(root):
+                if id(unit) in known and unit.given is not None:
+                    assert lower(unit) == known[id(unit)], f"seed {seed}"
+                    compared += 1
+    finally:
+        python.close()
+    assert compared > 10 * SEEDS
 
 
 def test_a_wrong_text_is_noticed() -> None:

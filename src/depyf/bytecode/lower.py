@@ -69,6 +69,14 @@ def lower(unit: CodeUnit) -> Lowered:
     return _lower(unit, live, spec)  # what is wrong may be what nothing reaches
 
 
+def lowered_once(known: dict[int, Lowered], unit: CodeUnit) -> Lowered:
+    """The lowered form of ``unit``, from ``known`` or put there, by its id."""
+    found = known.get(id(unit))
+    if found is None:
+        found = known[id(unit)] = lower(unit)
+    return found
+
+
 def _lower(unit: CodeUnit, raw: Raw, spec: VersionSpec) -> Lowered:
     in_front = lines_in_front(raw)
     if spec.prepare is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, nested_units
-from depyf.bytecode.lower import Lowered, lower
+from depyf.bytecode.lower import Lowered, lowered_once
 from depyf.driver.ahead import BUGS, decompile_ahead
 from depyf.driver.rungs import LADDER, Attempt
 from depyf.driver.state import State
@@ -126,14 +126,6 @@ class Decompilation:
 
     def _lowered(self, unit: CodeUnit) -> Lowered:
         return lowered_once(self.lowered, unit)
-
-
-def lowered_once(known: dict[int, Lowered], unit: CodeUnit) -> Lowered:
-    """The lowered form of ``unit``, from ``known`` or put there, by its id."""
-    found = known.get(id(unit))
-    if found is None:
-        found = known[id(unit)] = lower(unit)
-    return found
 
 
 def failure_stub(unit: CodeUnit, failure: DecompilationError, nested: Callable[[CodeUnit], Body]) -> Body:

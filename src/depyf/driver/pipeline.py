@@ -11,11 +11,11 @@ from functools import partial
 from itertools import count
 
 from depyf.bytecode.codeunit import CO_COROUTINE, CO_OPTIMIZED, CodeUnit, units
-from depyf.bytecode.lower import Lowered
+from depyf.bytecode.lower import Lowered, lowered_once
 from depyf.bytecode.variables.spelling import exact
 from depyf.bytecode.variables.told_apart import told_apart
 from depyf.driver import decompilation
-from depyf.driver.decompilation import Decompilation, Key, key_of, lowered_once
+from depyf.driver.decompilation import Decompilation, Key, key_of
 from depyf.driver.rungs import ladder
 from depyf.emit import EmitOptions, Emitted, emit_function, emit_module
 from depyf.emit.comments import comment, source_lines
@@ -152,8 +152,7 @@ class _Attempts:
         self, unit: CodeUnit, name: str | None, options: Options, strict: bool, defaults: Defaults = NO_DEFAULTS
     ) -> None:
         self.lowered: dict[int, Lowered] = {}
-        lower = partial(lowered_once, self.lowered)
-        self.unit = unit = told_apart(unit, lower, generated=options.generated)
+        self.unit = unit = told_apart(unit, self.lowered, generated=options.generated)
         self.defaults = defaults
         self.name = name
         self.options = options
@@ -163,7 +162,7 @@ class _Attempts:
             options.temp_prefix,
             cells=cells,
             shown=options.shown,
-            lower=lower,
+            lower=partial(lowered_once, self.lowered),
         )
         self.strict = strict
         self.loose = list(sets_without_order(unit)) if unit.live is None else []

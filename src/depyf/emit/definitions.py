@@ -221,7 +221,7 @@ def class_(p: Printer, node: ClassDef) -> None:
     p.class_name = node.func.unit.name
     p.spell = p.names.spellings(p.class_name)
     params = p.enter("class", node.func.unit)
-    p.scope.listed = static_attributes(node.func.unit)
+    p.scope.listed = static_attributes(node.func.unit, p.options.lower)
     _class_body(p, node.func.body)
     p.class_name, p.spell = class_name, spell
     p.leave(params, unit)

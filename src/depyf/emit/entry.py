@@ -76,7 +76,7 @@ def emit_function(
 def _emit(unit: CodeUnit, options: EmitOptions, write: Callable[[Printer], None]) -> Emitted:
     """Print; again with stand-ins whenever a global and a variable of one code object share a name."""
     shadows: dict[int, dict[str, str]] = {}
-    names = Names(unit)
+    names = Names(unit, options.lower)
     for _ in range(_MAX_SHADOWS):
         p = Printer(unit, options, shadows, names)
         try:

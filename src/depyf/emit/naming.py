@@ -9,10 +9,11 @@ original).  Inside a class the mangled ``_Cls__x`` is written ``__x`` again.
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit, units
-from depyf.bytecode.lower import lower
+from depyf.bytecode.lower import Lowered
 from depyf.bytecode.tables.static_attributes import static_attributes
 from depyf.bytecode.variables.spelling import exact, legalised, mangling_prefix
 from depyf.errors import BytecodeError
@@ -27,8 +28,9 @@ _LOOKING_UP = frozenset({ops.LOAD_GLOBAL, ops.LOAD_NAME, ops.LOAD_FROM_DICT_OR_G
 class Names:
     """Spelling of every name in one text."""
 
-    def __init__(self, unit: CodeUnit) -> None:
+    def __init__(self, unit: CodeUnit, lower: Callable[[CodeUnit], Lowered]) -> None:
         self.unit = unit
+        self.lower = lower
         self.renames: dict[str, str] = {}
         self._stand_ins: dict[str, str] = {}
         self._taken: set[str] | None = None
@@ -60,7 +62,7 @@ class Names:
             listed: set[str] = set()
             for unit in units(self.unit):
                 if unit.name == class_name:
-                    listed |= static_attributes(unit) or frozenset()
+                    listed |= static_attributes(unit, self.lower) or frozenset()
             prefix = mangling_prefix(class_name)
             known = {name for name in listed if name.startswith(prefix + "__") and name[len(prefix) :] not in listed}
             self._mangled[class_name] = known
@@ -103,7 +105,7 @@ class Names:
             for unit in units(self.unit):
                 bound.update(unit.varnames, unit.cellvars, unit.freevars, (unit.name,))
                 try:
-                    instrs = lower(unit).instrs
+                    instrs = self.lower(unit).instrs
                 except BytecodeError:  # it has no text, and may bind what it likes
                     bound.update(unit.names)
                     continue

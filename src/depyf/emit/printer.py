@@ -100,7 +100,7 @@ class Printer:
         self.outer: tuple[str, ...] = ()  # the quotes of those f-strings
         self.last_resort = False  # bind strings that have no legal quotes there as constants
         self.quote = '"'
-        self.scope = Scope("module", unit, None)
+        self.scope = Scope("module", unit, None, options.lower)
         self.reads = self.scope.reads
         self.hoisted: dict[int, str] = {}
         self.pending: list[tuple[str, Func]] = []
@@ -159,7 +159,7 @@ class Printer:
     def enter(self, kind: str, unit: CodeUnit | None) -> Scope:
         """Open a scope; give the result of this call to ``leave``."""
         outer = self.scope
-        self.scope = Scope(kind, unit, outer)
+        self.scope = Scope(kind, unit, outer, self.options.lower)
         self.reads = self.scope.reads
         if unit is not None:
             self.unit = unit

@@ -15,7 +15,7 @@ from itertools import groupby, pairwise
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_GENERATOR, CO_OPTIMIZED, CodeUnit
-from depyf.bytecode.lower import lower
+from depyf.bytecode.lower import Lowered
 from depyf.bytecode.variables.spelling import exact
 
 IMPLICIT = frozenset({"__class__", "__classdict__", "__conditional_annotations__", ".type_params", ".generic_base"})
@@ -24,6 +24,7 @@ IMPLICIT = frozenset({"__class__", "__classdict__", "__conditional_annotations__
 _OF_FUNCTIONS = ("local", "type parameter")
 
 Spell = Callable[[str], str]
+Lower = Callable[[CodeUnit], Lowered]
 
 KINDS = ("fast", "cell", "global", "name")
 
@@ -40,7 +41,7 @@ class Shadowed(Exception):
 class Scope:
     """How the names of one block are used; ``kind`` is "module", "class", "function", "lambda", "comp" or "params".
 
-    "params" is the scope of PEP 695 type parameters.  ``inner_globals`` are globals read in lambdas and comprehensions
+    "params" is the scope of PEP 695 type parameters.  ``lower`` gives the lowered form of ``unit``.  ``inner_globals`` are globals read in lambdas and comprehensions
     below, which cannot declare them; ``captured`` are the names that comprehensions below take from here as cells.
     ``comp_bound`` are the variables of comprehensions inlined here, ``comp_cells`` those that functions in them share.  ``listed`` are the attributes that the bytecode of a class notes, ``noted`` those that its text makes it note so far, and
     ``unnoted`` those that a method has to assign in code that is never reached.
@@ -59,11 +60,12 @@ class Scope:
             "has_await",
             "shares_frame",
         ),
-        *("listed", "noted", "unnoted", "_kinds"),
+        *("listed", "noted", "unnoted", "lower", "_kinds"),
     )
 
-    def __init__(self, kind: str, unit: CodeUnit | None, parent: Scope | None) -> None:
+    def __init__(self, kind: str, unit: CodeUnit | None, parent: Scope | None, lower: Lower) -> None:
         self.kind = kind
+        self.lower = lower
         self.unit = unit
         self.parent = parent
         self.reads: dict[str, set[str]] = {kind: set() for kind in KINDS}
@@ -121,7 +123,7 @@ class Scope:
         if self.unit is None:
             return {}
         found = {str(name): kind for name, kind in self._stored().items()}
-        for load, store in pairwise(lower(self.unit).instrs):
+        for load, store in pairwise(self.lower(self.unit).instrs):
             if store.arg == "__module__" and load.arg == "__name__":
                 found.update({"__name__": "global"} if load.op == ops.LOAD_GLOBAL else {})
                 break
@@ -132,7 +134,7 @@ class Scope:
         if self._kinds is None:
             assert self.unit is not None
             stores = {ops.STORE_GLOBAL: "global", **({ops.STORE_DEREF: "cell"} if self.kind == "class" else {})}
-            instrs = lower(self.unit).instrs
+            instrs = self.lower(self.unit).instrs
             self._kinds = {instr.arg: stores[instr.op] for instr in instrs if instr.op in stores}
         return self._kinds
 

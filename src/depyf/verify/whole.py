@@ -15,7 +15,7 @@ from typing import Any
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, nested_units, units
 from depyf.bytecode.edits.splice import without
-from depyf.bytecode.lower import Lowered, lower
+from depyf.bytecode.lower import Lowered, lower, lowered_once
 from depyf.bytecode.tables.set_order import compared, varies
 from depyf.bytecode.variables.slots import shares_names, with_borrowed_marked
 from depyf.bytecode.variables.told_apart import told_apart
@@ -109,7 +109,7 @@ def verify(
         loose,
     )
     checker.lowered.update(lowered)
-    original = told_apart(original, checker._lower, generated=promises is not NO_CONTRACT)
+    original = told_apart(original, checker.lowered, generated=promises is not NO_CONTRACT)
     return tuple(checker.report(original, recompiled, None))
 
 
@@ -345,10 +345,7 @@ class _Checker:
 
     def _lower(self, unit: CodeUnit) -> Lowered:
         """The lowered code of ``unit``."""
-        found = self.lowered.get(id(unit))
-        if found is None:
-            found = self.lowered[id(unit)] = lower(unit)
-        return found
+        return lowered_once(self.lowered, unit)
 
     def _by_slot(self, unit: CodeUnit) -> Lowered:
         """The same, where one name never means two slots: on both sides what a comprehension borrows has a name of its own."""

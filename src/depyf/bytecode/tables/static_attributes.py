@@ -7,17 +7,18 @@ The compiler collects them from the functions in the class, code that is never r
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
-from depyf.bytecode.lower import lower
+from depyf.bytecode.lower import Lowered
 
 NAME = "__static_attributes__"
 
 
-def static_attributes(unit: CodeUnit) -> frozenset[str] | None:
-    """The attributes that the body of a class lists; None where there is no list."""
+def static_attributes(unit: CodeUnit, lower: Callable[[CodeUnit], Lowered]) -> frozenset[str] | None:
+    """The attributes that the body of a class lists, by its lowered form; None where there is no list."""
     if not unit.lists_static_attributes or unit.flags & CO_OPTIMIZED or NAME not in unit.names:
         return None
     listed: frozenset[str] | None = None

@@ -18,11 +18,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, nested_units
-from depyf.bytecode.lower import Lowered, lower
+from depyf.bytecode.lower import Lowered, lower, lowered_once
 from depyf.bytecode.ops import Instr
 from depyf.bytecode.variables import borrowed
 from depyf.bytecode.variables.function_use import (
@@ -36,6 +37,7 @@ from depyf.bytecode.variables.function_use import (
     has_statements,
     uses,
 )
+from depyf.bytecode.variables.renaming import called, relowered, with_consts
 from depyf.bytecode.variables.slots import (
     BORROWING,
     CELL,
@@ -50,7 +52,6 @@ from depyf.bytecode.variables.sorting import Sorting
 from depyf.bytecode.variables.spelling import exact, is_legal, is_private, legalised, mangling_prefix
 from depyf.errors import BytecodeError
 
-Lower = Callable[[CodeUnit], Lowered]
 _LONGEST = 40
 """What a new name takes of the old one."""
 _NUMBERED = re.compile(r"_[a-z]?([0-9]{1,9})$")
@@ -61,15 +62,15 @@ _LAMBDA = "<lambda>"
 _GENERIC = "<generic parameters of "
 
 
-def told_apart(root: CodeUnit, lowered: Lower = lower, *, generated: bool = False) -> CodeUnit:
+def told_apart(root: CodeUnit, known: dict[int, Lowered] | None = None, *, generated: bool = False) -> CodeUnit:
     """``root`` with the code nested in it, told apart; ``given`` of the result is ``root``.
 
-    What needs no other name is the same object.  ``generated``: a program of today wrote the code and looks for its names; only
-    slots are told apart.
+    Nested code that needs no other name is the same object.  ``known``: what was lowered, by the ids of the units; the result is
+    put there.  ``generated``: a program of today wrote the code and looks for its names; only slots are told apart.
     """
     if root.given is not None:
         return root
-    tree = _Tree(root, lowered, generated)
+    tree = _Tree(root, {} if known is None else known, generated)
     if not generated:
         tree.name_kinds()
     tree.name_slots()
@@ -121,8 +122,8 @@ class _Code:
 class _Tree:
     """A code object with all that is nested in it; ``same`` joins the slots that hold one variable."""
 
-    def __init__(self, root: CodeUnit, lowered: Lower, generated: bool) -> None:
-        self.lower = lowered
+    def __init__(self, root: CodeUnit, known: dict[int, Lowered], generated: bool) -> None:
+        self.known = known
         self.generated = generated
         self.codes: list[_Code] = []
         self.same: list[int] = []
@@ -151,7 +152,7 @@ class _Tree:
         names = code.names
         try:
             if len(set(names)) == len(names):
-                code.lowered = self.lower(unit)
+                code.lowered = lowered_once(self.known, unit)
             else:
                 names = [f"\0{at}" for at in range(len(names))]
                 for cell, parameter in cells_of_parameters(unit):
@@ -434,13 +435,23 @@ class _Tree:
                     pass  # lowering says so
             consts = tuple([made[code.children[id(c)].at] if type(c) is CodeUnit else c for c in unit.consts])
             if any(new is not old for new, old in zip(consts, unit.consts)):
-                changed = _with_consts(changed, consts)
+                changed = with_consts(changed, consts)
             name, qualname = code.name, qualnames[code.at]
             if (name, qualname) != (unit.name, unit.qualname):
-                changed = _called(changed, name, qualname)
+                changed = called(changed, name, qualname)
             if changed is not unit or not code.at:
-                made[code.at] = replace(changed, given=unit)
+                made[code.at] = new = replace(changed, given=unit)
+                if code.lowered is not None and not new.slots:
+                    self.known[id(new)] = relowered(code.lowered, new, partial(self._argument, code, made))
         return made[0]
+
+    def _argument(self, code: _Code, made: list[CodeUnit], instr: Instr) -> object:
+        """The argument of an instruction of ``code.lowered`` under the names that all have now."""
+        if type(instr.arg) is CodeUnit:
+            child = code.children.get(id(instr.arg))
+            return instr.arg if child is None else made[child.at]
+        slot = code.slot(instr)
+        return instr.arg if slot < 0 else code.names[slot]
 
     def _qualnames(self) -> list[str]:
         """The qualified names of all code: those that it had, but where it or what is around it has another name."""
@@ -476,22 +487,3 @@ def _is_stored_as(name: str, stored: str) -> bool:
 def _may_be_lambda(code: _Code) -> bool:
     """Whether nothing says that code of this name is that of a ``def``."""
     return code.unit.qualname.endswith(_LAMBDA) and (code.lowered is None or not has_statements(code.lowered))
-
-
-def _with_consts(unit: CodeUnit, consts: tuple[object, ...]) -> CodeUnit:
-    live = unit.live
-    if live is not None:
-        live = live.replace(co_consts=tuple([_live(c, old) for c, old in zip(consts, live.co_consts)]))
-    return replace(unit, consts=consts, live=live)
-
-
-def _live(const: object, old: object) -> object:
-    return const.live if type(const) is CodeUnit and const.live is not None else old
-
-
-def _called(unit: CodeUnit, name: str, qualname: str) -> CodeUnit:
-    live = unit.live
-    if live is not None:
-        names = {"co_name": name, "co_qualname": qualname} if unit.has_qualname else {"co_name": name}
-        live = live.replace(**names)  # type: ignore[arg-type]
-    return replace(unit, name=name, qualname=qualname, live=live)
