@@ -48,6 +48,7 @@ class LoopMembership:
             follow_line = None
         if self.ends_function(follow) or self._ends_finally(follow):
             follow_line = None
+        start = _first_block(loop.header, items)
         work = sorted(loop.body)
         entering: dict[int, list[int]] = {}  # where each block is entered from, as far as that may be outside
         while work:
@@ -64,8 +65,8 @@ class LoopMembership:
                 if is_for(self.blocks, loop.header) and self._after_break(key, loop.header):
                     continue
                 if (
-                    self._in_match(key, loop.header, preds[key])
-                    or self._in_for(key if is_block(key) else items[key].start, loop.header)
+                    self._in_match(key, start, preds[key])
+                    or self._in_for(_first_block(key, items), start)
                     or self._belongs(items[key], follow, follow_line, high, last)
                     or follow == NONE
                     and self._directly_reached(key, preds[key])
@@ -114,10 +115,10 @@ class LoopMembership:
                 if label in items and label not in loop.body:
                     loop.body.discard(key)
 
-    def _in_match(self, key: int, header: int, preds: set[int]) -> bool:
-        """Whether a block belongs to a ``match`` inside the loop: its subject is on the stack, or a case goes to it, and does
-        not say ``break`` before."""
-        block, head = self.blocks.get(key), self.blocks.get(header)
+    def _in_match(self, key: int, start: int, preds: set[int]) -> bool:
+        """Whether a block belongs to a ``match`` inside the loop that begins with ``start``: its subject is on the stack, or a case
+        goes to it, and does not say ``break`` before."""
+        block, head = self.blocks.get(key), self.blocks.get(start)
         if block is None or head is None:
             return False
         tests = [self.blocks[p] for p in preds if p in self.blocks]
@@ -128,9 +129,10 @@ class LoopMembership:
                 return left is None or first is None or first <= left
         return any(isinstance(v, Marker) and v.kind == "subject" and v not in head.entry for v in block.entry)
 
-    def _in_for(self, key: int, header: int) -> bool:
-        """Whether a block belongs to a ``for`` inside the loop whose body always leaves: its iterator is on the stack."""
-        block, head = self.blocks.get(key), self.blocks.get(header)
+    def _in_for(self, key: int, start: int) -> bool:
+        """Whether a block belongs to a ``for`` inside the loop that begins with ``start``, whose body always leaves: its iterator is
+        on the stack."""
+        block, head = self.blocks.get(key), self.blocks.get(start)
         if block is None or head is None:
             return False
         held = [v for v in block.entry if isinstance(v, Marker) and v.kind == "iter" and v not in head.entry]
@@ -167,6 +169,11 @@ class LoopMembership:
         if line is not None and high is not None:
             return line <= high
         return item.start < last
+
+
+def _first_block(key: int, items: dict[int, Item]) -> int:
+    """The block that a label means, or with which what it means begins."""
+    return key if is_block(key) else items[key].start
 
 
 def _makes_annotations(stmt: Stmt) -> bool:
