@@ -16,6 +16,9 @@ def arithmetic(a, b=2, *rest, key=3, **more):
     u = [t, a, b, key, rest, sorted(more)]
     del t
     return u
+def annotated(a: int, b: "text" = 2, *rest: str, key: int = 3, other: len = 4, **more: dict) -> list:
+    t = [a, b, key, other, rest, sorted(more)]
+    return t
 def loops(n, items):
     found = []
     for i in range(n):
@@ -183,7 +186,7 @@ def generic(n):
 ''',
 }  # fmt: skip
 CALLS = [
-    ("arithmetic", "1, 2"), ("arithmetic", "3"), ("arithmetic", "1, 2, 3, 4"), ("loops", "3, [0, 1, 9]"), ("loops", "0, []"),
+    ("arithmetic", "1, 2"), ("arithmetic", "3"), ("arithmetic", "1, 2, 3, 4"), ("annotated", "1"), ("annotated", "1, 2, 3"), ("loops", "3, [0, 1, 9]"), ("loops", "0, []"),
     ("handlers", "1, {1: 2}"), ("handlers", "0, {0: 2}"), ("handlers", "5, {}"), ("counter", "10"), ("deep", "1, 2"),
     ("comprehensions", "[0, 1, 2], 1"), ("drive", "3"), ("drive", "0"), ("unpack", "[(1, 2), 3, 4]"), ("klass", "object, 7"),
     ("managers", "Manager(), 5"), ("names", "1"), ("builtins_used", "[1, -2], 3"), ("run", "1, 2"), ("decorated", "5"),

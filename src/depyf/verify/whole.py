@@ -40,6 +40,7 @@ from depyf.verify.assumptions import (
 )
 from depyf.verify.features import without_builtins, without_imports
 from depyf.verify.identical import Pairs, first_difference, same_bytes, same_instructions
+from depyf.verify.keyword_defaults import OTHER_DEFAULTS, finds_other_defaults
 from depyf.verify.promises.handed_on import handed_on
 from depyf.verify.signature import (
     NAMED,
@@ -223,6 +224,8 @@ class _Checker:
             return Verdict(name, Status.UNVERIFIED, NAMED, original.firstlineno), []
         if hides_class(original):
             return Verdict(name, Status.UNVERIFIED, NO_CLASS, original.firstlineno), []
+        if parent is not None and self._finds_other_defaults(original, recompiled, around):
+            return Verdict(name, Status.UNVERIFIED, OTHER_DEFAULTS, original.firstlineno), []
         named = (*named, *other_names(original, recompiled, renames))
         if not self.bindings:
             pairs = same_bytes(original, recompiled)
@@ -313,6 +316,15 @@ class _Checker:
             _in_words(named, handed.flags, (*noted, *seeded, *proof.notes)),
             difference=different,
         ), proof.nested
+
+    def _finds_other_defaults(
+        self, original: CodeUnit, recompiled: CodeUnit, around: list[tuple[CodeUnit, CodeUnit]]
+    ) -> bool:
+        try:
+            maker = self._lower(around[0][0])
+        except BytecodeError:
+            return False  # it is not proven itself
+        return finds_other_defaults(original, recompiled, maker, [unit for unit, _ in around])
 
     def _same_but_lifetimes(
         self, name: str, left: Lowered, difference: LifetimeMismatch, walk: Callable[[bool], Proof]

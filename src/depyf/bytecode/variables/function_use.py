@@ -15,22 +15,25 @@ from depyf.bytecode.lower import Lowered
 from depyf.bytecode.ops import CallShape, Instr
 
 STORES = frozenset({ops.STORE_FAST, ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF})
-STORED, CLASS, HIDDEN, VALUE = "stored", "class", "hidden", "value"
-"""A function is stored at once, decorated or not; is the body of a class; evaluates an annotation, a bound or an alias; or is a
-value in an expression."""
+STORED, CLASS, ANNOTATING, HIDDEN, VALUE = "stored", "class", "annotating", "hidden", "value"
+"""A function is stored at once, decorated or not; is the body of a class; evaluates annotations (3.14+); evaluates a bound or an
+alias; or is a value in an expression."""
 _GLOBALS = frozenset({ops.LOAD_GLOBAL, ops.STORE_GLOBAL, ops.DELETE_GLOBAL})
-_ANNOTATING = ("__annotate__", "__annotate_func__")
+_ANNOTATE = ("__annotate__", "__annotate_func__")
 
 
 class Use(NamedTuple):
     """``closure`` names the variables of the code around it whose cells it gets, None where that is not plain to see; ``store`` is
-    the instruction that stores it, ``name`` what a class is called."""
+    the instruction that stores it, ``name`` what a class is called.  ``made`` is the place of the instruction that makes it, ``first``
+    that of the first one for its closure or code."""
 
     unit: CodeUnit
     closure: tuple[str, ...] | None
     kind: str
     store: Instr | None = None
     name: str = ""
+    made: int = 0
+    first: int = 0
 
 
 def uses(lowered: Lowered) -> list[Use]:
@@ -60,15 +63,18 @@ def _use(lowered: Lowered, at: int, unit: CodeUnit) -> Use:
     ):
         named = following.op == ops.LOAD_CONST and type(following.arg) is str
         store = _store_of_class(instrs, after, 2 + (ops.NULL in (below, instrs[start - 2].op if start > 1 else "")))
-        return Use(unit, closure, CLASS, store, following.arg if named else "")
+        return Use(unit, closure, CLASS, store, following.arg if named else "", at, start)
+    if _annotates(instrs, after):
+        return Use(unit, closure, ANNOTATING, made=at, first=start)
     if _is_hidden(instrs, after, unit):
-        return Use(unit, closure, HIDDEN)
+        return Use(unit, closure, HIDDEN, made=at, first=start)
     while instrs[after].op == ops.CALL and _is_decoration(instrs[after].arg, below):
         after += 1
     following = instrs[after]
     if following.op in STORES:
-        return Use(unit, closure, HIDDEN if following.arg in _ANNOTATING else STORED, following)
-    return Use(unit, closure, VALUE)
+        kind = ANNOTATING if following.arg in _ANNOTATE else STORED
+        return Use(unit, closure, kind, following, made=at, first=start)
+    return Use(unit, closure, VALUE, made=at, first=start)
 
 
 def _store_of_class(instrs: tuple[Instr, ...], at: int, depth: int) -> Instr | None:
@@ -100,6 +106,18 @@ def _closure(instrs: tuple[Instr, ...], at: int, count: int) -> tuple[tuple[str,
     if any(instr.op != ops.LOAD_CLOSURE for instr in cells):
         return None, start
     return tuple([instr.arg for instr in cells]), first
+
+
+def _annotates(instrs: tuple[Instr, ...], after: int) -> bool:
+    """Whether the function that is made next gets this one for its annotations."""
+    while instrs[after].op in (ops.LOAD_CLOSURE, ops.BUILD_TUPLE):
+        after += 1
+    if type(instrs[after].arg) is not CodeUnit or instrs[after + 1].op != ops.MAKE_FUNCTION:
+        return False
+    after += 2
+    while instrs[after].op == ops.SET_FUNCTION_ATTRIBUTE and instrs[after].arg != "annotate":
+        after += 1
+    return instrs[after].op == ops.SET_FUNCTION_ATTRIBUTE
 
 
 def _is_hidden(instrs: tuple[Instr, ...], after: int, unit: CodeUnit) -> bool:

@@ -22,21 +22,24 @@ from functools import partial
 from itertools import pairwise
 
 from depyf.bytecode import ops
-from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, nested_units
+from depyf.bytecode.codeunit import CodeUnit, nested_units
 from depyf.bytecode.lower import Lowered, lower, lowered_once
 from depyf.bytecode.ops import Instr
 from depyf.bytecode.variables import borrowed
+from depyf.bytecode.variables.annotated import annotated_parameters
 from depyf.bytecode.variables.function_use import (
+    ANNOTATING,
     CLASS,
     COMPREHENSIONS,
+    HIDDEN,
     STORED,
     VALUE,
-    Use,
     comprehension_name,
     globals_of,
     has_statements,
     uses,
 )
+from depyf.bytecode.variables.nested_code import NestedCode
 from depyf.bytecode.variables.renaming import called, relowered, with_consts
 from depyf.bytecode.variables.slots import (
     BORROWING,
@@ -46,7 +49,6 @@ from depyf.bytecode.variables.slots import (
     ONE_ARRAY,
     cells_of_parameters,
     renamed,
-    slots_of,
 )
 from depyf.bytecode.variables.sorting import Sorting
 from depyf.bytecode.variables.spelling import exact, is_legal, is_private, legalised, mangling_prefix
@@ -55,9 +57,10 @@ from depyf.errors import BytecodeError
 _LONGEST = 40
 """What a new name takes of the old one."""
 _NUMBERED = re.compile(r"_[a-z]?([0-9]{1,9})$")
-_FAST = ops.LOCALS
 _CELLS_OF_CLASSES = {"__classcell__": "__class__", "__classdictcell__": "__classdict__"}
 """Cells that the compiler makes in a class, by the names under which the class hands them on."""
+_FORMATS = {ANNOTATING: "format", HIDDEN: ".format"}
+"""The parameter of functions that the compiler makes for what is evaluated later (3.14+)."""
 _LAMBDA = "<lambda>"
 _GENERIC = "<generic parameters of "
 
@@ -79,61 +82,21 @@ def told_apart(root: CodeUnit, known: dict[int, Lowered] | None = None, *, gener
     return tree.rebuilt()
 
 
-class _Code:
-    """One code object: its unit, what it is nested in, and the names that it gets."""
-
-    __slots__ = (
-        "around", "at", "cells", "children", "class_name", "fast", "first", "lowered", "name", "names", "slots", "taken", "unit", "use",
-    )  # fmt: skip
-
-    def __init__(self, unit: CodeUnit, around: _Code | None, at: int, first: int) -> None:
-        self.unit = unit
-        self.around = around
-        self.at = at
-        """Its number, outer code first."""
-        self.slots = slots_of(unit)
-        self.first = first
-        """The number of its first slot among those of all code."""
-        self.lowered: Lowered | None = None
-        self.fast: dict[str, int] = {}
-        """The slots that locals of ``lowered`` have, by what they are called there; ``cells``: the same for cells."""
-        self.cells: dict[str, int] = {}
-        self.children: dict[int, _Code] = {}
-        """By the id of their units."""
-        self.use: Use | None = None
-        self.name = unit.name
-        self.class_name = ""
-        """That of the class around it, which mangles private names."""
-        self.names = [name for name, _ in self.slots]
-        self.taken: set[str] = set()
-        """Names that slots have already; those that only comprehensions use are left out."""
-
-    @property
-    def is_function(self) -> bool:
-        return bool(self.unit.flags & CO_OPTIMIZED)
-
-    def slot(self, instr: Instr) -> int:
-        """The slot that an instruction of ``lowered`` means, -1 for none."""
-        if instr.op in _FAST:
-            return self.fast.get(instr.arg, -1)
-        return self.cells.get(instr.arg, -1) if instr.op in borrowed.OF_SLOTS else -1
-
-
 class _Tree:
     """A code object with all that is nested in it; ``same`` joins the slots that hold one variable."""
 
     def __init__(self, root: CodeUnit, known: dict[int, Lowered], generated: bool) -> None:
         self.known = known
         self.generated = generated
-        self.codes: list[_Code] = []
+        self.codes: list[NestedCode] = []
         self.same: list[int] = []
         self.counts: dict[str, int] = {}
         self._known: set[str] | None = None
         self._globals: dict[int, frozenset[str]] = {}
-        pending: list[tuple[CodeUnit, _Code | None]] = [(root, None)]
+        pending: list[tuple[CodeUnit, NestedCode | None]] = [(root, None)]
         while pending:
             unit, around = pending.pop()
-            code = _Code(unit, around, len(self.codes), len(self.same))
+            code = NestedCode(unit, around, len(self.codes), len(self.same))
             if around is not None:
                 if id(unit) in around.children:
                     continue
@@ -146,7 +109,7 @@ class _Tree:
         for code in self.codes:
             self._join(code)
 
-    def _read(self, code: _Code) -> None:
+    def _read(self, code: NestedCode) -> None:
         """Lower the code of a unit, under names that tell its slots apart, and see what becomes of the code in it."""
         unit = code.unit
         names = code.names
@@ -168,7 +131,7 @@ class _Tree:
             if child is not None and (child.use is None or child.use.kind != STORED):
                 child.use = use
 
-    def _join(self, code: _Code) -> None:
+    def _join(self, code: NestedCode) -> None:
         """Join cells with what is in them: the parameters of this code, the free variables of what is nested in it."""
         for cell, parameter in cells_of_parameters(code.unit):
             self._unite(code.first + parameter, code.first + cell)
@@ -180,7 +143,7 @@ class _Tree:
                 if slot >= 0:
                     self._unite(code.first + slot, child.first + free + at)
 
-    def _called(self, code: _Code, name: str) -> int:
+    def _called(self, code: NestedCode, name: str) -> int:
         """The cell or free variable of this name."""
         found = [at for at, (own, kind) in enumerate(code.slots) if own == name and kind & (CELL | FREE)]
         return found[0] if len(found) == 1 else -1
@@ -199,7 +162,7 @@ class _Tree:
 
     def name_slots(self) -> None:
         """Choose the names of all slots."""
-        members: dict[int, list[tuple[_Code, int]]] = {}
+        members: dict[int, list[tuple[NestedCode, int]]] = {}
         for code in self.codes:
             for at in range(len(code.slots)):
                 members.setdefault(self._find(code.first + at), []).append((code, at))
@@ -236,7 +199,8 @@ class _Tree:
         return found
 
     def _defined(self) -> dict[int, str]:
-        """What functions and classes are called that are stored in slots of another name: no source does that."""
+        """What functions and classes are called that are stored in slots of another name, and parameters in their annotations:
+        no source does that."""
         found: dict[int, str] = {}
         for code in self.codes:
             around, use, lowered = code.around, code.use, code.lowered
@@ -248,7 +212,14 @@ class _Tree:
                     )
                     if slot >= 0 and handed in _CELLS_OF_CLASSES:
                         found[self._find(code.first + slot)] = _CELLS_OF_CLASSES[handed]
-            if around is None or use is None or use.store is None:
+            if around is None or use is None:
+                continue
+            if around.lowered is not None and code.is_function:
+                names = annotated_parameters(around.lowered, use.made, use.first, code.unit, self._lowered_in(around))
+                found.update((self._find(code.first + at), name) for at, name in names.items())
+            if use.kind in _FORMATS and code.unit.posonlyargcount == 1:
+                found[self._find(code.first)] = _FORMATS[use.kind]
+            if use.store is None:
                 continue
             slot = around.slot(use.store)
             name = use.name if use.kind == CLASS else ""
@@ -258,7 +229,10 @@ class _Tree:
                 found[self._find(around.first + slot)] = name
         return found
 
-    def _classes(self) -> Iterator[tuple[_Code, int]]:
+    def _lowered_in(self, code: NestedCode) -> Callable[[CodeUnit], Lowered | None]:
+        return lambda unit: child.lowered if (child := code.children.get(id(unit))) is not None else None
+
+    def _classes(self) -> Iterator[tuple[NestedCode, int]]:
         """The slots that classes are stored in: no source stores one under another name than its own."""
         for code in self.codes:
             use = code.use
@@ -267,11 +241,11 @@ class _Tree:
                 if slot >= 0 and not self.generated:
                     yield code.around, slot
 
-    def _in_order(self, sorting: Sorting) -> Iterator[tuple[_Code, int]]:
+    def _in_order(self, sorting: Sorting) -> Iterator[tuple[NestedCode, int]]:
         """All slots: parameters that are passed by keyword only (their defaults are kept by name), other parameters, cells and free
         variables, locals; last what comprehensions borrow.  What the compiler sorts is in order, and not among the parameters."""
-        ranked: list[list[tuple[_Code, int]]] = [[], [], [], [], []]
-        places: dict[int, tuple[_Code, int]] = {}
+        ranked: list[list[tuple[NestedCode, int]]] = [[], [], [], [], []]
+        places: dict[int, tuple[NestedCode, int]] = {}
         for code in self.codes:
             unit = code.unit
             parameters, positional = len(unit.params), unit.argcount
@@ -290,13 +264,13 @@ class _Tree:
         yield from [places[found] for found in sorting.in_order()]
         yield from ranked[2] + ranked[3] + ranked[4]
 
-    def _lent(self, code: _Code) -> frozenset[int]:
+    def _lent(self, code: NestedCode) -> frozenset[int]:
         """The slots that inlined comprehensions borrow."""
         if code.lowered is None or code.unit.version < BORROWING:
             return frozenset()
         return frozenset([code.fast[i.arg] for i in code.lowered.instrs if i.op == ops.LOAD_FAST_CLEAR])
 
-    def _is_free(self, code: _Code, slot: int, name: str) -> bool:
+    def _is_free(self, code: NestedCode, slot: int, name: str) -> bool:
         """Whether a slot may be called ``name`` in ``code``: nothing else is called so there that the text would take for it."""
         if code.class_name and is_private(name) and not self.generated:
             return False
@@ -306,7 +280,7 @@ class _Tree:
             return True
         return self._is_apart(code, slot, lambda instr: self._means_global(code, instr, name))
 
-    def _shares(self, code: _Code, slot: int, name: str) -> bool:
+    def _shares(self, code: NestedCode, slot: int, name: str) -> bool:
         """Whether the only other slot of this name is a free variable, and comprehensions alone use this one; or both are what
         the compiler makes for a class: a cell of its own, and that of the class around it."""
         others = [at for at, own in enumerate(code.names) if own == name and at != slot]
@@ -319,13 +293,13 @@ class _Tree:
             return False
         return self._is_apart(code, slot, lambda instr: code.slot(instr) == others[0])
 
-    def _is_apart(self, code: _Code, slot: int, other: Callable[[Instr], bool]) -> bool:
+    def _is_apart(self, code: NestedCode, slot: int, other: Callable[[Instr], bool]) -> bool:
         if code.lowered is None or code.unit.version < BORROWING:
             return False
         name = next((name for name, at in code.fast.items() if at == slot), "")
         return borrowed.apart(code.lowered, name, other)
 
-    def _looked_up(self, code: _Code) -> frozenset[str]:
+    def _looked_up(self, code: NestedCode) -> frozenset[str]:
         """Names that ``code`` looks up among the globals, or an expression or class in it that cannot say that it does."""
         found = self._globals.get(code.at)
         if found is None:
@@ -335,12 +309,12 @@ class _Tree:
             found = self._globals[code.at] = frozenset(names)
         return found
 
-    def _open_to(self, child: _Code) -> frozenset[str]:
+    def _open_to(self, child: NestedCode) -> frozenset[str]:
         """Names of ``child`` that the text takes for variables of the code around it, where that has some of these names."""
         # a class says what it looks up: by a `global`, or by a binding that is never reached
         return self._looked_up(child) if child.is_function and child.name.startswith("<") else frozenset()
 
-    def _means_global(self, code: _Code, instr: Instr, name: str) -> bool:
+    def _means_global(self, code: NestedCode, instr: Instr, name: str) -> bool:
         if instr.op == ops.LOAD_CONST and type(instr.arg) is CodeUnit:
             child = code.children.get(id(instr.arg))
             return child is not None and name in self._open_to(child)
@@ -394,7 +368,9 @@ class _Tree:
             use, lowered = code.use, code.lowered
             if use is None or lowered is None or around.name.startswith(_GENERIC) or code.name.startswith(_GENERIC):
                 continue
-            if use.kind == CLASS and not code.is_function:
+            if use.kind == ANNOTATING:
+                code.name = "__annotate__"
+            elif use.kind == CLASS and not code.is_function:
                 code.name = use.name or code.name
             elif use.kind == VALUE and code.is_function:
                 found = comprehension_name(lowered)
@@ -445,7 +421,7 @@ class _Tree:
                     self.known[id(new)] = relowered(code.lowered, new, partial(self._argument, code, made))
         return made[0]
 
-    def _argument(self, code: _Code, made: list[CodeUnit], instr: Instr) -> object:
+    def _argument(self, code: NestedCode, made: list[CodeUnit], instr: Instr) -> object:
         """The argument of an instruction of ``code.lowered`` under the names that all have now."""
         if type(instr.arg) is CodeUnit:
             child = code.children.get(id(instr.arg))
@@ -484,6 +460,6 @@ def _is_stored_as(name: str, stored: str) -> bool:
     return name == stored or name.startswith("__") and stored.startswith("_") and stored.endswith(name)
 
 
-def _may_be_lambda(code: _Code) -> bool:
+def _may_be_lambda(code: NestedCode) -> bool:
     """Whether nothing says that code of this name is that of a ``def``."""
     return code.unit.qualname.endswith(_LAMBDA) and (code.lowered is None or not has_statements(code.lowered))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Callable
 
@@ -14,6 +15,7 @@ from depyf.bytecode.variables.told_apart import told_apart
 from depyf.driver.pipeline import Decompiled, decompile_code, decompile_unit
 from depyf.errors import BytecodeError
 from depyf.verify.assumptions import CODE_NAME_NOTE, NAME_NOTE, PARAMETER_NOTE, SLOT_NOTE
+from depyf.verify.keyword_defaults import OTHER_DEFAULTS
 from depyf.verify.signature import NAMED, NO_CLASS
 from depyf.verify.verdict import Status
 
@@ -227,6 +229,62 @@ def test_slots_without_names_are_refused() -> None:
     with pytest.raises(BytecodeError, match="two of its variables are called 'a'"):
         lower(unit)
     assert [name for name, _ in slots_of(told_apart(unit))] == ["a", "a_2", "a_3"]
+
+
+ANNOTATED = """
+def f(a: int, b: str = "x", /, c: (int if len("") else str) = 3, *d: int, e: list, **g: dict) -> list:
+    t = [a, b, c, d, e, g]
+    return t
+"""
+
+
+@pytest.mark.parametrize("future", ["", "from __future__ import annotations\n"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        dict(zip("abcdegt", ("I", "II", "III", "IIII", "IIIII", "IIIIII", "IIIIIII"))),
+        dict.fromkeys("abcdegt", "I"),
+        {"a": "b", "b": "a"},
+        {"c": "a b", "g": "if"},
+        {"t": "a", "a": "t"},
+    ],
+)
+def test_annotations_tell_what_parameters_are_called(future: str, names: dict[str, str]) -> None:
+    def change(code: types.CodeType) -> types.CodeType:
+        return code.replace(co_varnames=tuple(names.get(name, name) for name in code.co_varnames))
+
+    found = shown(changed(future + ANNOTATED, change, "f"))
+    assert [v.reason for v in found.verdicts if not v.proven] == []
+    assert PARAMETER_NOTE in found.verdicts[-1].reason
+    text, original = function(found.source), function(ANNOTATED)
+    assert list(inspect.signature(text).parameters) == list(inspect.signature(original).parameters)
+    assert list(text.__annotations__) == list(original.__annotations__)
+
+
+def test_annotations_of_some_parameters() -> None:
+    """They are the first that can be: which ones nothing tells."""
+    source = "def f(a, b: int, c, d: str):\n    return a, b, c, d\n"
+    code = changed(source, lambda code: code.replace(co_varnames=("a", "I", "c", "l")), "f")
+    found = same(code, 1, 2, 3, 4)
+    assert found.source.startswith("def f(b: int, d: str, c, l):")
+
+
+def test_a_parameter_with_a_default_by_name_keeps_its_name() -> None:
+    """It gets the default that its own name has, whatever the annotations say: no text has both."""
+    source = "def f(*, k: int = 1):\n    return k\n"
+    found = shown(changed(source, lambda code: code.replace(co_varnames=("I",)), "f"))
+    assert [v.status for v in found.verdicts] == [Status.FAILED, Status.IDENTICAL]
+
+
+@pytest.mark.parametrize("source", ["def f(*, k, m=4):\n    return k, m\n", "def f(*, m, k=4):\n    return k, m\n"])
+def test_two_parameters_share_a_default(source: str) -> None:
+    """Called without them, both get it; in a text one of them would have none."""
+    name = source[source.index("=") - 1]
+    code = changed(source, lambda code: code.replace(co_varnames=(name, name)), "f")
+    assert function(code)() == (4, 4)
+    found = shown(code)
+    assert found.verdicts[1].status is Status.UNVERIFIED
+    assert found.verdicts[1].reason == OTHER_DEFAULTS
 
 
 def test_what_is_right_stays() -> None:
