@@ -64,7 +64,7 @@ def _use(lowered: Lowered, at: int, unit: CodeUnit) -> Use:
         named = following.op == ops.LOAD_CONST and type(following.arg) is str
         store = _store_of_class(instrs, after, 2 + (ops.NULL in (below, instrs[start - 2].op if start > 1 else "")))
         return Use(unit, closure, CLASS, store, following.arg if named else "", at, start)
-    if _annotates(instrs, after):
+    if _annotates(instrs, after) or following.op in STORES and following.arg in _ANNOTATE:
         return Use(unit, closure, ANNOTATING, made=at, first=start)
     if _is_hidden(instrs, after, unit):
         return Use(unit, closure, HIDDEN, made=at, first=start)
@@ -72,8 +72,7 @@ def _use(lowered: Lowered, at: int, unit: CodeUnit) -> Use:
         after += 1
     following = instrs[after]
     if following.op in STORES:
-        kind = ANNOTATING if following.arg in _ANNOTATE else STORED
-        return Use(unit, closure, kind, following, made=at, first=start)
+        return Use(unit, closure, STORED, following, made=at, first=start)
     return Use(unit, closure, VALUE, made=at, first=start)
 
 

@@ -217,7 +217,7 @@ class _Tree:
             if around.lowered is not None and code.is_function:
                 names = annotated_parameters(around.lowered, use.made, use.first, code.unit, self._lowered_in(around))
                 found.update((self._find(code.first + at), name) for at, name in names.items())
-            if use.kind in _FORMATS and code.unit.posonlyargcount == 1:
+            if use.kind in _FORMATS and code.unit.posonlyargcount == 1 and code.unit.params[0] not in _FORMATS.values():
                 found[self._find(code.first)] = _FORMATS[use.kind]
             if use.store is None:
                 continue
