@@ -108,6 +108,8 @@ def qualname_difference(original: CodeUnit, recompiled: CodeUnit, around: Iterab
     for outer, other in around:
         if left.startswith(outer.qualname + ".") and right.startswith(other.qualname + "."):
             left, right = left[len(outer.qualname) :], right[len(other.qualname) :]
+            if exact(original.name) is None and left.endswith(original.name) and right.endswith(recompiled.name):
+                left, right = left[: len(left) - len(original.name)], right[: len(right) - len(recompiled.name)]
             return "" if left == right else f"the qualified name ends in {right}, not {left}"
     return ""
 

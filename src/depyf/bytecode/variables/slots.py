@@ -46,12 +46,15 @@ def slots_of(unit: CodeUnit) -> Slots:
 
 
 def cells_of_parameters(unit: CodeUnit) -> list[tuple[int, int]]:
-    """Pairs of slots, up to 3.10: a cell, and the parameter whose value it gets when the function is called."""
+    """Pairs of slots, up to 3.10: a cell, and the parameter whose value it gets when the function is called.
+
+    The first cell takes the value away: others of that name stay empty.
+    """
     if unit.version >= ONE_ARRAY:
         return []
     place = {name: at for at, name in reversed(list(enumerate(unit.params)))}
     first = len(unit.varnames)
-    return [(first + at, place[name]) for at, name in enumerate(unit.cellvars) if name in place]
+    return [(first + at, place.pop(name)) for at, name in enumerate(unit.cellvars) if name in place]
 
 
 def ambiguous(unit: CodeUnit) -> str | None:

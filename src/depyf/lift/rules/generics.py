@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import lower
+from depyf.bytecode.variables.spelling import exact
 from depyf.ir.expr import Const, Display, Expr, Func, Invoke, Marker, Name, TypeParam, Walrus
 from depyf.ir.stmt import Assign, Echo, If, Return
 
@@ -99,6 +100,8 @@ def _params(value: Expr) -> tuple[TypeParam, ...] | None:
         inner = item.value if isinstance(item, Walrus) else item
         if not isinstance(inner, TypeParam):
             return None
+        if isinstance(item, Walrus) and isinstance(item.target, Name) and exact(inner.name) is None:
+            inner = TypeParam(inner.kind, item.target.id, inner.bound, inner.default)  # no source has that name
         found.append(inner)
     return tuple(found)
 

@@ -14,7 +14,9 @@ from typing import Any
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CodeUnit
 from depyf.bytecode.lower import Lowered
+from depyf.bytecode.variables.spelling import exact
 from depyf.verify.relation.values import Values
+from depyf.verify.state.type_parameter_names import type_parameter_names
 from depyf.verify.state.unwinding import SAVED, dropped_records
 from depyf.verify.walk import dispatch
 
@@ -134,10 +136,14 @@ class CheckedCode:
         stand_ins: Mapping[str, str],
     ) -> None:
         kind_of, args, keys = self.kind, self.arg, self.key
-        for instr in self.instrs:
+        type_names = type_parameter_names(self.instrs)
+        for at, instr in enumerate(self.instrs):
             op, arg = instr.op, instr.arg
             kind = dispatch.KINDS.get(op, dispatch.EVENT)
-            if op == ops.LOAD_CONST:
+            if at in type_names and (arg in renames if self.side else exact(arg) is None):
+                arg = _constant(values, renames.get(type_names[at], type_names[at]))
+                self.has_stand_ins = True
+            elif op == ops.LOAD_CONST:
                 if is_builtin(arg):
                     self.builtins_named.add(arg.__name__)
                 arg = values.new(("const", arg)) if type(arg) is CodeUnit else _constant(values, arg)

@@ -99,7 +99,7 @@ class Ground:
             self.note(VARIABLE_NOTE)
         if self.b.namespace_temps:
             self.note(NAMESPACE_NOTE)
-        if self.b.has_stand_ins:
+        if self.a.has_stand_ins or self.b.has_stand_ins:
             self.note(STAND_IN_NOTE)
 
     def note(self, text: str) -> None:
