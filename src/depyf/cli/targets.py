@@ -142,9 +142,7 @@ def find_code(target: str, data: bytes | None = None, version: str | None = None
         return open_file(target, version)
     head, _, qualname = target.rpartition(":")
     if os.path.isfile(head):
-        opened = open_file(head, version)
-        picked = [one._replace(unit=pick(one.unit, qualname, head)) for one in opened.readings]
-        return opened._replace(readings=tuple(picked), data=b"")
+        return picked(open_file(head, version), qualname, head)
     return Opened((FileReading(CodeUnit.from_code(code_of_object(head, qualname)), 0),))
 
 
@@ -166,6 +164,23 @@ def open_file(path: str, version: str | None = None) -> Opened:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
         raise InputError(f"{path} does not compile: {error or type(error).__name__}") from error
+
+
+def part_of(target: str, version: str | None = None) -> tuple[CodeUnit, CodeUnit] | None:
+    """The code of the file in ``FILE:QUALNAME`` and that of the part; None for other targets, and where the version is in doubt."""
+    head, colon, qualname = target.rpartition(":")
+    if not colon or os.path.exists(target) or not os.path.isfile(head):
+        return None
+    opened = open_file(head, version)
+    if len(opened.readings) > 1 or opened.problem:
+        return None
+    return opened.unit, pick(opened.unit, qualname, head)
+
+
+def picked(opened: Opened, qualname: str, where: str) -> Opened:
+    """The readings of a file with what has this qualified name in the place of all."""
+    readings = [one._replace(unit=pick(one.unit, qualname, where)) for one in opened.readings]
+    return opened._replace(readings=tuple(readings), data=b"")
 
 
 def pick(unit: CodeUnit, qualname: str, where: str) -> CodeUnit:

@@ -12,8 +12,9 @@ from concurrent.futures.process import BrokenProcessPool
 from depyf.bytecode.files.opening import open_marshal
 from depyf.cli.live_target import live_outcome
 from depyf.cli.outcome import ExitStatus, Outcome
-from depyf.cli.targets import InputError, Job, find_code
+from depyf.cli.targets import InputError, Job, find_code, part_of
 from depyf.driver.opened_files import decompile_opened
+from depyf.driver.part_of_file import decompile_part
 from depyf.errors import BytecodeError, DepyfError
 from depyf.options import Options
 from depyf.verify.verdict import Status
@@ -36,7 +37,9 @@ def decompile_one(job: Job, python: str | None, version: str | None = None) -> O
             job.target, job.relative, job.order, ExitStatus.UNREADABLE, error="it takes more memory than there is"
         )
     try:
-        result, unit = decompile_opened(opened, Options(python=python))
+        part = part_of(job.target, version) if job.data is None else None
+        shown = decompile_part(*part, Options(python=python)) if part is not None else None
+        result, unit = (shown, opened.unit) if shown is not None else decompile_opened(opened, Options(python=python))
     except DepyfError as error:
         return Outcome(job.target, job.relative, job.order, ExitStatus.FAILED, opened.unit.version, error=str(error))
     except Exception as error:

@@ -31,9 +31,11 @@ from depyf.safety.depth import any_depth
 @whole(FuncDef)
 def function(p: Printer, node: FuncDef) -> None:
     _separate(p)
+    first = len(p.lines)
     _decorators(p, node.decorators, node.line)
     name = p.store(node.target)
     define(p, name, node.func, node.line, not node.decorators)
+    p.definitions.append((node.func.unit, first, len(p.lines)))
     p.blank = _blank_lines(p)
 
 
@@ -211,6 +213,7 @@ def as_expression(body: tuple[Stmt, ...]) -> Expr | None:
 @whole(ClassDef)
 def class_(p: Printer, node: ClassDef) -> None:
     _separate(p)
+    first = len(p.lines)
     _decorators(p, node.decorators, node.line)
     name = p.store(node.target)
     outer, unit = p.scope, p.unit
@@ -226,6 +229,7 @@ def class_(p: Printer, node: ClassDef) -> None:
     p.class_name, p.spell = class_name, spell
     p.leave(params, unit)
     _leave_params(p, outer, unit)
+    p.definitions.append((node.func.unit, first, len(p.lines)))
     p.blank = _blank_lines(p)
 
 

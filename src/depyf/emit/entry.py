@@ -114,8 +114,10 @@ def _assemble(p: Printer, inserted: dict[int, list[str]], imported: dict[str, st
     out: list[str] = []
     linemap: list[tuple[int, int | None]] = []
     owners: list[tuple[int, str]] = []
+    places: list[int] = []
     number = 1
     for index, text in enumerate(p.lines):
+        places.append(len(out))
         if not owners or owners[-1][1] != p.owners[index]:
             owners.append((number, p.owners[index]))
         if text == "\0":
@@ -128,6 +130,7 @@ def _assemble(p: Printer, inserted: dict[int, list[str]], imported: dict[str, st
         text = unmasked(text)
         out.append(text)
         number += 1 + text.count("\n")
+    places.append(len(out))
     text = "\n".join(out)
     used = {new: old for new, old in p.names.renames.items() if new in text}
     return Emitted(
@@ -142,6 +145,8 @@ def _assemble(p: Printer, inserted: dict[int, list[str]], imported: dict[str, st
         features=tuple(p.features.values()),
         builtins=p.consts.builtins,
         imported=imported,
+        entries=tuple(out),
+        definitions=tuple([(unit, places[first], places[end]) for unit, first, end in p.definitions]),
     )
 
 

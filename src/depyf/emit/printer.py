@@ -104,6 +104,9 @@ class Printer:
         self.reads = self.scope.reads
         self.hoisted: dict[int, str] = {}
         self.pending: list[tuple[str, Func]] = []
+        self.definitions: list[
+            tuple[CodeUnit, int, int]
+        ] = []  # of ``lines``, where each ``def`` and ``class`` begins and ends
         self.blank = 0  # blank lines owed before the next statement
         self.fresh_block = True
         self.labelled = False

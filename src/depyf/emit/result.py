@@ -44,7 +44,8 @@ class Emitted:
     that belong to one code object, with its qualified name.  ``mode`` is the one to compile the text in: "exec", "eval" or
     "single".  ``features`` are the names under which a module's text imports features of ``__future__`` that the original
     was compiled with, but does not import: by a flag of ``compile``.  ``imported`` are the names under which it imports
-    builtins whose own names the module binds; ``consts`` has them, too.
+    builtins whose own names the module binds; ``consts`` has them, too.  ``entries`` are the logical lines of ``text``; ``definitions``
+    say which of them, up to the second number, are the statement that defines a function or class.
     """
 
     text: str
@@ -59,6 +60,8 @@ class Emitted:
     features: tuple[str, ...] = ()
     builtins: dict[str, Any] = field(default_factory=dict)
     imported: dict[str, str] = field(default_factory=dict)
+    entries: tuple[str, ...] = ()
+    definitions: tuple[tuple[CodeUnit, int, int], ...] = ()
 
     def function_at(self, line: int) -> str:
         """Qualified name of the code object that a line of the text belongs to."""

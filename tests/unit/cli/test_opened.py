@@ -78,3 +78,12 @@ def test_tree_of_two_interpreters(tmp_path: Path, capsys: pytest.CaptureFixture[
         "m.cpython-312.opt-1.py": "newest = 1\n",
         "m.cpython-38.py": "older = 1\n",
     }
+
+
+def test_a_part_of_a_file_has_what_is_around_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "parts.py"
+    path.write_text("@g\ndef f(a, b=[1], *, c: int = 2):\n    return a\n\n\nclass C(B):\n    x = 1\n")
+    assert main(["decompile", "-q", f"{path}:f"]) == ExitStatus.PROVEN
+    assert capsys.readouterr().out == "@g\ndef f(a, b=[1], *, c: int = 2):\n    return a\n"
+    assert main(["decompile", "-q", f"{path}:C"]) == ExitStatus.PROVEN
+    assert capsys.readouterr().out == "class C(B):\n    x = 1\n"
