@@ -145,8 +145,8 @@ def build_parser() -> argparse.ArgumentParser:
         "paths",
         nargs="+",
         metavar="PATH",
-        help="a .pyc or .py file, a folder (all .pyc files below it) or archive (zip, wheel, egg, PyInstaller's), FILE:QUALNAME, module:qualname (imports the "
-        "module), or - for a .pyc on standard input",
+        help="a .pyc or .py file, a folder (all .pyc files below it) or archive (zip, wheel, egg, PyInstaller's), FILE:QUALNAME, ARCHIVE:MEMBER, module:qualname (imports the "
+        "module), or - for a .pyc or an archive on standard input",
     )
     decompile.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="write files here, keeping the layout")
     decompile.add_argument("--json", action="store_true", help="print one JSON document instead of source and table")

@@ -1,7 +1,8 @@
 """Turn what the user typed into code units.
 
 ``FILE`` is a ``.pyc`` (read, never executed) or a ``.py`` (compiled, never executed).  ``module:qualname`` is the only
-form that runs code: it imports the module.  ``FILE:QUALNAME`` picks one function or class of a file.
+form that runs code: it imports the module.  ``FILE:QUALNAME`` picks one function or class of a file, ``ARCHIVE:MEMBER`` one file
+of an archive, ``ARCHIVE:MEMBER:QUALNAME`` both.
 """
 
 from __future__ import annotations
@@ -19,13 +20,16 @@ from pathlib import Path
 from typing import Any
 
 from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.files.archives import is_archive, members
+from depyf.bytecode.files.archives import Member, is_archive, members
 from depyf.bytecode.files.cache_names import parse, text_names
-from depyf.bytecode.files.opening import FileReading, Opened, as_version, open_code
+from depyf.bytecode.files.opening import FileReading, Opened, as_version, open_code, open_marshal
 from depyf.cli.outcome import ExitStatus, Outcome
 from depyf.cli.output import complain
 from depyf.errors import BytecodeError, DepyfError
 from depyf.safety.escape import file_name
+
+_NAMED = 10
+"""How many members of an archive are named where there is none of the name that was asked for."""
 
 
 class InputError(DepyfError):
@@ -42,6 +46,8 @@ class Job:
     data: bytes | None = None
     version: tuple[int, int] | None = None
     """Of ``data`` that is bare marshal data."""
+    part: str = ""
+    """The qualified name of what is meant, of all that is in ``data``."""
 
 
 def resolve(paths: list[str]) -> tuple[list[Job], list[Outcome]]:
@@ -52,7 +58,13 @@ def resolve(paths: list[str]) -> tuple[list[Job], list[Outcome]]:
         order = len(jobs) + len(unreadable)
         try:
             if text == "-":
-                jobs.append(Job("-", "stdin.py", order, sys.stdin.buffer.read() if sys.stdin is not None else b""))
+                data = sys.stdin.buffer.read() if sys.stdin is not None else b""
+                if is_archive(data):
+                    found, bad = _in_archive(text, order, data)
+                    jobs += found
+                    unreadable += bad
+                else:
+                    jobs.append(Job("-", "stdin.py", order, data))
             elif os.path.isdir(text):
                 found = [Job(str(path), name, order + i) for i, (path, name) in enumerate(below(Path(text)))]
                 if not found:
@@ -62,6 +74,10 @@ def resolve(paths: list[str]) -> tuple[list[Job], list[Outcome]]:
                 found, bad = _in_archive(text, order)
                 jobs += found
                 unreadable += bad
+            elif (inside := _in_named_archive(text)) is not None:
+                member, part = _member(*inside)
+                name = output_name(text) if part else text_names([member.parts], [member.data[:4]])[0]
+                jobs.append(Job(text, name, order, member.data, member.version, part))
             else:
                 check_exists(text)
                 jobs.append(Job(text, output_name(text), order))
@@ -84,9 +100,31 @@ def _head(path: Path) -> bytes:
         return b""
 
 
-def _in_archive(path: str, order: int) -> tuple[list[Job], list[Outcome]]:
-    """Jobs for what is in an archive, and outcomes for what cannot be unpacked."""
-    found = members(path)
+def _in_named_archive(target: str) -> tuple[str, str] | None:
+    """The archive in ``ARCHIVE:MEMBER``, and what follows; None for other targets."""
+    for at, character in enumerate(target):
+        if character == ":" and os.path.isfile(target[:at]) and is_archive(target[:at]):
+            return target[:at], target[at + 1 :]
+    return None
+
+
+def _member(path: str, name: str) -> tuple[Member, str]:
+    """The member of this name, and the qualified name that may follow it.  Raises InputError, BytecodeError."""
+    found = {"/".join(member.parts): member for member in members(path)}
+    head, colon, part = name.rpartition(":")
+    for wanted, rest in ((name, ""), (head, part)) if colon else ((name, ""),):
+        member = found.get("/".join(Member(wanted).parts))
+        if member is not None:
+            if member.error:
+                raise InputError(member.error)
+            return member, rest
+    known = ", ".join(list(found)[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
+    raise InputError(f"{path} has no {name!r}; it has: {known}")
+
+
+def _in_archive(path: str, order: int, data: bytes | None = None) -> tuple[list[Job], list[Outcome]]:
+    """Jobs for what is in an archive, which may have been read, and outcomes for what cannot be unpacked."""
+    found = members(path if data is None else data)
     names = text_names([one.parts for one in found], [one.data[:4] for one in found])
     jobs: list[Job] = []
     bad: list[Outcome] = []
@@ -137,6 +175,10 @@ def find_code(target: str, data: bytes | None = None, version: str | None = None
     """The code a target names, or what is in ``data``, and how it was read; raises InputError or BytecodeError."""
     if data is not None:
         return open_code(data, version, name=target)
+    inside = None if os.path.exists(target) else _in_named_archive(target)
+    if inside is not None:
+        member, part = _member(*inside)
+        return open_member(member.data, member.version, part, target, version)
     check_exists(target)
     if os.path.isfile(target):
         return open_file(target, version)
@@ -144,6 +186,14 @@ def find_code(target: str, data: bytes | None = None, version: str | None = None
     if os.path.isfile(head):
         return picked(open_file(head, version), qualname, head)
     return Opened((FileReading(CodeUnit.from_code(code_of_object(head, qualname)), 0),))
+
+
+def open_member(data: bytes, written_by: tuple[int, int] | None, part: str, target: str, version: str | None) -> Opened:
+    """The code of a member of an archive, or of ``part`` of it; ``written_by`` is set for bare marshal data."""
+    opened = (
+        open_code(data, version, name=target) if written_by is None else open_marshal(data, written_by, name=target)
+    )
+    return picked(opened, part, target.removesuffix(f":{part}")) if part else opened
 
 
 def open_file(path: str, version: str | None = None) -> Opened:
@@ -166,12 +216,15 @@ def open_file(path: str, version: str | None = None) -> Opened:
         raise InputError(f"{path} does not compile: {error or type(error).__name__}") from error
 
 
-def part_of(target: str, version: str | None = None) -> tuple[CodeUnit, CodeUnit] | None:
+def part_of(job: Job, version: str | None = None) -> tuple[CodeUnit, CodeUnit] | None:
     """The code of the file in ``FILE:QUALNAME`` and that of the part; None for other targets, and where the version is in doubt."""
-    head, colon, qualname = target.rpartition(":")
-    if not colon or os.path.exists(target) or not os.path.isfile(head):
+    head, colon, qualname = job.target.rpartition(":")
+    if job.data is not None and job.part:
+        opened, qualname = open_member(job.data, job.version, "", job.target, version), job.part
+    elif job.data is not None or not colon or os.path.exists(job.target) or not os.path.isfile(head):
         return None
-    opened = open_file(head, version)
+    else:
+        opened = open_file(head, version)
     if len(opened.readings) > 1 or opened.problem:
         return None
     return opened.unit, pick(opened.unit, qualname, head)

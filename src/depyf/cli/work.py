@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 
-from depyf.bytecode.files.opening import open_marshal
 from depyf.cli.live_target import live_outcome
 from depyf.cli.outcome import ExitStatus, Outcome
-from depyf.cli.targets import InputError, Job, find_code, part_of
+from depyf.cli.targets import InputError, Job, find_code, open_member, part_of
 from depyf.driver.opened_files import decompile_opened
 from depyf.driver.part_of_file import decompile_part
 from depyf.errors import BytecodeError, DepyfError
@@ -26,8 +25,8 @@ def decompile_one(job: Job, python: str | None, version: str | None = None) -> O
     if live is not None:
         return live
     try:
-        if job.data is not None and job.version is not None:
-            opened = open_marshal(job.data, job.version, name=job.target)
+        if job.data is not None and (job.version is not None or job.part):
+            opened = open_member(job.data, job.version, job.part, job.target, version)
         else:
             opened = find_code(job.target, job.data, version)
     except (InputError, BytecodeError, OSError) as error:
@@ -37,7 +36,7 @@ def decompile_one(job: Job, python: str | None, version: str | None = None) -> O
             job.target, job.relative, job.order, ExitStatus.UNREADABLE, error="it takes more memory than there is"
         )
     try:
-        part = part_of(job.target, version) if job.data is None else None
+        part = part_of(job, version)
         shown = decompile_part(*part, Options(python=python)) if part is not None else None
         result, unit = (shown, opened.unit) if shown is not None else decompile_opened(opened, Options(python=python))
     except DepyfError as error:

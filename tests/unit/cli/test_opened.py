@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import marshal
 import py_compile
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -87,3 +89,53 @@ def test_a_part_of_a_file_has_what_is_around_it(tmp_path: Path, capsys: pytest.C
     assert capsys.readouterr().out == "@g\ndef f(a, b=[1], *, c: int = 2):\n    return a\n"
     assert main(["decompile", "-q", f"{path}:C"]) == ExitStatus.PROVEN
     assert capsys.readouterr().out == "class C(B):\n    x = 1\n"
+
+
+@pytest.fixture
+def wheel(tmp_path: Path) -> Path:
+    source = tmp_path / "m.py"
+    source.write_text("@g\ndef f(a, b=[1]):\n    return a\n")
+    py_compile.compile(str(source), str(tmp_path / "m.pyc"))
+    path = tmp_path / "a.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(tmp_path / "m.pyc", "pkg/m.pyc")
+        archive.writestr("pkg/o:1.pyc", marshal.dumps(compile("x = 1\n", "o.py", "exec", dont_inherit=True)))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("member", "text"),
+    [
+        ("pkg/m.pyc", "@g\ndef f(a, b=[1]):\n    return a\n"),
+        ("pkg/m.pyc:f", "@g\ndef f(a, b=[1]):\n    return a\n"),
+        ("./pkg//m.pyc", "@g\ndef f(a, b=[1]):\n    return a\n"),
+        ("pkg/o:1.pyc", "x = 1\n"),
+    ],
+)
+def test_a_member_of_an_archive(wheel: Path, capsys: pytest.CaptureFixture[str], member: str, text: str) -> None:
+    assert main(["decompile", "-q", f"{wheel}:{member}"]) == ExitStatus.PROVEN
+    assert capsys.readouterr().out.endswith(text)
+    assert main(["disasm", f"{wheel}:{member}"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("member", "error"),
+    [
+        ("m.pyc", "has no 'm.pyc'; it has: pkg/m.pyc, pkg/o:1.pyc"),
+        ("pkg/m.pyc:g", "pkg/m.pyc has no 'g'; it has: f"),
+        ("../pkg/m.pyc", "has no '../pkg/m.pyc'"),
+    ],
+)
+def test_no_such_member(wheel: Path, capsys: pytest.CaptureFixture[str], member: str, error: str) -> None:
+    assert main(["decompile", "-q", f"{wheel}:{member}"]) == ExitStatus.UNREADABLE
+    assert error in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("front", [b"", b"#!/usr/bin/env python3\n"])
+def test_an_archive_on_standard_input(
+    wheel: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, front: bytes
+) -> None:
+    data = front + wheel.read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert main(["decompile", "-q", "-", "-o", str(tmp_path / "out")]) == ExitStatus.PROVEN
+    assert (tmp_path / "out" / "pkg" / "m.py").read_text() == "@g\ndef f(a, b=[1]):\n    return a\n"

@@ -1,12 +1,13 @@
 """The ``.pyc`` files in archives: zip files (wheels, eggs, zipapps) and those of PyInstaller.
 
-Input: a path.  Output: ``Member``, one for each ``.pyc``.  Nothing is written or executed.  A member's name is text that
+Input: a path, or the bytes.  Output: ``Member``, one for each ``.pyc``.  Nothing is written or executed.  A member's name is text that
 nobody trusts; links are not followed.  What all members come to is bounded by the size of the archive, by what it declares
 before anything is unpacked and by what is really there.
 """
 
 from __future__ import annotations
 
+import io
 import stat
 import struct
 import zipfile
@@ -42,31 +43,48 @@ class Member(NamedTuple):
         return [part for part in self.name.replace("\\", "/").split("/") if part not in ("", ".")] or ["_"]
 
 
-def is_archive(path: str) -> bool:
-    """Whether a file is an archive that ``members`` opens, by its first bytes, or by its name and its end."""
-    with open(path, "rb") as file:
-        head = file.read(_HEAD)
+def is_archive(source: str | bytes) -> bool:
+    """Whether a file, or what it holds, is an archive that ``members`` opens: by its first bytes, or by its name and its end.
+
+    Without a name, what begins as a script does may be a zipapp.
+    """
+    head = _head(source)
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06", pyinstaller.PYZ)):
         return True
     if head.startswith(_PROGRAMS):
-        return pyinstaller.find_cookie(Path(path).read_bytes()) >= 0
-    return path.lower().endswith(_NAMES) and zipfile.is_zipfile(path)
+        return pyinstaller.find_cookie(_whole(source)) >= 0
+    named = head.startswith(b"#!") if isinstance(source, bytes) else source.lower().endswith(_NAMES)
+    return named and zipfile.is_zipfile(_readable(source))
 
 
-def members(path: str) -> list[Member]:
+def _head(source: str | bytes) -> bytes:
+    if isinstance(source, bytes):
+        return source[:_HEAD]
+    with open(source, "rb") as file:
+        return file.read(_HEAD)
+
+
+def _whole(source: str | bytes) -> bytes:
+    return source if isinstance(source, bytes) else Path(source).read_bytes()
+
+
+def _readable(source: str | bytes) -> str | io.BytesIO:
+    return io.BytesIO(source) if isinstance(source, bytes) else source
+
+
+def members(source: str | bytes) -> list[Member]:
     """Every ``.pyc`` in the archive, in its order.  BytecodeError where it is damaged, or holds none."""
-    with open(path, "rb") as file:
-        head = file.read(_HEAD)
-    if head.startswith((pyinstaller.PYZ, *_PROGRAMS)):
-        data = Path(path).read_bytes()
+    if _head(source).startswith((pyinstaller.PYZ, *_PROGRAMS)):
+        data = _whole(source)
         most = ROOM + FACTOR * len(data)
         found = [Member(*one) for one in pyinstaller.code_in(data, most)]
         if not found:
             raise BytecodeError("this archive of PyInstaller holds no bytecode")
         return found
     try:
-        with zipfile.ZipFile(path) as archive:
-            found = list(_unzipped(archive, ROOM + FACTOR * Path(path).stat().st_size))
+        size = len(source) if isinstance(source, bytes) else Path(source).stat().st_size
+        with zipfile.ZipFile(_readable(source)) as archive:
+            found = list(_unzipped(archive, ROOM + FACTOR * size))
             sources = sum(info.filename.endswith(".py") for info in archive.infolist())
     except _DAMAGED as error:
         raise BytecodeError(f"a damaged zip archive: {error}") from None
