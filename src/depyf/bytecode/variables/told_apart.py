@@ -79,7 +79,10 @@ def told_apart(root: CodeUnit, known: dict[int, Lowered] | None = None, *, gener
     tree.name_slots()
     if not generated:
         tree.name_stored()
-    return tree.rebuilt()
+    result = tree.rebuilt()
+    for code in tree.codes:
+        code.children.clear()  # with ``around`` they are cycles, which would keep all of it until the collector comes
+    return result
 
 
 class _Tree:
