@@ -13,9 +13,10 @@ from functools import cached_property
 
 from depyf.bytecode.tables.columns import STEP, Columns
 from depyf.bytecode.tables.kept_instructions import try_lines
+from depyf.idioms.annotations import REACHED
 from depyf.idioms.indentation import Indents
 from depyf.ir.expr import BoolOf, Expr
-from depyf.ir.stmt import Body, Break, Continue, If, PassStmt, Return, Stmt, Try, With
+from depyf.ir.stmt import AnnAssign, Body, Break, Continue, If, PassStmt, Return, Stmt, Try, With
 from depyf.ir.walk_stmt import bodies
 from depyf.safety.depth import any_depth
 from depyf.safety.rewrites import step
@@ -184,7 +185,8 @@ class Branches:
                 break
             stmt, orelse, level = replace(inner, orelse=()), deque(inner.orelse), None
         for test, at in reversed(outer):
-            inside = tuple(orelse.popleft() for _ in range(self._in_else(test, orelse, at)))
+            count = max(self._in_else(test, orelse, at), self._annotated(orelse))
+            inside = tuple(orelse.popleft() for _ in range(count))
             if orelse:
                 step("move the else of an if that leaves to after it", test)
             orelse.appendleft(self.nested(replace(test, orelse=self._as_elif(inside, at))))
@@ -221,6 +223,12 @@ class Branches:
                 reaches = reaches or self._reaches_end(inner)
             known = self._reaching[id(last)] = last, reaches
         return known[1]
+
+    def _annotated(self, orelse: Sequence[Stmt]) -> int:
+        """How many statements of an ``else`` come before the end of its last annotation: a class notes those that are in some branch."""
+        if REACHED not in self.unit.cellvars or self.loops:
+            return 0
+        return max((at + 1 for at, stmt in enumerate(orelse) if isinstance(stmt, AnnAssign)), default=0)
 
     def _in_else(self, test: If, body: Sequence[Stmt], level: int | None) -> int:
         """How many statements at the beginning of ``body`` are indented deeper than ``level`` of ``test``."""
