@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
+from typing import TYPE_CHECKING
 
 from depyf.bytecode.codeunit import CO_COROUTINE, CO_OPTIMIZED, CodeUnit, units
 from depyf.bytecode.lower import Lowered, lowered_once
@@ -35,6 +36,10 @@ from depyf.verify import Status, Verdict, verify
 from depyf.verify.run.interpreters import register
 from depyf.verify.run.recompile import RecompileError, recompile
 from depyf.verify.signature import looks_at_locals, misplaced
+from depyf.verify.whole import Counterpart
+
+if TYPE_CHECKING:
+    from depyf.bytecode.host.code_lines import CodeLines
 
 MAX_ATTEMPTS = 12
 FUTURE_FLAGS = 0x1FE0000
@@ -64,6 +69,8 @@ class Decompiled:
     fallbacks: tuple[str, ...] = ()
     emitted: Emitted | None = field(default=None, repr=False)
     """What ``source`` was printed as: with it a caller binds another text as this one was bound."""
+    lines: CodeLines | None = field(default=None, repr=False)
+    """The file and lines of the original for ``code``; of code that a program wrote alone."""
     note: str = ""
     """How the bytes were read, where nothing in them says of which version they are."""
 
@@ -174,6 +181,7 @@ class _Attempts:
         self.undecided: dict[Key, int] = {}
         self.accepted: set[Key] = set()
         self.ending = False
+        self.matches: dict[int, Counterpart] | None = None
         self.keys: dict[str, list[Key]] = {}
         for inner in units(unit):
             self.keys.setdefault(inner.qualname, []).append(key_of(inner))
@@ -225,8 +233,9 @@ class _Attempts:
                     raise DecompilationError(f"the decompiled text differs: {wrong.reason}", wrong.qualname)
                 linemap = tuple((line, own_line(written)) for line, written in emitted.linemap)
                 return Decompiled(
-                    emitted.text, verdicts, linemap, made[1], *self._completed(emitted), self._fallbacks(), emitted
-                )
+                    emitted.text, verdicts, linemap, made[1], *self._completed(emitted), self._fallbacks(), emitted,
+                    _lines(made[0], self.matches),
+                )  # fmt: skip
         raise AssertionError("unreachable: every attempt returns, raises or uses up a choice")
 
     def _emit(self, body: Body, ordered: frozenset[int] = frozenset()) -> Emitted:
@@ -272,6 +281,7 @@ class _Attempts:
 
     def _verdicts(self, work: Decompilation, emitted: Emitted, made: CodeUnit) -> tuple[Verdict, ...]:
         bound = made.live is not None and self.unit.live is not None and not self.is_module
+        self.matches = {} if bound and self.options.generated else None
         found = verify(
             self.unit,
             made,
@@ -287,6 +297,7 @@ class _Attempts:
             imported=emitted.imported,
             loose=self.loose,
             lowered=self.lowered,
+            matches=self.matches,
         )
         missing = sorted(
             name
@@ -379,6 +390,19 @@ class _Attempts:
     def _reason(self, work: Decompilation, qualname: str) -> str:
         known = self.reasons.get(qualname)
         return known or next(str(error.reason) for key, error in work.failures.items() if key[0] == qualname)
+
+
+def _lines(unit: CodeUnit, matches: dict[int, Counterpart] | None) -> CodeLines | None:
+    """The lines that the live code of ``unit`` has as the counterpart of the original."""
+    match = matches.get(id(unit)) if matches else None
+    if match is None or unit.live is None or match.original.live is None or unit.live is match.original.live:
+        return None
+    from depyf.bytecode.host.code_lines import borrowed_lines
+
+    nested = ((index, _lines(const, matches)) for index, const in enumerate(unit.consts) if type(const) is CodeUnit)
+    return borrowed_lines(
+        unit.live, match.original.live, match.offsets, [(index, lines) for index, lines in nested if lines is not None]
+    )
 
 
 def _live(value: object) -> object:

@@ -6,11 +6,11 @@ first, then those nested in it in order of appearance.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from depyf.bytecode import ops
 from depyf.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, nested_units, units
@@ -79,6 +79,7 @@ def verify(
     imported: Mapping[str, str] = MappingProxyType({}),
     loose: Collection[frozenset[Any]] = (),
     lowered: Mapping[int, Lowered] = MappingProxyType({}),
+    matches: dict[int, Counterpart] | None = None,
 ) -> tuple[Verdict, ...]:
     """Prove that ``recompiled`` means the same as ``original``; one verdict per code object of ``original``, itself first.
 
@@ -94,6 +95,7 @@ def verify(
       imports builtins -> their own names.
     - ``loose``: constant sets whose iteration order no text gives.
     - ``lowered``: id of a code unit -> its lowered code, so that it is not lowered again.
+    - ``matches`` is filled: id of a code unit of ``recompiled`` that is proven -> what it was proven against.
 
     Raises nothing for code that differs: a difference, or no proof, is a verdict.
     """
@@ -110,6 +112,7 @@ def verify(
         loose,
     )
     checker.lowered.update(lowered)
+    checker.matches = matches
     original = told_apart(original, checker.lowered, generated=promises is not NO_CONTRACT)
     return tuple(checker.report(original, recompiled, None))
 
@@ -118,6 +121,14 @@ SPLIT = (
     "where an exception goes depends on whether a Python function raised it, as the protection changes right at a call (3.13+):"
     " only the same instructions do the same"
 )
+
+
+class Counterpart(NamedTuple):
+    """What a code unit was proven to be the same as."""
+
+    original: CodeUnit
+    offsets: tuple[tuple[int, int], ...]
+    """Of the observable instructions, or of all: the offset, and that of the instruction of ``original`` that it is."""
 
 
 class _Checker:
@@ -146,6 +157,7 @@ class _Checker:
         self.bindings = bindings
         self.lowered: dict[int, Lowered] = {}
         self.by_slot: dict[int, tuple[CodeUnit, Lowered]] = {}
+        self.matches: dict[int, Counterpart] | None = None
         self.done: dict[tuple[int, int], tuple[Verdict, Pairs]] = {}
         self.above: dict[tuple[int, int], tuple[CodeUnit, CodeUnit] | None] = {}
 
@@ -232,6 +244,7 @@ class _Checker:
             # where they differ, code that is never reached may have left them in the same place
             if pairs is not None and not any(signature_difference(*pair) for pair in pairs):
                 seeded = self._seeded(original)
+                self._matched(original, recompiled, ((at, at) for at in range(0, len(original.code), 2)))
                 return Verdict(
                     name, Status.EQUIVALENT if named else Status.IDENTICAL, "; ".join((*named, *seeded))
                 ), pairs
@@ -266,6 +279,7 @@ class _Checker:
         if (left.split or right.split) and (pairs is None or left.split != right.split):
             return Verdict(name, Status.UNVERIFIED, SPLIT, original.firstlineno), []
         if pairs is not None:
+            self._matched(original, recompiled, ((b.offset, a.offset) for a, b in zip(seen.instrs, right.instrs)))
             return Verdict(
                 name,
                 Status.EQUIVALENT if noted or handed.flags else Status.IDENTICAL,
@@ -309,6 +323,9 @@ class _Checker:
             return self._wrong(name, left, mismatch), []
         except GaveUp as spent:
             return Verdict(name, Status.UNVERIFIED, str(spent)), []
+        self._matched(
+            original, recompiled, ((right.instrs[b].offset, left.instrs[a].offset) for b, a in proof.places.items())
+        )
         different = first_difference(seen, right)
         return Verdict(
             name,
@@ -325,6 +342,10 @@ class _Checker:
         except BytecodeError:
             return False  # it is not proven itself
         return finds_other_defaults(original, recompiled, maker, [unit for unit, _ in around])
+
+    def _matched(self, original: CodeUnit, recompiled: CodeUnit, offsets: Iterable[tuple[int, int]]) -> None:
+        if self.matches is not None and id(recompiled) not in self.matches:
+            self.matches[id(recompiled)] = Counterpart(original, tuple(offsets))
 
     def _same_but_lifetimes(
         self, name: str, left: Lowered, difference: LifetimeMismatch, walk: Callable[[bool], Proof]

@@ -134,10 +134,8 @@ def assemble(
         out += bytes((op.number, op.arg & 255))
         out += bytes(op.caches)
     changes["co_code"] = bytes(out)
-    if SPEC.block_stack:
-        changes["co_linetable"] = _line_ranges(code.co_firstlineno, _extents(ops, offsets))
-    else:
-        changes["co_linetable"] = _locations(code.co_firstlineno, _extents(ops, offsets))
+    changes["co_linetable"] = line_table(code.co_firstlineno, _extents(ops, offsets))
+    if not SPEC.block_stack:
         changes["co_exceptiontable"] = (
             _exception_table(code, ops, offsets) if handlers is None else _table_of_handlers(ops, handlers, offsets)
         )
@@ -217,7 +215,13 @@ def positions_of(code: CodeType) -> list[Position]:
     return found
 
 
-def _line_ranges(first: int, extents: Iterator[tuple[int, Position]]) -> bytes:
+def line_table(first: int, extents: Iterable[tuple[int, Position]]) -> bytes:
+    """The table of lines of code that begins on line ``first``: length in bytes, caches included, and position of each
+    instruction."""
+    return _line_ranges(first, extents) if SPEC.block_stack else _locations(first, extents)
+
+
+def _line_ranges(first: int, extents: Iterable[tuple[int, Position]]) -> bytes:
     """3.10 (Objects/lnotab_notes.txt): pairs of length and signed line increment, -128 for no line."""
     runs: list[tuple[int, int | None]] = []
     for length, (line, _, _, _) in extents:
@@ -241,7 +245,7 @@ def _line_ranges(first: int, extents: Iterator[tuple[int, Position]]) -> bytes:
     return bytes(out)
 
 
-def _locations(first: int, extents: Iterator[tuple[int, Position]]) -> bytes:
+def _locations(first: int, extents: Iterable[tuple[int, Position]]) -> bytes:
     """3.11+ (Objects/locations.md): an entry for each instruction, of at most 8 units."""
     out = bytearray()
     for length, position in extents:

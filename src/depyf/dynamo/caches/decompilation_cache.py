@@ -96,8 +96,10 @@ class AlikeCodes:
             return None
         code, shift = known.found.code, made.co_firstlineno - known.line
         changes = {"co_qualname": made.co_qualname} if hasattr(made, "co_qualname") else {}
+        lines = known.found.lines
         return replace(
             known.found,
+            lines=None if lines is None else replace(lines, filename=made.co_filename, first=made.co_firstlineno),
             source=rename(known.found.source, {**renamed, known.name: name, MAKER + known.name: MAKER + name}),
             linemap=tuple((line, None if user is None else user + shift) for line, user in known.found.linemap),
             verdicts=tuple(

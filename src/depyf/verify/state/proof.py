@@ -51,6 +51,8 @@ class Proof:
     nested: list[tuple[CodeUnit, CodeUnit]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     steps: int = 0
+    places: dict[int, int] = field(default_factory=dict)
+    """Which instruction of the original each observable one of the recompiled code is."""
 
 
 class Ground:

@@ -158,6 +158,9 @@ class _Walk:
             pair.standing = -1
             if event is None:
                 continue
+            if a.pc >= 0 and b.pc >= 0:
+                proof.places.setdefault(b.pc, a.pc)
+                proof.places.setdefault(b.pc + event[1].ahead, a.pc + event[0].ahead)
             if not self._perform(pair, *event):
                 return
 
