@@ -30,8 +30,8 @@ def prepare_debug(
 
     In process N of a distributed run (``torchrun``) it goes to ``rank_N`` below that directory.
     Read ``full_code_for_*.py`` first; ``manifest.json`` says what each file is.  The bytecode that runs for a compiled
-    function is its recompiled decompilation where that is proven equivalent, else Dynamo's own, with the reason in the
-    file.  ``clean_wild_fx_code`` is accepted for compatibility: depyf writes no stray ``fx_graph_code*`` files.
+    function is its recompiled decompilation where that is proven equivalent, with the program's lines, else Dynamo's own, with
+    the reason in the file.  ``clean_wild_fx_code`` is accepted for compatibility: depyf writes no stray ``fx_graph_code*`` files.
     ``log_bytecode`` also writes the disassembly of each transformed function.  ``report`` also writes the page of
     ``depyf report``, as ``report.html`` in the folder.  ``record`` also keeps what the program gave to each captured graph
     when it was compiled, parameters included, for ``depyf repro``, ``depyf gallery`` and ``depyf export``: up to 256 MiB of
@@ -56,7 +56,8 @@ def debug(level: str | None = None, stop_on: str | None = None) -> AbstractConte
     """Step through the code dumped by the last ``prepare_debug``, with pdb or any other debugger.
 
     On entry it prints where the files are and stops in ``breakpoint()`` so that breakpoints can be set by file and
-    line; inside the block they are hit in transformed code, captured graphs (eager), AOT forward and backward graphs
+    line; inside the block they are hit in transformed code (torch 2.9 and later; outside of the block it has the lines of
+    the program), captured graphs (eager), AOT forward and backward graphs
     (aot_eager) and generated wrappers (inductor).  It does not stop without a terminal or debugger, nor with the
     environment variable ``DEPYF_NO_PAUSE``.
 

@@ -75,7 +75,7 @@ _LEVEL_FILES = {
 
 def pause(directory: str, steppable: Sequence[str], level: str | None, followed: bool) -> None:
     """Print where to look; then wait in the debugger, where there is a user.  ``followed``: breakpoints in
-    the page of a dispatcher stop."""
+    the page of a dispatcher and in what Dynamo made stop."""
     lines = [f"depyf: the code torch.compile runs is in {directory}"]
     if level is not None:
         lines.append(
@@ -83,11 +83,9 @@ def pause(directory: str, steppable: Sequence[str], level: str | None, followed:
         )
     else:
         lines += [
-            "depyf: read full_code_for_*.py first: breakpoints in "
-            + ("it stop whenever torch looks for compiled code, those in " if followed else "")
-            + "__transformed_code_*.py "
-            + ("when that code runs" if followed else "stop when that code runs")
-            + (f", and so do those in {_files(len(steppable))}:" if steppable else "."),
+            "depyf: read full_code_for_*.py first: "
+            + _what_stops(followed, len(steppable))
+            + (":" if steppable else "."),
             *(f"depyf:   {name}" for name in sorted(steppable, key=_by_number)),
         ]
     if not should_pause():
@@ -95,6 +93,19 @@ def pause(directory: str, steppable: Sequence[str], level: str | None, followed:
         return
     say("\n".join([*lines, "depyf: set breakpoints now, then continue (pdb: `b FILE:LINE`, `c`)."]), out=True)
     stop()
+
+
+def _what_stops(followed: bool, files: int) -> str:
+    if not followed:
+        return (
+            f"breakpoints in {_files(files)} stop when that code runs"
+            if files
+            else "no breakpoint in a file of it stops here"
+        )
+    return (
+        "breakpoints in it stop whenever torch looks for compiled code, those in __transformed_code_*.py when that code runs"
+        + (f", and so do those in {_files(files)}" if files else "")
+    )
 
 
 def _files(number: int) -> str:

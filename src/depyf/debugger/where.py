@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from depyf.debugger.two_places import place_in_dump
 from depyf.dump.compile_stages import BY_NAME
 from depyf.dump.files.reading import MANIFEST, DumpError, read_file, read_manifest
 from depyf.dump.global_names import resumed
@@ -74,7 +75,8 @@ class Where:
 
 
 def where(frame: types.FrameType | None = None) -> Where:
-    """Where the innermost frame that runs a dumped file stands; call it at a debugger's prompt.
+    """Where the innermost frame that runs a dumped file stands; call it at a debugger's prompt.  What torch compiled runs a dumped
+    file, too, where it has the lines of the program: outside of ``depyf.debug()``.
 
     ``frame``: look from this frame outwards instead of from the caller's.  Where nothing of the stack runs a dumped file, the
     exception that is being handled tells, or the last uncaught one: this is what a debugger shows after the fact.
@@ -83,8 +85,9 @@ def where(frame: types.FrameType | None = None) -> Where:
     here = frame if frame is not None else sys._getframe(1)
     outer: types.FrameType | None = here
     while outer is not None:
-        if manifest_entry(outer.f_code.co_filename) is not None:
-            return where_is(outer.f_code.co_filename, outer.f_lineno)
+        found = _in_dump(outer.f_code, outer.f_lineno, outer.f_lasti)
+        if found is not None:
+            return where_is(*found)
         outer = outer.f_back
     failed = _failed_at() if frame is None else None
     if failed is not None:
@@ -111,10 +114,15 @@ def _failed_at() -> tuple[str, int] | None:
 def _innermost(traceback: types.TracebackType | None) -> tuple[str, int] | None:
     found = None
     while traceback is not None:
-        if manifest_entry(traceback.tb_frame.f_code.co_filename) is not None:
-            found = traceback.tb_frame.f_code.co_filename, traceback.tb_lineno
+        found = _in_dump(traceback.tb_frame.f_code, traceback.tb_lineno, traceback.tb_lasti) or found
         traceback = traceback.tb_next
     return found
+
+
+def _in_dump(code: types.CodeType, line: int | None, offset: int) -> tuple[str, int] | None:
+    """File and line of the dump for a line of ``code``, which may have those of the program; None where it is in no dump."""
+    file, line = place_in_dump(code, offset) or (code.co_filename, line)
+    return None if manifest_entry(file) is None else (file, line or code.co_firstlineno)
 
 
 def where_is(file: str, line: int) -> Where:

@@ -63,7 +63,7 @@ def _verdict(transformed: TransformedRecord) -> str:
 
 def _execution(transformed: TransformedRecord) -> str:
     if transformed.substituted:
-        return "This text is what runs: set breakpoints here."
+        return "This text is what runs, with the lines of your program; inside depyf.debug() breakpoints here stop."
     if any(verdict.status == "EDITED" for verdict in transformed.verdicts):
         return one_line(f"Decompiled from what runs, which was edited: {transformed.reason}")
     return one_line(f"Dynamo's own bytecode runs instead of this text: {transformed.reason}")

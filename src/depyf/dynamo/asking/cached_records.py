@@ -7,6 +7,7 @@ import types
 from pathlib import Path
 from typing import Any
 
+from depyf.debugger.two_places import lines_in_dump
 from depyf.dump.files.layout import full_code_files
 from depyf.dump.files.writer import write_whole
 from depyf.dump.pages.full_code import full_code_page, function_id
@@ -85,7 +86,7 @@ def function_record(code: types.CodeType, resume_of: tuple[int, str] | None, nam
 
 def _transformed(key: CompileKey, code: types.CodeType, entry: LiveEntry) -> Any:
     work = decompile_made(key, code_record(code), code, entry.code)
-    ran = entry.code.co_filename.endswith(f"{key.slug}_for_{code.co_name}.py")
+    ran = lines_in_dump(entry.code) is not None or entry.code.co_filename.endswith(f"{key.slug}_for_{code.co_name}.py")
     return work.record("" if ran else "it was compiled without depyf.prepare_debug")
 
 

@@ -16,6 +16,7 @@ import types
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from depyf.debugger.two_places import lines_in_dump
 from depyf.debugger.where import where_is
 from depyf.dump.records import Place
 from depyf.dynamo.caches.entries import cache_entries
@@ -122,14 +123,16 @@ class InnerFunctions:
 
 
 def _substituted(codes: Iterable[list[types.CodeType]]) -> dict[str, types.CodeType]:
-    """File of text that runs in the place of what Dynamo made -> the function's code."""
-    return {
-        entry.code.co_filename: code
-        for alike in codes
-        for code in alike
-        for entry in cache_entries(code)
-        if entry.code.co_filename != code.co_filename
-    }
+    """File of text that runs in the place of what Dynamo made -> the function's code.
+
+    Such text has the lines of its file inside ``depyf.debug()``, at a level, and where it was edited.
+    """
+    found = {}
+    for code in (code for alike in codes for code in alike):
+        for entry in cache_entries(code):
+            in_dump = lines_in_dump(entry.code)
+            found[entry.code.co_filename if in_dump is None else in_dump.filename] = code
+    return {file: code for file, code in found.items() if file != code.co_filename}
 
 
 def _whole(code: types.CodeType) -> types.CodeType:

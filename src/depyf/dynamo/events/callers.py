@@ -2,7 +2,7 @@
 
 Input: the stack of the thread, looked at while torch reports that it begins, or what torch keeps of it.  Output: plain
 frames, the outermost first, and folded to those that matter: functions that Dynamo saw, and between them one line of the
-program.
+program.  Code that stands in a dump, inside ``depyf.debug()``, is where the program has it.
 
 torch's own stack of a compilation is no substitute: torch 2.13 counts frames to skip that are not there, and leaves out the
 last two callers.
@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from depyf.bytecode.host.written_names import own_name, written_name
+from depyf.debugger.two_places import place_in_program
 from depyf.dump.records import CallerRecord, Place
 from depyf.dynamo.caches.seen_code import of_libraries
 
@@ -56,9 +57,11 @@ def running_frames(keep: Callable[[RunningFrame], bool]) -> tuple[RunningFrame, 
     found: list[RunningFrame] = []
     while frame is not None:
         code = frame.f_code
-        one = _frame(code.co_name, own_name(code), code.co_filename, code.co_firstlineno)
-        if not _library(code.co_filename) or keep(one):
-            found.append(replace(one, line=frame.f_lineno or 0))
+        place = code.co_filename, code.co_firstlineno, frame.f_lineno or 0
+        file, first, line = place_in_program(code, frame.f_lasti) or place
+        one = _frame(code.co_name, own_name(code), file, first)
+        if not _library(file) or keep(one):
+            found.append(replace(one, line=line))
         frame = frame.f_back
     return tuple(reversed(found))
 

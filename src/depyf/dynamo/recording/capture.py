@@ -135,8 +135,6 @@ class Capture:
         self.notes: list[str] = []
         self._generation = 0
         self.current: dict[str, CompileKey] = {}
-        self.substituted: dict[str, tuple[tuple[int, str], dict[int, int]]] = {}
-        """File that runs in place of Dynamo's code -> its function, and its lines as lines of the program."""
         self._places: set[tuple[str, str, int]] = set()
         self._on_graph = on_graph
         self._on_dropped = on_dropped
@@ -339,18 +337,7 @@ class Capture:
         if entry.callers:
             return
         with Door("the callers of a compiled function could not be told", self.note):
-            frames = running_frames(lambda frame: frame.code in self._places or frame.filename in self.substituted)
-            entry.callers = tuple(map(self._of_program, frames))
-
-    def _of_program(self, frame: RunningFrame) -> RunningFrame:
-        """A frame of our text as one of the function that it is the text of."""
-        function, lines = self.substituted.get(frame.filename, (None, {}))
-        builder = self.functions.get(function) if function is not None else None
-        if builder is None:
-            return frame
-        line = max((number for number in lines if number <= frame.line), default=0)
-        known = builder.code
-        return RunningFrame(known.name, known.qualname, known.filename, known.line, lines.get(line, known.line))
+            entry.callers = running_frames(lambda frame: frame.code in self._places)
 
     def _renew(self, compile_id: str) -> CompileKey:
         self._generation += 1

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from depyf.bytecode.codeunit import nested_codes
+from depyf.bytecode.host.code_lines import lines_of, with_lines
+from depyf.debugger.two_places import remember
 from depyf.dump.addresses import without_addresses
 from depyf.dump.files.layout import disassembly_file, transformed_file
 from depyf.dump.files.writer import DumpWriter
@@ -78,20 +80,22 @@ class TransformHook:
         return candidate
 
     def _candidate(self, code: types.CodeType, work: DecompiledCode) -> tuple[types.CodeType | None, str]:
-        """The code object to run instead, or None and why not."""
+        """The code object to run instead, or None and why not.
+
+        It has the lines of the program, which the program may look at; ``two_places`` knows those of the file.
+        """
         reason = work.reason or substitute.torch_objection(work.made)
         if reason or work.found is None:
             return None, reason or "it could not be decompiled"
         path = self._writer.path(transformed_file(work.key, work.function))
         kept = nested_codes(work.made)
         recompiled = work.found.compile_at(str(path), work.page("").first_line, kept)
-        candidate = substitute.with_original_codes(work.made, substitute.like(work.made, recompiled))
-        reason = substitute.refuse(code, work.made, candidate) or substitute.refuse_constants(work.made, candidate)
-        if reason:
-            return None, reason
-        below = work.page("").first_line - 1
-        lines = {number + below: user for number, user in work.found.linemap if user is not None}
-        self._capture.substituted[str(path)] = (work.key.function, lines)
+        dumped = substitute.with_original_codes(work.made, substitute.like(work.made, recompiled))
+        reason = substitute.refuse(code, work.made, dumped) or substitute.refuse_constants(work.made, dumped)
+        if reason or work.found.lines is None:
+            return None, reason or "its lines in the program are not known"
+        candidate = with_lines(dumped, work.found.lines, kept)
+        remember(candidate, lines_of(dumped, kept), code)
         return candidate, ""
 
 

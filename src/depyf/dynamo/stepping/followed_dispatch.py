@@ -5,21 +5,22 @@ compiled function is about to be looked up, hands over the frame's locals, and w
 them, line by line, guards included, where a debugger can stop.  Then torch does what it would have done anyway.
 
 How: torch asks the "precompiled" entries of a code object before its own.  We add one whose only guard is a call of
-ours, which answers no, so torch goes on to its own entries, or compiles.  Nothing about the program's functions or
+ours, which answers no, so torch goes on to its own entries, or compiles.  Beside it are the
+entries of ``dumped_lines``, which run what torch would have run.  Nothing about the program's functions or
 torch's entries changes: guards on code objects, backends, recompile counts, stances, resume functions, methods, modules
 and calls from C++ are all as without us.  ``stop`` takes the entries out again.
 
-The only yes is for an exception that must go on (the user quits the debugger): C++ would swallow it, so the code of our
+Its only yes is for an exception that must go on (the user quits the debugger): C++ would swallow it, so the code of our
 entry is then run, and raises it.
 """
 
 from __future__ import annotations
 
+import _thread
 import ast
 import bdb
 import sys
 import threading
-import time
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -27,11 +28,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from depyf.debugger.program_pdb import join_thread
-from depyf.dynamo.caches.entries import LiveEntry, cache_entries
+from depyf.debugger.two_places import originals
+from depyf.dynamo.caches.entries import cache_entries
 from depyf.dynamo.guards.guard_tree import live_guards
 from depyf.dynamo.recording.snapshot import live_code_of
+from depyf.dynamo.stepping.added_entries import AddedEntries, Question
+from depyf.dynamo.stepping.choice import chosen
 from depyf.dynamo.stepping.dispatch_page import DispatchPage, read_page
-from depyf.dynamo.target import innermost_backend
+from depyf.dynamo.stepping.dumped_lines import DumpedLines
 from depyf.safety.guarded import Door, problem, say
 
 if TYPE_CHECKING:
@@ -40,8 +44,6 @@ if TYPE_CHECKING:
 _GENERATORS = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR: torch compiles no such frame
 _VARARGS, _VARKEYWORDS = 0x04, 0x08
 _RAISED = "depyf: the exception to raise"
-_PATIENCE = 5.0
-"""Seconds to wait for another thread that stands in a dispatcher when ``stop`` is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +97,14 @@ class Dispatcher:
         scope = next((entry.globals for entry in entries if entry.globals is not None), {})
         if self.own:
             entries = tuple(entry for entry in entries if entry.compile_id in self.page.guards)
-        with self.page.following(L, scope, chosen(entries, L, not self.own)):
+        entry = chosen(self.code, entries, L, not self.own)
+        with self.page.following(L, scope, entry.compile_id if entry is not None else ""):
             self.parameters.call(self.function, L)
 
 
 @dataclass
 class Dispatching:
-    """The entries added for one ``depyf.debug()``, from ``start`` to ``stop``.
+    """What is added for one ``depyf.debug()``, from ``start`` to ``stop``.
 
     ``own``: a level is forced.  The page is then about the program's entries, which torch does not use: it shows which of
     them the call would run, and the code at that level follows.
@@ -110,13 +113,12 @@ class Dispatching:
     own: bool = False
     notes: list[str] = field(default_factory=list)
     _open: bool = False
-    _codes: list[types.CodeType] = field(default_factory=list)
-    _raisers: list[types.CodeType] = field(default_factory=list)
-    """torch keeps no reference to the code it is running."""
+    _entries: AddedEntries = field(default_factory=AddedEntries)
     _raised: list[BaseException] = field(default_factory=list)
-    _inside: dict[int, types.CodeType] = field(default_factory=dict)
-    """Thread -> the code whose dispatcher it follows.  torch holds that entry's lock meanwhile."""
     _stance_callback: Any = None
+
+    def __post_init__(self) -> None:
+        self._lines = DumpedLines(self._entries)
 
     @property
     def follows(self) -> bool:
@@ -124,45 +126,37 @@ class Dispatching:
         return self._open
 
     def start(self, session: Session) -> None:
-        """Follow every page of ``session`` from now on; what cannot be followed becomes a note."""
-        try:
-            from torch._C._dynamo.eval_frame import (
-                _debug_get_precompile_entries,
-                _load_precompile_entry,
-                _reset_precompile_entries,
+        """Follow every page of ``session`` from now on, and run the lines of dumps; what cannot be followed becomes a note."""
+        if not self._entries.open():
+            self.notes.append(
+                "this torch can be followed neither through full_code_for_*.py (use depyf.replay) nor into "
+                "__transformed_code_*.py, but at a level, as in depyf.debug(level='graph')"
             )
-        except ImportError:
-            self.notes.append("this torch cannot be followed through full_code_for_*.py; use depyf.replay")
             return
-        self._reset = _reset_precompile_entries
         self._open = True
         self._keep_out()
-        for dispatcher in self._dispatchers(session):
-            raiser = raising_code(dispatcher.code, self._raised.pop)
-            if raiser is None or _debug_get_precompile_entries(
-                dispatcher.code
-            ):  # the program's own, or an outer debug()
-                continue
-            self._raisers.append(raiser)
-            self._codes.append(dispatcher.code)
-            _load_precompile_entry(dispatcher.code, _asking(self._observer(dispatcher)), raiser)
+        dispatchers = {id(dispatcher.code): dispatcher for dispatcher in self._dispatchers(session)}
+        codes = {id(code): code for code in (*(d.code for d in dispatchers.values()), *originals())}
+        for key, code in codes.items():
+            with Door(f"{code.co_name} cannot be stepped through", say):
+                self._add(code, dispatchers.get(key))
+
+    def _add(self, code: types.CodeType, dispatcher: Dispatcher | None) -> None:
+        raiser = raising_code(code, self._raised.pop)
+        dispatcher = dispatcher if raiser is not None else None
+        in_dump = [] if self.own else self._lines.prepare(code)
+        if not (dispatcher or in_dump) or not self._entries.takes(code):
+            return
+        runs = raiser if raiser is not None else in_dump[0][1]
+        self._entries.add(code, self._observer(code, dispatcher, bool(in_dump), raiser is not None), runs)
+        self._lines.add(code, in_dump)
 
     def stop(self) -> None:
         """torch is as it was before ``start``."""
         self._open = False
+        self._lines.close()
         self._let_in()
-        until = time.monotonic() + _PATIENCE
-        for code in self._codes:
-            while self._occupied(code) and time.monotonic() < until:
-                time.sleep(0.01)
-            if self._occupied(code):  # its entry is in use: it stays, and does nothing
-                say(f"depyf: a thread still stands in the dispatcher of {code.co_name}")
-            else:
-                self._reset(code)
-        self._codes.clear()
-
-    def _occupied(self, code: types.CodeType) -> bool:
-        return any(other is code for other in list(self._inside.values()))
+        self._entries.close()
 
     def _dispatchers(self, session: Session) -> Iterator[Dispatcher]:
         for path, functions in session.dispatchers():
@@ -178,39 +172,56 @@ class Dispatching:
                         live_guards(entry)  # read now: who steps through a guard would step through the reading, too
                     yield Dispatcher(code, page, function, Parameters.of(code), self.own)
 
-    def _observer(self, dispatcher: Dispatcher) -> Callable[[dict[str, Any]], bool]:
+    def _observer(self, code: types.CodeType, dispatcher: Dispatcher | None, in_dump: bool, raises: bool) -> Question:
         def observe(L: dict[str, Any]) -> bool:
             """torch's question; L: the locals of the frame.  Only an exception to raise is a yes."""
-            thread = threading.get_ident()
-            if not self._open or thread in self._inside:
+            if not self._open or threading.get_ident() in self._entries.inside:
                 return False
-            with Door("depyf: a page cannot be followed") as door:
-                join_thread()
-            if door.shut or not debugged():
+            followed = dispatcher is not None and self._stops()
+            if not followed and not in_dump:
                 return False
-            self._inside[thread] = dispatcher.code
-            raises = self._follow(dispatcher, L)
-            del self._inside[thread]  # nothing that could switch threads may come between this and the return
-            return raises
+            self._entries.asked(code)
+            error = self._follow(code, dispatcher if followed else None, L, in_dump)
+            if error is not None and raises:
+                self._raised.append(error)
+            elif isinstance(error, KeyboardInterrupt):  # nothing can stand in for this code
+                _thread.interrupt_main()
+            if error is not None or not in_dump:
+                self._entries.answered()
+            return error is not None and raises
 
         return observe
 
-    def _follow(self, dispatcher: Dispatcher, L: dict[str, Any]) -> bool:
-        """Run the page on ``L``; True where the program must go on with an exception."""
+    @staticmethod
+    def _stops() -> bool:
+        """Is there a debugger that could stop in this thread?"""
+        with Door("depyf: a page cannot be followed") as door:
+            join_thread()
+        return not door.shut and debugged()
+
+    def _follow(
+        self, code: types.CodeType, dispatcher: Dispatcher | None, L: dict[str, Any], in_dump: bool
+    ) -> BaseException | None:
+        """Run the page on ``L`` and find out what torch will run; an exception with which the program must go on."""
+        try:
+            if dispatcher is not None:
+                self._show(dispatcher, L)
+            if in_dump:
+                self._lines.choose(code, L)
+        except BaseException as error:  # the user quits the debugger, KeyboardInterrupt, SystemExit
+            return error
+        return None
+
+    def _show(self, dispatcher: Dispatcher, L: dict[str, Any]) -> None:
         try:
             dispatcher.follow(L)
-        except bdb.BdbQuit as quits:
-            self._raised.append(quits)
-            return True
+        except bdb.BdbQuit:
+            raise
         except Exception as error:  # ours: the program goes on
             note = f"{dispatcher.code.co_name} cannot be followed: {problem(error)}"
             if note not in self.notes:
                 self.notes.append(note)
                 say(f"depyf: {note}")
-        except BaseException as error:  # KeyboardInterrupt, SystemExit
-            self._raised.append(error)
-            return True
-        return False
 
     def _keep_out(self) -> None:
         """A compiled function called at the prompt of a debugger that stands in a dispatcher runs as Python.
@@ -222,7 +233,7 @@ class Dispatching:
         original: Callable[[Any], Any] = eval_frame._callback_from_stance
 
         def callback_from_stance(callback: Any) -> Any:
-            return None if threading.get_ident() in self._inside else original(callback)
+            return None if threading.get_ident() in self._entries.inside else original(callback)
 
         self._stance_callback = original, callback_from_stance
         eval_frame._callback_from_stance = callback_from_stance
@@ -243,50 +254,6 @@ def debugged() -> bool:
         return True
     monitoring = getattr(sys, "monitoring", None)
     return monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None
-
-
-def chosen(entries: tuple[LiveEntry, ...], L: dict[str, Any], forced: bool = True) -> str:
-    """The compile id of the one of ``entries`` that torch runs for ``L``; "" where none fits.
-
-    torch decides; this repeats its search (order, backend, guards) without running or changing anything.  ``forced``:
-    a backend that the stance forces counts.
-    """
-    eval_frame = sys.modules["torch._dynamo.eval_frame"]
-    skips = getattr(eval_frame, "_is_skip_guard_eval_unsafe_stance", bool)()
-    if any(entry.backend is not entries[0].backend for entry in entries):
-        backend = asked_backend(sys._getframe(1), forced)
-        entries = tuple(entry for entry in entries if backend is None or entry.backend == backend)
-    for entry in entries:
-        root = getattr(entry.manager, "diff_guard_root" if skips else "root", None)
-        if root is not None and root.check_verbose(L).result:
-            return entry.compile_id
-    return ""
-
-
-def asked_backend(frame: types.FrameType | None, forced: bool = True) -> Any:
-    """The backend that the innermost ``torch.compile`` wrapper on the stack asks for; None where there is no wrapper.
-    ``forced``: or the one that the stance forces."""
-    eval_frame = sys.modules["torch._dynamo.eval_frame"]
-    while frame is not None and frame.f_code.co_name != "compile_wrapper":
-        frame = frame.f_back
-    stance = getattr(eval_frame._stance, "backend", None) if forced else None
-    if stance is not None:
-        return innermost_backend(eval_frame.get_compiler_fn(stance))
-    return innermost_backend(frame.f_locals.get("callback")) if frame is not None else None
-
-
-def _asking(question: Callable[[dict[str, Any]], bool]) -> Any:
-    """A guard manager whose only guard is ``question``."""
-    from torch._C._dynamo.guards import RootGuardManager
-    from torch._dynamo.guards import GuardManagerWrapper
-
-    root = RootGuardManager()
-    add: Callable[..., None] = root.add_lambda_guard
-    try:
-        add(question, ["depyf.debug()"], None)
-    except TypeError:  # older torch has no third parameter
-        add(question, ["depyf.debug()"])
-    return GuardManagerWrapper(root)
 
 
 def raising_code(code: types.CodeType, get: Callable[[], BaseException]) -> types.CodeType | None:
