@@ -124,6 +124,12 @@ class CodeUnit:
         return self.version >= (3, 13) and self.name != "<lambda>"
 
     @property
+    def implicit_variables(self) -> tuple[str, ...]:
+        """The variables that the compiler makes in a class for the functions in it."""
+        later = (((3, 12), "__classdict__"), ((3, 14), "__conditional_annotations__"))
+        return ("__class__", *[name for since, name in later if self.version >= since])
+
+    @property
     def leaks_comprehensions(self) -> bool:
         """Whether what one comprehension binds is local to the other comprehensions of the function, too (3.12)."""
         return self.version == (3, 12)

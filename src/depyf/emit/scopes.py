@@ -208,7 +208,7 @@ def resolve(root: Scope, spell: Spell, ordered: Collection[int] = ()) -> dict[in
             lines[scope.slot] = _lost_cells(_lost(scope, set(), id(scope.unit) in ordered), set(), spell)
         elif scope.kind == "class":
             lines[scope.slot] = _class_lines(scope, visible, spell, id(scope.unit) in ordered)
-            visible = visible.inside(("__class__",), "local")
+            visible = visible.inside(scope.unit.implicit_variables if scope.unit is not None else (), "local")
         else:
             lines[scope.slot], visible = _function_lines(scope, visible, implied, spell)
             if id(scope.unit) in ordered:

@@ -49,3 +49,8 @@ class NestedCode:
         if instr.op in ops.LOCALS:
             return self.fast.get(instr.arg, -1)
         return self.cells.get(instr.arg, -1) if instr.op in OF_SLOTS else -1
+
+    def lowered_child(self, unit: CodeUnit) -> Lowered | None:
+        """The lowered form of code that is directly inside."""
+        child = self.children.get(id(unit))
+        return None if child is None else child.lowered

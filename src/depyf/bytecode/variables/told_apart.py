@@ -218,7 +218,7 @@ class _Tree:
             if around is None or use is None:
                 continue
             if around.lowered is not None and code.is_function:
-                names = annotated_parameters(around.lowered, use.made, use.first, code.unit, self._lowered_in(around))
+                names = annotated_parameters(around.lowered, use.made, use.first, code.unit, around.lowered_child)
                 found.update((self._find(code.first + at), name) for at, name in names.items())
             if use.kind in _FORMATS and code.unit.posonlyargcount == 1 and code.unit.params[0] not in _FORMATS.values():
                 found[self._find(code.first)] = _FORMATS[use.kind]
@@ -231,9 +231,6 @@ class _Tree:
             if slot >= len(around.unit.params) and is_legal(name) and not _is_stored_as(name, around.slots[slot][0]):
                 found[self._find(around.first + slot)] = name
         return found
-
-    def _lowered_in(self, code: NestedCode) -> Callable[[CodeUnit], Lowered | None]:
-        return lambda unit: child.lowered if (child := code.children.get(id(unit))) is not None else None
 
     def _classes(self) -> Iterator[tuple[NestedCode, int]]:
         """The slots that classes are stored in: no source stores one under another name than its own."""
