@@ -69,7 +69,7 @@ CORE := .venv-core/$(if $(filter Windows_NT,$(OS)),Scripts,bin)/python
 core:
 	$(PYTHON) -m venv .venv-core
 	$(CORE) -m pip install --quiet --disable-pip-version-check -e ".[cli,test]"
-	$(CORE) -m pytest -n auto --dist loadfile $(addprefix tests/unit/,bytecode cfg cli driver dump emit fallback generated ir lift report safety verify) $(PYTEST_ARGS)
+	$(CORE) -m pytest -n auto --dist loadfile $(addprefix tests/unit/,cli decompiler run safety views) $(PYTEST_ARGS)
 
 # The files of a release, in dist/: a source archive, the wheel made of it, checked and installed into empty environments
 package: $(STAMP)
@@ -82,7 +82,7 @@ package: $(STAMP)
 # the golden cases, the units and a sample of the library, on what is installed there, not on src/.  CI runs them in a job of
 # .github/workflows/tests.yml, not in .ci/run: the build takes eight minutes of CPU time
 COMPILED := .venv-compiled/bin/python
-COMPILED_TESTS := tests/test_cases.py $(addprefix tests/unit/,bytecode cfg driver emit fallback generated ir lift safety verify test_native.py)
+COMPILED_TESTS := tests/test_cases.py $(addprefix tests/unit/,decompiler safety test_native.py)
 compiled: $(STAMP)
 	$(BIN)/python tools/compiled.py install .venv-compiled
 compiled-test: compiled

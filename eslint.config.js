@@ -57,9 +57,9 @@ const rules = {
 };
 
 export default [
-  { ignores: ["src/depyf/report/assets/vendor/**"] },
+  { ignores: ["src/depyf/views/report/assets/vendor/**"] },
   {
-    files: ["src/depyf/report/assets/js/**/*.js"],
+    files: ["src/depyf/views/report/assets/js/**/*.js"],
     languageOptions: {
       ecmaVersion: 2022,
       sourceType: "module",

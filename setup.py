@@ -19,32 +19,32 @@ from setuptools import setup
 ROOT = Path(__file__).resolve().parent
 SOURCE, WRITTEN = ROOT / "src", ROOT / "build" / "native"
 GROUPS = {
-    "reading": ("bytecode",),
-    "trees": ("ir", "cfg"),
-    "lifting": ("lift", "fallback"),
-    "structuring": ("structure",),
-    "writing": ("emit", "idioms"),
-    "generated": ("generated",),
-    "driving": ("driver",),
-    "proving": ("verify",),
+    "reading": ("decompiler/bytecode",),
+    "trees": ("decompiler/ir", "decompiler/cfg"),
+    "lifting": ("decompiler/lift", "decompiler/fallback"),
+    "structuring": ("decompiler/structure",),
+    "writing": ("decompiler/emit", "decompiler/idioms"),
+    "generated": ("decompiler/generated",),
+    "driving": ("decompiler/driver",),
+    "proving": ("decompiler/verify",),
 }
 """Packages and modules that are compiled, by the library that they are linked into: what is in one calls each other directly."""
 INTERPRETED = {
-    "emit/expressions/quoting.py": "strings with surrogates are not compiled",
-    "bytecode/tables/set_order.py": "a class that inherits from one of C is not compiled",
-    "driver/alone.py": "it is for exports, which take no time",
-    "driver/pipeline.py": "it does little itself, and interpreted code replaces what it calls, in tests",
-    "driver/rungs.py": "members of an enumeration cannot have the names of constants of the module",
-    "driver/state.py": "a dataclass with fields that are set later",
-    "driver/steps.py": "it catches what a compiled pass leaves unset",
-    "verify/run/interpreters.py": "it does little itself, and interpreted code replaces what it calls, in tests",
-    "verify/run/worker.py": "another Python runs its text",
-    "ir/grown.py": "a compiled class that inherits Sequence takes what is registered there for its own instances",
-    "ir/node.py": "what it does at run time is not what the type checker is told",
-    "ir/transformer.py": "a class that is not compiled cannot inherit from one that is",
+    "decompiler/emit/expressions/quoting.py": "strings with surrogates are not compiled",
+    "decompiler/bytecode/tables/set_order.py": "a class that inherits from one of C is not compiled",
+    "decompiler/driver/alone.py": "it is for exports, which take no time",
+    "decompiler/driver/pipeline.py": "it does little itself, and interpreted code replaces what it calls, in tests",
+    "decompiler/driver/rungs.py": "members of an enumeration cannot have the names of constants of the module",
+    "decompiler/driver/state.py": "a dataclass with fields that are set later",
+    "decompiler/driver/steps.py": "it catches what a compiled pass leaves unset",
+    "decompiler/verify/recompiling/interpreters.py": "it does little itself, and interpreted code replaces what it calls, in tests",
+    "decompiler/verify/recompiling/worker.py": "another Python runs its text",
+    "decompiler/ir/grown.py": "a compiled class that inherits Sequence takes what is registered there for its own instances",
+    "decompiler/ir/node.py": "what it does at run time is not what the type checker is told",
+    "decompiler/ir/transformer.py": "a class that is not compiled cannot inherit from one that is",
 }
 """Modules of these packages that stay as they are, and why."""
-SEEN = {"ir/grown.py"}
+SEEN = {"decompiler/ir/grown.py"}
 """Those of them whose types what is compiled is checked against: they are written out for it, too."""
 WRITTEN_IN_C = Path("build/mypyc-%d.%d" % sys.version_info[:2])
 """What mypyc writes depends on the version."""
@@ -61,7 +61,7 @@ def library_of(module: str) -> str | None:
     """The library of a module, which is named by its path below ``src/depyf``; None where it is not compiled."""
     if module in INTERPRETED or module.endswith("__init__.py"):
         return None
-    parts = (module, module.partition("/")[0])
+    parts = (module, "/".join(module.split("/")[:2]))
     return next((name for name, compiled in GROUPS.items() if any(part in compiled for part in parts)), None)
 
 

@@ -13,8 +13,8 @@ import pytest
 
 import machine
 import needs
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.driver import decompilation
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.driver import decompilation
 
 # how long an example takes depends on what else the machine does
 hypothesis.settings.register_profile(
@@ -25,7 +25,7 @@ hypothesis.settings.load_profile("any load")
 
 LONGEST = (
     "models/test_catalogue", "torch/test_tutorials", "torch/test_dap", "torch/test_many_breaks", "torch/test_run_diff",
-    "unit/safety/test_growth", "test_cases", "unit/bytecode/files/test_bombs", "property/test_random_cfg", "torch/test_compare",
+    "unit/safety/test_growth", "test_cases", "unit/decompiler/bytecode/files/test_bombs", "property/test_random_cfg", "torch/test_compare",
     "torch/test_nonfinite", "torch/test_repro", "torch/test_doctor", "property/test_linear_time", "torch/test_triton_kernels",
     "torch/test_frame_shapes", "torch/test_gallery", "torch/test_guarded", "torch/test_levels", "unit/cli/test_cli",
     "torch/test_export", "torch/test_results", "torch/test_many", "torch/test_edited", "torch/test_situations",

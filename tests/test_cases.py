@@ -29,11 +29,11 @@ import interpreters
 from attack.execution import Executor
 from attack.findings import without_ends
 from casefiles import Case
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.files.pyc import read_pyc
-from depyf.driver.pipeline import Decompiled, decompile_unit
-from depyf.options import Options
-from depyf.verify.verdict import Verdict
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.bytecode.files.pyc import read_pyc
+from depyf.decompiler.driver.pipeline import Decompiled, decompile_unit
+from depyf.decompiler.options import Options
+from depyf.decompiler.verify.verdict import Verdict
 from needs import need
 
 CASES = casefiles.all_cases()

@@ -24,7 +24,7 @@ DECOMPILE = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
 import depyf
-from depyf.verify.run.interpreters import register
+from depyf.decompiler.verify.recompiling.interpreters import register
 for path in os.environ["INTERPRETERS"].split(os.pathsep):
     register(path)
 for path in sys.argv[2:]:

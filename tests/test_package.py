@@ -49,7 +49,11 @@ def test_metadata_is_what_the_registry_wants(built: Path) -> None:
 def test_package_holds_what_it_needs_and_nothing_else(built: Path) -> None:
     (wheel,) = built.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    assert {"depyf/py.typed", "depyf/report/assets/report.html.j2", "depyf/report/assets/js/main.js"} <= set(names)
+    assert {
+        "depyf/py.typed",
+        "depyf/views/report/assets/report.html.j2",
+        "depyf/views/report/assets/js/main.js",
+    } <= set(names)
     assert {name.split("/")[0] for name in names} == {
         "depyf",
         *(name.split("/")[0] for name in names if ".dist-info/" in name),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from depyf.driver.rungs import Rung
+from depyf.decompiler.driver.rungs import Rung
 from pass_cases import FOLDER, PassCase, artifacts, cases_of, write_cases
 from unit_listing import listing
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import textwrap
 
-from depyf.dump.advice.advice import Advice
-from depyf.dump.advice.registry import ADVICE
+from depyf.run.advice.advice import Advice
+from depyf.run.advice.registry import ADVICE
 
 WIDTH = 128
 HEAD = """\

@@ -47,7 +47,7 @@ def cpu(work: Callable[[], Any]) -> float:
 
 
 def unit_of(source: bytes | str) -> Any:
-    from depyf.bytecode.codeunit import CodeUnit
+    from depyf.decompiler.bytecode.codeunit import CodeUnit
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -56,8 +56,8 @@ def unit_of(source: bytes | str) -> Any:
 
 def measure(unit: Any) -> tuple[float, float]:
     """CPU seconds for the text alone and for text and proof."""
-    from depyf.driver.pipeline import decompile_unit
-    from depyf.options import Options
+    from depyf.decompiler.driver.pipeline import decompile_unit
+    from depyf.decompiler.options import Options
 
     text = cpu(lambda: decompile_unit(unit, Options(verify=False)))
     both = cpu(lambda: decompile_unit(unit, Options()))
@@ -65,8 +65,8 @@ def measure(unit: Any) -> tuple[float, float]:
 
 
 def instructions(unit: Any) -> int:
-    from depyf.bytecode.codeunit import CodeUnit
-    from depyf.bytecode.lower import lower
+    from depyf.decompiler.bytecode.codeunit import CodeUnit
+    from depyf.decompiler.bytecode.lower import lower
 
     return len(lower(unit).instrs) + sum(instructions(const) for const in unit.consts if isinstance(const, CodeUnit))
 
@@ -155,8 +155,8 @@ def scale_table(sizes: list[int], only: list[str], rounds: int) -> None:
     falls on both.  The proof compiles the text; ``ours`` is the growth of the time without that one call of ``compile()``,
     ``CPython`` that of what ``compile``, ``ast.parse`` and ``ast.unparse`` take for the text that the function was made from.
     """
-    from depyf.driver.pipeline import decompile_unit
-    from depyf.options import Options
+    from depyf.decompiler.driver.pipeline import decompile_unit
+    from depyf.decompiler.options import Options
 
     makers: dict[str, Callable[[int], str]] = {"mixed": big_function}
     makers.update({shape: functools.partial(shapes.text, shape) for shape in shapes.SHAPES})

@@ -99,9 +99,9 @@ def wheels(versions: list[str]) -> list[str]:
 WRITES = """
 import importlib.util, json, pathlib, sys, time, warnings
 warnings.simplefilter("ignore")
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.driver import decompilation
-from depyf.driver.pipeline import decompile_unit
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.driver import decompilation
+from depyf.decompiler.driver.pipeline import decompile_unit
 from depyf.native import build
 internal = []
 decompilation.on_internal_error = lambda unit, error: internal.append(f"{unit.qualname}: {type(error).__name__}: {error}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import interpreters
 
 if TYPE_CHECKING:
-    from depyf.bytecode.codeunit import CodeUnit
+    from depyf.decompiler.bytecode.codeunit import CodeUnit
 
 PROGRAM = """
 import ast, os, sys
@@ -45,7 +45,7 @@ def unparse(version: str, root: Path, names: list[str], out: Path) -> None:
 
 def identical_units(unit: CodeUnit, pyc: Path) -> int:
     """How many code objects of ``unit`` are the same instructions in ``pyc``; 0 where there is none."""
-    from depyf.bytecode.files.pyc import read_pyc
+    from depyf.decompiler.bytecode.files.pyc import read_pyc
     from depyf.errors import DepyfError
 
     try:
@@ -55,8 +55,8 @@ def identical_units(unit: CodeUnit, pyc: Path) -> int:
 
 
 def _identical(unit: CodeUnit, control: CodeUnit) -> int:
-    from depyf.bytecode.lower import lower
-    from depyf.verify.identical import same_bytes, same_instructions
+    from depyf.decompiler.bytecode.lower import lower
+    from depyf.decompiler.verify.identical import same_bytes, same_instructions
 
     pairs = same_bytes(unit, control)
     if pairs is None:
@@ -79,6 +79,6 @@ def _identical(unit: CodeUnit, control: CodeUnit) -> int:
 
 
 def _nested(unit: CodeUnit) -> list[CodeUnit]:
-    from depyf.bytecode.codeunit import CodeUnit
+    from depyf.decompiler.bytecode.codeunit import CodeUnit
 
     return [const for const in unit.consts if isinstance(const, CodeUnit)]

@@ -120,10 +120,10 @@ def write_pycs(version: str, root: Path, names: list[str], out: Path, optimize: 
 
 def load(job: Job) -> Any:
     """The module's CodeUnit; None where it is not code that this version compiles."""
-    from depyf.bytecode.codeunit import CodeUnit
+    from depyf.decompiler.bytecode.codeunit import CodeUnit
 
     if job.pyc is not None:
-        from depyf.bytecode.files.pyc import read_pyc
+        from depyf.decompiler.bytecode.files.pyc import read_pyc
 
         if not os.path.exists(job.pyc):
             return None
@@ -136,14 +136,14 @@ def load(job: Job) -> Any:
 
 def without_lines(unit: Any) -> Any:
     """The unit with the line tables of all its code objects emptied, as some tools leave them."""
-    from depyf.bytecode.codeunit import CodeUnit
+    from depyf.decompiler.bytecode.codeunit import CodeUnit
 
     consts = tuple(without_lines(item) if isinstance(item, CodeUnit) else item for item in unit.consts)
     return replace(unit, linetable=b"", consts=consts)
 
 
 def children(unit: Any) -> list[Any]:
-    from depyf.bytecode.codeunit import CodeUnit
+    from depyf.decompiler.bytecode.codeunit import CodeUnit
 
     return [const for const in unit.consts if isinstance(const, CodeUnit)]
 
@@ -166,7 +166,7 @@ def starting_points(unit: Any, mode: str) -> list[Any]:
 
 
 def instructions_in(unit: Any) -> int:
-    from depyf.bytecode.lower import lower
+    from depyf.decompiler.bytecode.lower import lower
 
     try:
         return len(lower(unit).instrs)
@@ -188,7 +188,7 @@ def describe(error: BaseException) -> str:
 
 def decompile(unit: Any, texts: list[str], fallbacks: list[str]) -> list[dict[str, Any]]:
     """One record for each code object of ``unit``, nested ones included."""
-    from depyf.driver.pipeline import decompile_unit
+    from depyf.decompiler.driver.pipeline import decompile_unit
 
     sizes = {inner.qualname: len(inner.code) // 2 for inner in family(unit)}
     try:
@@ -225,7 +225,7 @@ def run_job(job: Job) -> dict[str, Any]:
     texts: list[str] = []
     fallbacks: list[str] = []
     records: list[dict[str, Any]] = []
-    from depyf.driver import decompilation
+    from depyf.decompiler.driver import decompilation
 
     internal: list[str] = []
     decompilation.on_internal_error = lambda unit, error: internal.append(f"{unit.qualname}: {describe(error)}")

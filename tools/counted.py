@@ -18,9 +18,9 @@ import sys
 STEPS = ("", "ast.unparse(ast.parse())", "text", "text and proof")
 CHILD = """
 import ast, pathlib, sys, sysconfig
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.driver.pipeline import decompile_unit
-from depyf.options import Options
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.driver.pipeline import decompile_unit
+from depyf.decompiler.options import Options
 step, *names = sys.argv[1:]
 library = pathlib.Path(sysconfig.get_path("stdlib"))
 texts = [library.joinpath(*name.split(".")).with_suffix(".py").read_bytes() for name in ("abc", *names)]

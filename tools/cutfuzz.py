@@ -25,14 +25,14 @@ sys.path.insert(0, str(ROOT / "src"))
 
 from torch._dynamo.resume_execution import ContinueExecutionCache
 
-from depyf.bytecode import ops
-from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_OPTIMIZED, CodeUnit
-from depyf.bytecode.edits.origins import origins
-from depyf.bytecode.host.handler_depths import with_one_depth
-from depyf.bytecode.lower import Lowered, lower
-from depyf.driver.pipeline import decompile_code
-from depyf.dynamo.generated import resume_options
+from depyf.decompiler.bytecode import ops
+from depyf.decompiler.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_OPTIMIZED, CodeUnit
+from depyf.decompiler.bytecode.edits.origins import origins
+from depyf.decompiler.bytecode.host.handler_depths import with_one_depth
+from depyf.decompiler.bytecode.lower import Lowered, lower
+from depyf.decompiler.driver.pipeline import decompile_code
 from depyf.errors import DepyfError
+from depyf.sources.live.generated import resume_options
 
 NEVER_CUT = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 

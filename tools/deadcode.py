@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 import interpreters
 import minimise
 from corpus import sources
-from depyf.driver.pipeline import decompile_unit
+from depyf.decompiler.driver.pipeline import decompile_unit
 from depyf.errors import DepyfError
 from sourcefuzz import HOST, compiled
 from triage import normal_form

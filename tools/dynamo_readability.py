@@ -84,7 +84,7 @@ def frames(wanted: list[str]) -> dict[str, list[tuple[types.CodeType, types.Code
     from torch_models import MODELS, run_model
     from torch_programs import PROGRAMS
 
-    from depyf.dynamo.generated import generated_options
+    from depyf.sources.live.generated import generated_options
 
     found: dict[str, list[tuple[types.CodeType, types.CodeType, Any]]] = {}
     for name in wanted or [*MODELS, *PROGRAMS]:
@@ -146,7 +146,7 @@ def main() -> int:
     parser.add_argument("--published", metavar="DIR")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    from depyf.driver.pipeline import _Attempts, decompile_code
+    from depyf.decompiler.driver.pipeline import _Attempts, decompile_code
 
     attempts: list[str] = []
     before = _Attempts._escalate

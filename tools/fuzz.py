@@ -171,9 +171,9 @@ def check(seed: int) -> str:
 
 def judge(code: types.CodeType) -> str:
     """What is wrong with the decompiled text of a program; empty when nothing is."""
-    from depyf.bytecode.codeunit import CodeUnit
-    from depyf.driver.pipeline import decompile_unit
-    from depyf.verify.assumptions import AGAIN_NOTE, TESTED_NOTE, UNWIND_NOTE
+    from depyf.decompiler.bytecode.codeunit import CodeUnit
+    from depyf.decompiler.driver.pipeline import decompile_unit
+    from depyf.decompiler.verify.assumptions import AGAIN_NOTE, TESTED_NOTE, UNWIND_NOTE
 
     try:
         result = decompile_unit(CodeUnit.from_code(code))
@@ -284,8 +284,8 @@ def logged(log: Path, first: int, count: int, processes: int) -> int:
 def show(seed: int) -> None:
     import dis
 
-    from depyf.bytecode.codeunit import CodeUnit
-    from depyf.driver.pipeline import decompile_unit
+    from depyf.decompiler.bytecode.codeunit import CodeUnit
+    from depyf.decompiler.driver.pipeline import decompile_unit
 
     code = make(seed)
     dis.dis(code)

@@ -1,4 +1,4 @@
-"""Write ``src/depyf/bytecode/versions/data/opXYZ.py`` from the opcode metadata of real interpreters.
+"""Write ``src/depyf/decompiler/bytecode/versions/data/opXYZ.py`` from the opcode metadata of real interpreters.
 
     python tools/gen_opcodes.py PYTHON...        one table per interpreter
 
@@ -13,7 +13,7 @@ import pathlib
 import subprocess
 import sys
 
-DATA = pathlib.Path(__file__).resolve().parent.parent / "src/depyf/bytecode/versions/data"
+DATA = pathlib.Path(__file__).resolve().parent.parent / "src/depyf/decompiler/bytecode/versions/data"
 
 PROBE = r"""
 import dis, json, opcode, sys

@@ -63,7 +63,7 @@ class Counter:
 
 def of_instructions(only: list[str]) -> Iterator[Row]:
     from bench import big_function, instructions, unit_of
-    from depyf.driver.pipeline import decompile_unit
+    from depyf.decompiler.driver.pipeline import decompile_unit
 
     makers: dict[str, Callable[[int], str]] = {"mixed statements": big_function}
     for name in shapes.SHAPES:

@@ -1,4 +1,4 @@
-"""The CPython interpreters 3.8 to 3.15 of this machine, for tools and tests; where they are looked for: ``depyf.verify.run.interpreters``.
+"""The CPython interpreters 3.8 to 3.15 of this machine, for tools and tests; where they are looked for: ``depyf.decompiler.verify.recompiling.interpreters``.
 
 Run as a program, it lists them.
 """
@@ -11,8 +11,8 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "src"))
 
-from depyf.bytecode.versions import SUPPORTED
-from depyf.verify.run.interpreters import find_interpreter
+from depyf.decompiler.bytecode.versions import SUPPORTED
+from depyf.decompiler.verify.recompiling.interpreters import find_interpreter
 
 VERSIONS = tuple(f"{major}.{minor}" for major, minor in SUPPORTED)
 

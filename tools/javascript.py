@@ -20,8 +20,8 @@ from browser import PROGRAMS
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = ROOT / "node_modules"
-FILES = ("src/depyf/report/assets/js", "tests/js", "tools/workflows.mjs", "eslint.config.js")
-FORMATTED = (*FILES, "src/depyf/report/assets/css")
+FILES = ("src/depyf/views/report/assets/js", "tests/js", "tools/workflows.mjs", "eslint.config.js")
+FORMATTED = (*FILES, "src/depyf/views/report/assets/css")
 
 
 def install(root: Path = ROOT) -> int:

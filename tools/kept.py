@@ -19,8 +19,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from depyf.bytecode.exception_table import table_entries
-from depyf.bytecode.host.assemble import table_of
+from depyf.decompiler.bytecode.exception_table import table_entries
+from depyf.decompiler.bytecode.host.assemble import table_of
 
 FOLDER = ROOT / "tests" / "regressions"
 TEXTS = ("name", "qualname")

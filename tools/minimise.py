@@ -31,9 +31,9 @@ Edit = Callable[[ast.Module], None]
 
 def failures(source: str, ugly: bool = False) -> dict[str, str]:
     """Reason (in normal form) -> example, of everything that is wrong with the decompilation of ``source``."""
-    from depyf.bytecode.codeunit import CodeUnit
-    from depyf.driver.pipeline import decompile_unit
-    from depyf.options import Options
+    from depyf.decompiler.bytecode.codeunit import CodeUnit
+    from depyf.decompiler.driver.pipeline import decompile_unit
+    from depyf.decompiler.options import Options
 
     try:
         with warnings.catch_warnings():

@@ -23,8 +23,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 import interpreters
-from depyf.bytecode.files.unmarshal import loads
-from depyf.driver.pipeline import Decompiled, decompile_unit
+from depyf.decompiler.bytecode.files.unmarshal import loads
+from depyf.decompiler.driver.pipeline import Decompiled, decompile_unit
 
 SUBJECTS = Path(__file__).resolve().parent / "namesubjects.py"
 NEEDS = {"drive": ("generator", "delegate"), "run": ("coroutine", "agen", "pause", "Awaited")}

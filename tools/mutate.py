@@ -91,7 +91,7 @@ def foreseeable(function: ast.AST) -> bool:
 
 def same_code(a: Any, b: Any) -> bool:
     """Whether the compiler wrote the same thing, tables of line numbers apart."""
-    from depyf.bytecode.codeunit import CodeUnit
+    from depyf.decompiler.bytecode.codeunit import CodeUnit
 
     for field in (
         "code",
@@ -136,7 +136,7 @@ def functions() -> list[tuple[str, ast.AST]]:
 
 def compile_function(node: ast.AST, version: tuple[int, int]) -> Any:
     """The module that defines the function, as a code unit of that version; None where it does not compile."""
-    from depyf.verify.run.recompile import RecompileError, recompile
+    from depyf.decompiler.verify.recompiling.recompile import RecompileError, recompile
 
     module = ast.Module([node], [])  # type: ignore[list-item]
     try:
@@ -147,7 +147,7 @@ def compile_function(node: ast.AST, version: tuple[int, int]) -> Any:
 
 def one_edit(name: str, node: ast.AST, pick: random.Random, version: tuple[int, int]) -> tuple[str, str, bool] | None:
     """Kind of edit, diff, and whether the verifier rejected it; None where the edit is none."""
-    from depyf.verify.whole import verify
+    from depyf.decompiler.verify.whole import verify
 
     edited = copy.deepcopy(node)
     possible = edits_of(edited)

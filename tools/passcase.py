@@ -16,8 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "support")]
 
-from depyf.bytecode.codeunit import CodeUnit, units
-from depyf.driver.rungs import Rung
+from depyf.decompiler.bytecode.codeunit import CodeUnit, units
+from depyf.decompiler.driver.rungs import Rung
 from pass_cases import FOLDER, PassCase, artifacts, cases_of, write_cases
 from unit_listing import listing
 

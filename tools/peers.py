@@ -179,11 +179,11 @@ class Right(NamedTuple):
 def right_in_file(pyc: Path, text: str) -> Right:
     """Of the text of a whole file.  Functions in which it does not compile are left out of it, so that the others count; and code
     whose own instructions are right counts where something nested in it is wrong."""
-    from depyf.bytecode.codeunit import units
-    from depyf.bytecode.files.pyc import read_pyc
+    from depyf.decompiler.bytecode.codeunit import units
+    from depyf.decompiler.bytecode.files.pyc import read_pyc
+    from depyf.decompiler.verify import verify
+    from depyf.decompiler.verify.recompiling.recompile import RecompileError, recompile
     from depyf.errors import DepyfError
-    from depyf.verify import verify
-    from depyf.verify.run.recompile import RecompileError, recompile
 
     unit = read_pyc(pyc)
     count = len(list(units(unit)))
@@ -228,11 +228,11 @@ def _indent(line: str) -> int:
 
 def right_functions(pyc: Path, printed: str) -> Right:
     """The same for texts of single functions, what is nested in one being judged with its own text."""
-    from depyf.bytecode.codeunit import nested_units, units
-    from depyf.bytecode.files.pyc import read_pyc
+    from depyf.decompiler.bytecode.codeunit import nested_units, units
+    from depyf.decompiler.bytecode.files.pyc import read_pyc
+    from depyf.decompiler.verify import verify
+    from depyf.decompiler.verify.recompiling.recompile import recompile
     from depyf.errors import DepyfError
-    from depyf.verify import verify
-    from depyf.verify.run.recompile import recompile
 
     whole = read_pyc(pyc)
     right = 0
@@ -250,8 +250,8 @@ def right_functions(pyc: Path, printed: str) -> Right:
 
 def ours(paths: list[Path]) -> None:
     """Print the CPU seconds that this build takes for some files, and what is right of its texts: run by itself (``--ours``)."""
-    from depyf.bytecode.files.pyc import read_pyc
-    from depyf.driver.pipeline import decompile_unit
+    from depyf.decompiler.bytecode.files.pyc import read_pyc
+    from depyf.decompiler.driver.pipeline import decompile_unit
 
     verdicts = []
 

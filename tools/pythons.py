@@ -28,7 +28,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parent))
 
 import interpreters
-from depyf.verify.run.interpreters import find_interpreter, home, installed_by_us, version_of
+from depyf.decompiler.verify.recompiling.interpreters import find_interpreter, home, installed_by_us, version_of
 
 MIRROR = os.environ.get("DEBIAN_MIRROR") or "http://deb.debian.org/debian"
 SUITES: Mapping[str, str] = {

@@ -16,10 +16,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from depyf.bytecode.files.unmarshal import loads
-from depyf.driver.pipeline import decompile_unit
+from depyf.decompiler.bytecode.files.unmarshal import loads
+from depyf.decompiler.driver.pipeline import decompile_unit
+from depyf.decompiler.verify.recompiling.worker import WorkerError, worker_for
 from depyf.errors import DepyfError
-from depyf.verify.run.worker import WorkerError, worker_for
 
 Version = tuple[int, int]
 QUOTES = ('"', "'", '"""', "'''")

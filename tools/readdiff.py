@@ -23,8 +23,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 from corpus import select, sources
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.driver.pipeline import decompile_unit
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.driver.pipeline import decompile_unit
 from depyf.errors import DepyfError
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -200,10 +200,10 @@ def decompiled(tool: str, pyc: Path) -> tuple[int, str]:
 
 def judged(status: int, text: str, pyc: Path) -> tuple[str, str]:
     """One of STATUSES, and why."""
-    from depyf.bytecode.files.pyc import read_pyc
+    from depyf.decompiler.bytecode.files.pyc import read_pyc
+    from depyf.decompiler.verify import Status, verify
+    from depyf.decompiler.verify.recompiling.recompile import RecompileError, recompile
     from depyf.errors import DepyfError
-    from depyf.verify import Status, verify
-    from depyf.verify.run.recompile import RecompileError, recompile
 
     if not text.strip():
         return "plain failure", "no text" if status != 124 else "too slow"

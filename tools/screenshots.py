@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tools")]
 
 import browser
-from depyf.report.report_page import write_report
+from depyf.views.report.report_page import write_report
 
 PICTURES = ROOT / "docs" / "_static"
 

@@ -35,11 +35,11 @@ import randombooleans
 import randomsource
 import readdiff
 from corpus import without_lines
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.files.unmarshal import loads
-from depyf.driver.pipeline import decompile_unit
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.bytecode.files.unmarshal import loads
+from depyf.decompiler.driver.pipeline import decompile_unit
+from depyf.decompiler.verify.recompiling.worker import WorkerError, worker_for
 from depyf.errors import DepyfError
-from depyf.verify.run.worker import WorkerError, worker_for
 from triage import normal_form
 
 HOST = sys.version_info[:2]

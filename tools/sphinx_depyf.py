@@ -178,7 +178,7 @@ class Schema(SphinxDirective):
     """One table for each object of the manifest."""
 
     def run(self) -> list[nodes.Node]:
-        from depyf.dump.files.manifest_schema import json_schema
+        from depyf.run.files.manifest_schema import json_schema
 
         whole = json_schema()
         text = ""
@@ -195,7 +195,7 @@ class Schema(SphinxDirective):
 
 
 def write_schema(app: Sphinx, error: Exception | None) -> None:
-    from depyf.dump.files.manifest_schema import json_schema
+    from depyf.run.files.manifest_schema import json_schema
 
     if not error and app.builder.format == "html":
         place = Path(app.outdir) / "reference" / "manifest.schema.json"

@@ -153,8 +153,8 @@ def files_of(module: str) -> list[Path]:
 
 def decompile_module(module: str) -> tuple[int, int, list[str]]:
     """Write the decompiled text of a module to the shadow folder: files, proven code objects, complaints."""
-    from depyf.bytecode.codeunit import CodeUnit
-    from depyf.driver.pipeline import decompile_unit
+    from depyf.decompiler.bytecode.codeunit import CodeUnit
+    from depyf.decompiler.driver.pipeline import decompile_unit
 
     proven = 0
     complaints: list[str] = []

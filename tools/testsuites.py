@@ -12,7 +12,7 @@ from pathlib import Path
 TOOLS = Path(__file__).resolve().parent
 sys.path += [str(TOOLS), str(TOOLS.parent / "src")]
 
-from depyf.verify.run.interpreters import installed_by_us
+from depyf.decompiler.verify.recompiling.interpreters import installed_by_us
 from pythons import CannotError, unpack
 
 

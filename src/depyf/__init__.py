@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from depyf import decompiler, optimization, testing, utils
     from depyf.api import compare, debug, edited, install, prepare_debug, replay, uninstall, watch, why
-    from depyf.debugger.where import Where, where
     from depyf.decompiler import Decompiler, decompile, decompile_pyc
+    from depyf.decompiler.verify.verdict import Status, Verdict
     from depyf.errors import BytecodeError, DecompilationError, DepyfError, NonFiniteError
     from depyf.explain import explain
     from depyf.report import report
-    from depyf.verify.verdict import Status, Verdict
+    from depyf.run.where import Where, where
 
 __version__ = "1.0.0.dev0"
 
 _FROM = {
     "api": ("compare", "debug", "edited", "install", "prepare_debug", "replay", "uninstall", "watch", "why"),
-    "debugger.where": ("Where", "where"),
+    "run.where": ("Where", "where"),
     "decompiler": ("Decompiler", "decompile", "decompile_pyc"),
     "errors": ("BytecodeError", "DecompilationError", "DepyfError", "NonFiniteError"),
-    "verify.verdict": ("Status", "Verdict"),
+    "decompiler.verify.verdict": ("Status", "Verdict"),
 }
 _NAMES = {name: module for module, names in _FROM.items() for name in names}
 _MODULES = ("decompiler", "doctor", "explain", "optimization", "report", "testing", "utils")

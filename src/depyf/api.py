@@ -7,16 +7,16 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, overload
 
-from depyf.dynamo.require import require_torch
+from depyf.sources.live.require import require_torch
 
 if TYPE_CHECKING:
-    from depyf.dynamo.asking.against_model import ModelComparison
-    from depyf.dynamo.asking.compare import Comparison
-    from depyf.dynamo.asking.replay import Replay
-    from depyf.dynamo.asking.watched import Watched
-    from depyf.dynamo.asking.why import Why
-    from depyf.dynamo.edited.edited_comparison import EditedComparison
-    from depyf.dynamo.edited.edited_run import Edited
+    from depyf.actions.asking.against_model import ModelComparison
+    from depyf.actions.asking.compare import Comparison
+    from depyf.actions.asking.replay import Replay
+    from depyf.actions.asking.watched import Watched
+    from depyf.actions.asking.why import Why
+    from depyf.actions.edit.edited.edited_comparison import EditedComparison
+    from depyf.actions.edit.edited.edited_run import Edited
 
 
 def prepare_debug(
@@ -42,11 +42,11 @@ def prepare_debug(
     than 2.6, ``record`` is no number of bytes, or ``report`` is asked for and Jinja2 or Pygments is missing.
     """
     require_torch()
-    from depyf.dynamo.contexts import PrepareDebug
+    from depyf.contexts import PrepareDebug
 
     if not report:
         return PrepareDebug(dump_src_dir, clean_wild_fx_code, log_bytecode, None, record)
-    from depyf.report.report_page import needs_libraries, report_in
+    from depyf.views.report.report_page import needs_libraries, report_in
 
     needs_libraries()
     return PrepareDebug(dump_src_dir, clean_wild_fx_code, log_bytecode, report_in, record)
@@ -74,7 +74,7 @@ def debug(level: str | None = None, stop_on: str | None = None) -> AbstractConte
     level, at level ``"kernel"`` without triton, and for other arguments.
     """
     require_torch()
-    from depyf.dynamo.contexts import Debug
+    from depyf.contexts import Debug
 
     return Debug(level, stop_on)
 
@@ -92,7 +92,7 @@ def edited(dump_src_dir: str | os.PathLike[str]) -> Edited:
     (file and line in the message).  On exit: an edited file was never used, with the reason.
     """
     require_torch()
-    from depyf.dynamo.edited.edited_run import Edited
+    from depyf.actions.edit.edited.edited_run import Edited
 
     return Edited(dump_src_dir)
 
@@ -156,14 +156,14 @@ def compare(
     """
     require_torch()
     if edited is not None:
-        from depyf.dynamo.edited.edited_run import compare_edited
+        from depyf.actions.edit.edited.edited_run import compare_edited
 
         return compare_edited(fn, args, kwargs, edited)
     if reference is not None:
-        from depyf.dynamo.asking.against_model import against_model
+        from depyf.actions.asking.against_model import against_model
 
         return against_model(fn, reference, args, kwargs, rtol, atol)
-    from depyf.dynamo.asking.compare import compare as run
+    from depyf.actions.asking.compare import compare as run
 
     return run(fn, args, kwargs, backends, rtol, atol)
 
@@ -171,14 +171,14 @@ def compare(
 def install() -> None:
     """Add the decompiled source to torch's bytecode log (``TORCH_LOGS="+bytecode"``)."""
     require_torch()
-    from depyf.dynamo.recording.bytecode_log import install as install_hook
+    from depyf.sources.live.recording.bytecode_log import install as install_hook
 
     install_hook()
 
 
 def uninstall() -> None:
     """Undo ``install``; without it, nothing happens."""
-    from depyf.dynamo.recording.bytecode_log import uninstall as uninstall_hook
+    from depyf.sources.live.recording.bytecode_log import uninstall as uninstall_hook
 
     uninstall_hook()
 
@@ -191,7 +191,7 @@ def why(compiled_fn: Any, /, *args: Any, **kwargs: Any) -> Why:
     function or module; TypeError where the arguments do not fit its signature.
     """
     require_torch()
-    from depyf.dynamo.asking.why import why as ask
+    from depyf.actions.asking.why import why as ask
 
     return ask(compiled_fn, args, kwargs)
 
@@ -204,7 +204,7 @@ def watch() -> Watched:
     ``why`` cannot know.  DepyfError where torch is missing or too old.
     """
     require_torch()
-    from depyf.dynamo.asking.watched import Watched
+    from depyf.actions.asking.watched import Watched
 
     return Watched()
 
@@ -220,6 +220,6 @@ def replay(target: Any, directory: str | os.PathLike[str] | None = None) -> Repl
     ``steps(*args)`` gives every guard with its values.  DepyfError where nothing is compiled or alive.
     """
     require_torch()
-    from depyf.dynamo.asking.replay import replay as make
+    from depyf.actions.asking.replay import replay as make
 
     return make(target, directory)

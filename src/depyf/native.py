@@ -41,5 +41,5 @@ def replace(value: _T, /, **changes: Any) -> _T:
 
 def build() -> str:
     """Which build this is: ``"compiled"`` or ``"pure"``."""
-    found = importlib.util.find_spec("depyf.ir.expr")
+    found = importlib.util.find_spec("depyf.decompiler.ir.expr")
     return "pure" if found is None or str(found.origin).endswith(".py") else "compiled"

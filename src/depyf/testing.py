@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
-from depyf.dump.advice.registry import sentence
+from depyf.run.advice.registry import sentence
 from depyf.safety.guarded import Door
 
 if TYPE_CHECKING:
-    from depyf.dump.records import BreakRecord, RecompileRecord
-    from depyf.dynamo.asking.watch import Seen, Watch
+    from depyf.actions.asking.watch import Seen, Watch
+    from depyf.run.records import BreakRecord, RecompileRecord
 
 __all__ = ["assert_graph_count", "assert_no_graph_breaks", "assert_no_recompiles"]
 
@@ -51,13 +51,13 @@ def _asserted(check: Callable[[tuple[Seen, ...]], str]) -> Iterator[None]:
 
     What cannot be listened to, or not be read, fails, too: a test that asserts nothing would pass.
     """
-    from depyf.dynamo.require import require_torch
+    from depyf.sources.live.require import require_torch
 
     require_torch()
     problems: list[str] = []
     watch: Watch | None = None
     with Door("depyf could not listen", problems.append):
-        from depyf.dynamo.asking.watch import Watch
+        from depyf.actions.asking.watch import Watch
 
         watch = Watch()
         watch.start()
@@ -118,7 +118,7 @@ def _recompile(seen: Seen) -> list[str]:
 
 
 def _reason(reason: RecompileRecord) -> list[str]:
-    from depyf.dump.records import values_beside
+    from depyf.run.records import values_beside
 
     lines = [f"  {reason.entry} did not fit: {reason.guard}"]
     values = values_beside(reason.guard, reason.expected, reason.actual)

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from depyf.bytecode.codeunit import codes
-from depyf.decompiler import owner_of_code
+from depyf.decompiler.bytecode.codeunit import codes
+from depyf.decompiling import owner_of_code
 from depyf.errors import DepyfError
 
 
@@ -28,8 +28,8 @@ def get_code_owner(fn: Any) -> Any:
 
 def decompile_ensure(fn: Callable[..., Any] | types.CodeType, overwite_fn_name: str | None = None) -> str:
     """The decompiled source of ``fn``; where that fails, a function of the same signature that says why."""
-    from depyf.decompiler import as_written
-    from depyf.options import Options
+    from depyf.decompiler.options import Options
+    from depyf.decompiling import as_written
 
     owner = get_code_owner(fn)
     code: types.CodeType = owner if isinstance(owner, types.CodeType) else owner.__code__
@@ -41,8 +41,8 @@ def decompile_ensure(fn: Callable[..., Any] | types.CodeType, overwite_fn_name: 
 
 def get_function_signature(code_obj: types.CodeType, overwite_fn_name: str | None = None) -> str:
     """``def name(parameters):`` and a newline, for a code object."""
-    from depyf.dynamo.recording.code_record import code_record
     from depyf.safety.escape import safe_name
+    from depyf.sources.live.recording.code_record import code_record
 
     record = code_record(code_obj)
     name = overwite_fn_name or safe_name(record.name, longest=sys.maxsize)

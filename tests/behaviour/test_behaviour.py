@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 
 import interpreters
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.files.pyc import read_pyc
-from depyf.driver.pipeline import decompile_unit
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.bytecode.files.pyc import read_pyc
+from depyf.decompiler.driver.pipeline import decompile_unit
 from needs import need
 
 HERE = Path(__file__).parent

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import needs
-from depyf.report.report_page import write_report
+from depyf.views.report.report_page import write_report
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "training_loop.py"
 Visit = Callable[..., Any]

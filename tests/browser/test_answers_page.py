@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from depyf.report.report_page import write_report
+from depyf.views.report.report_page import write_report
 from made_dumps import entry, made_dump
 
 

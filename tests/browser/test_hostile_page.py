@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from depyf.report.report_page import write_report
+from depyf.views.report.report_page import write_report
 from dumps_by_hand import HOSTILE, made_hostile, write_dump
 
 

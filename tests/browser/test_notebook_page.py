@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from depyf.report.notebook_frame import NotebookFrame
+from depyf.views.report.notebook_frame import NotebookFrame
 from dumps_by_hand import write_dump
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from depyf.report.report_page import write_report
+from depyf.views.report.report_page import write_report
 from dumps_by_hand import write_dump
 
 LONG = "".join(f"value_{number} = {number}\n" for number in range(10_000))

@@ -13,9 +13,9 @@ import {
   partsOfLine,
   relationsOf,
   relatives,
-} from "../../src/depyf/report/assets/js/chain_relations.js";
-import { changedStretches, commonLines, comparedText } from "../../src/depyf/report/assets/js/line_diff.js";
-import { counterpart } from "../../src/depyf/report/assets/js/scroll_together.js";
+} from "../../src/depyf/views/report/assets/js/chain_relations.js";
+import { changedStretches, commonLines, comparedText } from "../../src/depyf/views/report/assets/js/line_diff.js";
+import { counterpart } from "../../src/depyf/views/report/assets/js/scroll_together.js";
 
 const pane = (kind, direct, around = [], names = []) => ({
   kind,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 
-import { chunk } from "../../src/depyf/report/assets/js/chunks.js";
+import { chunk } from "../../src/depyf/views/report/assets/js/chunks.js";
 
 test("a chunk is inflated once, and is what was packed", async () => {
   const data = { text: "ü </script> \u2028", list: [1, null, "x"] };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { inOrder, titleOf } from "../../src/depyf/report/assets/js/file_names.js";
+import { inOrder, titleOf } from "../../src/depyf/views/report/assets/js/file_names.js";
 
 const entry = (file, kind, stage = "", index = 0) => ({ file, kind, stage, index });
 

@@ -8,12 +8,12 @@ import {
   groupsOf,
   openedAtFirst,
   operationOf,
-} from "../../src/depyf/report/assets/js/graph_text.js";
-import { alikeGuards, spelledGuard } from "../../src/depyf/report/assets/js/guards.js";
-import { byLine } from "../../src/depyf/report/assets/js/memory.js";
-import { foldedRows, reasonsOf } from "../../src/depyf/report/assets/js/recompilations.js";
-import { kindOf, piecesOfSpans, scaleOf, timesByKind } from "../../src/depyf/report/assets/js/timeline.js";
-import { chainOf, placeName } from "../../src/depyf/report/assets/js/told.js";
+} from "../../src/depyf/views/report/assets/js/graph_text.js";
+import { alikeGuards, spelledGuard } from "../../src/depyf/views/report/assets/js/guards.js";
+import { byLine } from "../../src/depyf/views/report/assets/js/memory.js";
+import { foldedRows, reasonsOf } from "../../src/depyf/views/report/assets/js/recompilations.js";
+import { kindOf, piecesOfSpans, scaleOf, timesByKind } from "../../src/depyf/views/report/assets/js/timeline.js";
+import { chainOf, placeName } from "../../src/depyf/views/report/assets/js/told.js";
 
 const GRAPH = `# Compile id 0/0
 class GraphModule(torch.nn.Module):

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { highlighted, placesOf, textsWith } from "../../src/depyf/report/assets/js/finding.js";
-import { bytes, compileId, count, seconds } from "../../src/depyf/report/assets/js/format.js";
-import { addressOf, destination, partsOf } from "../../src/depyf/report/assets/js/routes.js";
-import { compareValues } from "../../src/depyf/report/assets/js/table.js";
-import { piecesOf } from "../../src/depyf/report/assets/js/tokens.js";
+import { highlighted, placesOf, textsWith } from "../../src/depyf/views/report/assets/js/finding.js";
+import { bytes, compileId, count, seconds } from "../../src/depyf/views/report/assets/js/format.js";
+import { addressOf, destination, partsOf } from "../../src/depyf/views/report/assets/js/routes.js";
+import { compareValues } from "../../src/depyf/views/report/assets/js/table.js";
+import { piecesOf } from "../../src/depyf/views/report/assets/js/tokens.js";
 
 test("an address gives back the parts it was made of", () => {
   for (const parts of [

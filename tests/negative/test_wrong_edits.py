@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.verify import verify
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.verify import verify
 from rewrites import rewritten
 from wrong_edits import wrong_edits
 

@@ -10,9 +10,9 @@ import pytest
 import assembler
 from assembler import Item, Label, Op
 from depyf import decompile
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.driver.pipeline import decompile_unit
-from depyf.options import Options
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.driver.pipeline import decompile_unit
+from depyf.decompiler.options import Options
 
 pytestmark = pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the call sequences are those of 3.11")
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.driver.pipeline import decompile_unit
-from depyf.options import Options
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.driver.pipeline import decompile_unit
+from depyf.decompiler.options import Options
 from foreign import compiled_text
 from needs import HOST
 from work import calls

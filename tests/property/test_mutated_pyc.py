@@ -10,12 +10,12 @@ import random
 
 import pytest
 
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.files.pyc import unit_of_pyc
-from depyf.bytecode.lower import lower
-from depyf.driver.pipeline import decompile_unit
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.bytecode.files.pyc import unit_of_pyc
+from depyf.decompiler.bytecode.lower import lower
+from depyf.decompiler.driver.pipeline import decompile_unit
+from depyf.decompiler.options import Options
 from depyf.errors import DepyfError
-from depyf.options import Options
 from foreign import VERSIONS, compile_with, walk
 
 TEXT = """

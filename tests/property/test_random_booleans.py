@@ -9,8 +9,8 @@ import interpreters
 import invented
 import randombooleans
 import sourcefuzz
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.driver.pipeline import Decompiled, decompile_unit
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.driver.pipeline import Decompiled, decompile_unit
 from needs import need
 
 SEEDS = 25

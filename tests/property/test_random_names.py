@@ -8,10 +8,10 @@ import pytest
 
 import interpreters
 import mutantnames
-from depyf.bytecode.codeunit import units
-from depyf.bytecode.files.unmarshal import loads
-from depyf.bytecode.lower import Lowered, lower
-from depyf.bytecode.variables.told_apart import told_apart
+from depyf.decompiler.bytecode.codeunit import units
+from depyf.decompiler.bytecode.files.unmarshal import loads
+from depyf.decompiler.bytecode.lower import Lowered, lower
+from depyf.decompiler.bytecode.variables.told_apart import told_apart
 from needs import HOST, need
 
 SEEDS = 3

@@ -7,7 +7,7 @@ import pytest
 import interpreters
 import randomsource
 import sourcefuzz
-from depyf.driver.pipeline import decompile_unit
+from depyf.decompiler.driver.pipeline import decompile_unit
 from needs import need
 
 SEEDS = 30

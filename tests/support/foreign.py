@@ -8,9 +8,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.files.unmarshal import loads
-from depyf.verify.run.worker import worker_for
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.bytecode.files.unmarshal import loads
+from depyf.decompiler.verify.recompiling.worker import worker_for
 from interpreters import VERSIONS, number, stdlib_of
 from needs import need
 

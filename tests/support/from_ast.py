@@ -10,9 +10,9 @@ import ast
 import types
 from typing import Any
 
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.ir import expr as e
-from depyf.ir import stmt as n
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.ir import expr as e
+from depyf.decompiler.ir import stmt as n
 
 BIN = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.MatMult: "@",

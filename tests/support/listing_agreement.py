@@ -26,7 +26,7 @@ def meaning(instruction: dis.Instruction) -> str:
 
 def disagreements(module: str) -> Iterator[tuple[str, str]]:
     """Lines of the listing with what they ought to end with."""
-    from depyf.bytecode.host.listing import listing
+    from depyf.decompiler.bytecode.host.listing import listing
 
     path = importlib.import_module(module).__file__ or ""
     with open(path, encoding="utf-8") as file:

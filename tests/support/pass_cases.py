@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.cfg.region_table import Regions
 from depyf.cli.artifacts import text_of
-from depyf.driver.rungs import Attempt, Rung
-from depyf.driver.steps import trace_passes
-from depyf.dynamo.generated import generated_options, resume_options
-from depyf.generated.contract import NO_CONTRACT, GeneratorContract
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.cfg.region_table import Regions
+from depyf.decompiler.driver.rungs import Attempt, Rung
+from depyf.decompiler.driver.steps import trace_passes
+from depyf.decompiler.generated.contract import NO_CONTRACT, GeneratorContract
+from depyf.sources.live.generated import generated_options, resume_options
 from unit_listing import unit_of_listing
 
 FOLDER = Path(__file__).resolve().parents[1] / "passes"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 import types
 
-from depyf.bytecode.host.assemble import Op, assemble, disassemble
-from depyf.generated.contract import GeneratorContract
-from depyf.verify.assumptions import ASSIGNED_NOTE, CONTAINERS_NOTE, LISTS_NOTE, STRINGS_NOTE, VARIABLE_NOTE
+from depyf.decompiler.bytecode.host.assemble import Op, assemble, disassemble
+from depyf.decompiler.generated.contract import GeneratorContract
+from depyf.decompiler.verify.assumptions import ASSIGNED_NOTE, CONTAINERS_NOTE, LISTS_NOTE, STRINGS_NOTE, VARIABLE_NOTE
 
 SHOWN = GeneratorContract(resumed=("rest",), display_only=True, boxed_parameters=("values",), variables=frozenset())
 RUNS = GeneratorContract(resumed=("rest",), tracing_flags=("mark",), boxed_parameters=("functions", "values"))

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from depyf.bytecode.codeunit import CodeUnit
+from depyf.decompiler.bytecode.codeunit import CodeUnit
 
 _NUMBERS = (
     "firstlineno",
@@ -34,7 +34,7 @@ _INSTRUCTION = re.compile(r" {0,3}(\d+) +(\d+) (\w+) (\d+)")
 
 def _tables(version: tuple[int, int]) -> tuple[dict[int, str], dict[str, int]]:
     """The names of the opcodes, and how many inline caches follow an instruction of a name."""
-    found = importlib.import_module("depyf.bytecode.versions.data.op{}{}".format(*version))
+    found = importlib.import_module("depyf.decompiler.bytecode.versions.data.op{}{}".format(*version))
     return found.OPCODES, getattr(found, "CACHES", {})
 
 

@@ -11,9 +11,15 @@ import types
 from collections.abc import Callable, Generator
 from typing import Any
 
-from depyf.bytecode import ops
-from depyf.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_ITERABLE_COROUTINE, CodeUnit
-from depyf.bytecode.lower import lower
+from depyf.decompiler.bytecode import ops
+from depyf.decompiler.bytecode.codeunit import (
+    CO_ASYNC_GENERATOR,
+    CO_COROUTINE,
+    CO_GENERATOR,
+    CO_ITERABLE_COROUTINE,
+    CodeUnit,
+)
+from depyf.decompiler.bytecode.lower import lower
 from vm_effects import EFFECTS, INPLACE, Reraised
 from vm_values import Unsupported
 

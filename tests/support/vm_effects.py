@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from depyf.bytecode import ops
+from depyf.decompiler.bytecode import ops
 from vm_values import BINARY, COMMON, COMPARE, UNARY, Unsupported, match_class, reraise_star, split_group
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import corpus
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.lower import lower
-from depyf.driver.pipeline import decompile_unit
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.bytecode.lower import lower
+from depyf.decompiler.driver.pipeline import decompile_unit
 
 SOURCE = '''
 def f(a, b):

@@ -24,7 +24,7 @@ def fresh(*command: str, **settings: str) -> subprocess.CompletedProcess[str]:
 def test_files_that_ask() -> None:
     asks = {file: machine.asks(machine.TESTS / file) for file in (
         "test_cases.py",  # by itself
-        "unit/verify/test_generators.py",  # through a helper
+        "unit/decompiler/verify/test_generators.py",  # through a helper
         "browser/test_page_frame.py",  # its conftest.py does
         "tools/test_machine.py", "torch/test_doctor.py", "unit/test_architecture.py",
     )}  # fmt: skip
@@ -42,10 +42,12 @@ def test_every_file_that_needs_something_asks() -> None:
 
 
 def test_the_others_are_not_collected() -> None:
-    command = [sys.executable, "-m", "pytest", "--machine", "--collect-only", "-q", "-p", "no:cacheprovider", "tests/unit/verify"]  # fmt: skip
+    command = [sys.executable, "-m", "pytest", "--machine", "--collect-only", "-q", "-p", "no:cacheprovider", "tests/unit/decompiler/verify"]  # fmt: skip
     done = subprocess.run(command, cwd=machine.ROOT, capture_output=True, text=True, check=False)
     files = {line.partition("::")[0] for line in done.stdout.splitlines() if "::" in line}
-    assert "tests/unit/verify/test_generators.py" in files and done.returncode == 0, done.stdout + done.stderr
+    assert "tests/unit/decompiler/verify/test_generators.py" in files and done.returncode == 0, (
+        done.stdout + done.stderr
+    )
     assert files == {file for file in files if machine.asks(machine.ROOT / file)}
 
 

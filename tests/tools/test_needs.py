@@ -54,7 +54,7 @@ def test_a_run_ends_with_the_line() -> None:
         "PATH": "", "HOME": home, "PYENV_ROOT": home, "DEPYF_PYTHONS": home, "UV_PYTHON_INSTALL_DIR": home,
         needs.REQUIRE: "",
     }  # fmt: skip
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "1", "tests/unit/verify/test_generators.py"]  # fmt: skip
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "1", "tests/unit/decompiler/verify/test_generators.py"]  # fmt: skip
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     line, closing = done.stdout.splitlines()[-2:]
     assert done.returncode == 0, done.stdout + done.stderr
@@ -65,7 +65,7 @@ def test_a_run_ends_with_the_line() -> None:
 
 def test_it_is_found_in_every_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A newer one before an older one, and one that does not answer is passed over: pyenv's shims do not answer."""
-    from depyf.verify.run import interpreters as places
+    from depyf.decompiler.verify.recompiling import interpreters as places
 
     def put(path: Path, answer: str) -> str:
         path.parent.mkdir(parents=True)

@@ -11,7 +11,7 @@ import pytest
 
 import interpreters
 import pythons
-from depyf.verify.run.interpreters import find_interpreter, version_of
+from depyf.decompiler.verify.recompiling.interpreters import find_interpreter, version_of
 
 HOST = f"{sys.version_info[0]}.{sys.version_info[1]}"
 OTHER = next(version for version in interpreters.VERSIONS if version != HOST)

@@ -20,7 +20,7 @@ def fresh_dynamo():
 
     from torch._dynamo import convert_frame
 
-    from depyf.dynamo import contexts
+    from depyf import contexts
 
     torch._dynamo.reset()
     hooks = dict(convert_frame._bytecode_hooks)

@@ -14,7 +14,7 @@ from typing import Any
 import jsonschema
 
 import with_torch
-from depyf.dump.files.manifest_schema import json_schema
+from depyf.run.files.manifest_schema import json_schema
 
 ROOT = Path(__file__).resolve().parents[2]
 PROVEN = ("IDENTICAL", "EQUIVALENT")

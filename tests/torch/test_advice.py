@@ -10,11 +10,11 @@ import pytest
 import torch
 from advice_programs import PROGRAMS
 
-from depyf.dump.advice.advice import AdviceUse
-from depyf.dump.advice.registry import ADVICE
-from depyf.dynamo.contexts import PrepareDebug
-from depyf.dynamo.events.torch_options import in_force
-from depyf.dynamo.switches import follow
+from depyf.actions.doctor.switches import follow
+from depyf.contexts import PrepareDebug
+from depyf.run.advice.advice import AdviceUse
+from depyf.run.advice.registry import ADVICE
+from depyf.sources.live.events.torch_options import in_force
 
 pytestmark = pytest.mark.torch
 

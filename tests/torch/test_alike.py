@@ -7,9 +7,9 @@ from dumps import check_dump, check_substituted, files_of
 from torch_programs import same
 
 from depyf.api import prepare_debug
-from depyf.driver.pipeline import decompile_code
-from depyf.dynamo.caches.decompilation_cache import AlikeCodes
-from depyf.dynamo.generated import generated_options
+from depyf.decompiler.driver.pipeline import decompile_code
+from depyf.sources.live.caches.decompilation_cache import AlikeCodes
+from depyf.sources.live.generated import generated_options
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch

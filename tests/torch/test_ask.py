@@ -10,11 +10,11 @@ import pytest
 import torch
 
 import depyf
-from depyf.dynamo.caches.entries import cache_entries
-from depyf.dynamo.events.missing_reports import gaps
-from depyf.dynamo.recording import session
-from depyf.dynamo.stepping.dispatch_page import read_page
-from depyf.dynamo.target import find_target
+from depyf.actions.debugger.stepping.dispatch_page import read_page
+from depyf.sources.live.caches.entries import cache_entries
+from depyf.sources.live.events.missing_reports import gaps
+from depyf.sources.live.recording import session
+from depyf.sources.live.target import find_target
 
 pytestmark = pytest.mark.torch
 SCALE = 2
@@ -48,7 +48,7 @@ def ran(call, *args, **kwargs):
 
 def entry_codes(code, seen=None):
     """Every code object in torch's caches that a call of ``code`` may end in, by compile id."""
-    from depyf.dynamo.resume import resume_targets
+    from depyf.sources.live.resume import resume_targets
 
     seen = {} if seen is None else seen
     for entry in cache_entries(code):

@@ -9,10 +9,10 @@ import pytest
 import torch
 from dumps import check_dump, run_python
 
+from depyf import contexts
 from depyf.api import debug, prepare_debug
-from depyf.dump.files import writer
-from depyf.dynamo import contexts
 from depyf.errors import DepyfError
+from depyf.run.files import writer
 
 pytestmark = pytest.mark.torch
 
@@ -151,7 +151,10 @@ def test_warnings_as_errors_do_not_raise(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize(
     "where",
-    ["depyf.dynamo.recording.transform.TransformHook._transform", "depyf.dynamo.recording.capture.Capture.handle"],
+    [
+        "depyf.sources.live.recording.transform.TransformHook._transform",
+        "depyf.sources.live.recording.capture.Capture.handle",
+    ],
 )
 def test_bug_of_ours(where, tmp_path, monkeypatch):
     def bug(*args, **kwargs):
@@ -165,7 +168,7 @@ def test_bug_of_ours(where, tmp_path, monkeypatch):
 
 
 def test_bug_in_the_summary(tmp_path, monkeypatch):
-    monkeypatch.setattr("depyf.dynamo.recording.session.freeze", lambda *given: 1 / 0)
+    monkeypatch.setattr("depyf.sources.live.recording.session.freeze", lambda *given: 1 / 0)
     with pytest.warns(RuntimeWarning, match="ZeroDivisionError"), prepare_debug(tmp_path):
         torch.compile(lambda x: x * 2, backend="eager")(torch.ones(2))
     assert contexts._Current.active is None

@@ -11,7 +11,7 @@ from dumps import check_dump, check_substituted, files_of, fresh_cache, lacks
 
 import depyf
 import with_torch
-from depyf.dynamo.asking.why import recompile_limit
+from depyf.actions.asking.why import recompile_limit
 
 pytestmark = pytest.mark.torch
 
@@ -94,7 +94,7 @@ def test_break_in_a_library(tmp_path):
 
 def test_break_behind_code_of_the_dump():
     """Dynamo's code runs as a file of the dump, which is none of the program's."""
-    from depyf.dynamo.events.graph_breaks import parse_break
+    from depyf.sources.live.events.graph_breaks import parse_break
 
     text = (
         f"Graph break in user code at {json.__file__}:105\nGraph Break Reason: why\n\nUser code traceback:\n"
@@ -235,8 +235,8 @@ def test_inductor_stages(tmp_path):
 
 
 def test_a_page_written_on_the_way_has_the_lines_of_the_last_one():
-    from depyf.dump.pages.graph_page import graph_page, quick_page
-    from depyf.dump.records import CompileKey, GraphRecord
+    from depyf.run.records import CompileKey, GraphRecord
+    from depyf.views.pages.graph_page import graph_page, quick_page
 
     text = """class GraphModule(torch.nn.Module):
     def forward(self, arg0_1: "f32[2][1]cpu"):

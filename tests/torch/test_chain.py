@@ -10,9 +10,9 @@ import pytest
 from dumps import ROOT
 
 import with_torch
-from depyf.dump.records import CompileKey
-from depyf.report.dump_view import DumpView
-from depyf.report.links.chain_links import LinkedPane, StageChain, chain
+from depyf.run.records import CompileKey
+from depyf.views.report.dump_view import DumpView
+from depyf.views.report.links.chain_links import LinkedPane, StageChain, chain
 
 LIBRARY = """\
 import torch

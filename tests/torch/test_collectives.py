@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import with_torch
-from depyf.dump.graphs.process_groups import groups_of
+from depyf.run.graphs.process_groups import groups_of
 
 pytestmark = pytest.mark.torch
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import depyf
-from depyf.dynamo.asking.reference import is_rounding
+from depyf.actions.asking.reference import is_rounding
 
 pytestmark = pytest.mark.torch
 

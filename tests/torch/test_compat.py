@@ -49,7 +49,9 @@ def test_install_logs_source():
 
 
 def test_install_costs_nothing_without_the_log(monkeypatch):
-    monkeypatch.setattr("depyf.driver.pipeline.decompile_code", lambda *args, **kwargs: pytest.fail("decompiled"))
+    monkeypatch.setattr(
+        "depyf.decompiler.driver.pipeline.decompile_code", lambda *args, **kwargs: pytest.fail("decompiled")
+    )
     depyf.install()
     try:
         torch.compile(f, backend="eager")(torch.ones(2))

@@ -263,7 +263,7 @@ import sys, threading, types
 
 from torch._C._dynamo.eval_frame import set_eval_frame
 
-from depyf.driver.pipeline import decompile_code
+from depyf.decompiler.driver.pipeline import decompile_code
 
 text = "def f(a):\\n" + "    if a:\\n        return\\n" * 600 + "    g()\\n"
 code = next(const for const in compile(text, "<returns>", "exec").co_consts if isinstance(const, types.CodeType))

@@ -9,7 +9,7 @@ import torch
 from dumps import qualified
 
 import depyf
-from depyf.dynamo.decorated import stands_for
+from depyf.sources.live.decorated import stands_for
 
 pytestmark = pytest.mark.torch
 

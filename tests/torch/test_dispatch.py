@@ -14,7 +14,7 @@ from torch._dynamo.eval_frame import skip_code
 from torch._dynamo.utils import counters
 
 import depyf
-from depyf.dynamo.caches.entries import cache_entries
+from depyf.sources.live.caches.entries import cache_entries
 
 pytestmark = [pytest.mark.torch, pytest.mark.skipif(not followed(), reason=NOT_FOLLOWED)]
 
@@ -288,7 +288,7 @@ def test_torch_function_modes_and_subclasses_notice_nothing(tmp_path):
 
 
 def test_without_a_debugger_no_page_is_followed(tmp_path, monkeypatch):
-    from depyf.dynamo.stepping import followed_dispatch
+    from depyf.actions.debugger.stepping import followed_dispatch
 
     def poly(x):
         return torch.sin(x) + 1

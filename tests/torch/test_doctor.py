@@ -11,7 +11,7 @@ import sys
 import pytest
 
 import with_torch
-from depyf.doctor.trial import DoctorProgram, run_once
+from depyf.actions.doctor.trial import DoctorProgram, run_once
 from signals import hear_interrupts
 
 pytestmark = pytest.mark.torch

@@ -15,8 +15,8 @@ import torch
 import torch.utils.checkpoint
 
 import depyf
-from depyf.dump.files.reading import read_manifest
-from depyf.dynamo.stepping.levels import no_caches
+from depyf.actions.debugger.stepping.levels import no_caches
+from depyf.run.files.reading import read_manifest
 
 pytestmark = pytest.mark.torch
 BACKENDS = ("eager", "aot_eager", "inductor")

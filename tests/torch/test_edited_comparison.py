@@ -10,7 +10,7 @@ import torch
 
 import depyf
 import with_torch
-from depyf.dynamo.stepping.levels import no_caches
+from depyf.actions.debugger.stepping.levels import no_caches
 
 pytestmark = pytest.mark.torch
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import depyf
-from depyf.dynamo.caches.entries import cache_entries
-from depyf.dynamo.target import find_target
+from depyf.sources.live.caches.entries import cache_entries
+from depyf.sources.live.target import find_target
 
 pytestmark = pytest.mark.torch
 

@@ -1,4 +1,4 @@
-"""``depyf.doctor.examine``: the report of the command as an object, at a prompt and in a notebook."""
+"""``depyf.actions.doctor.examine``: the report of the command as an object, at a prompt and in a notebook."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import depyf
 import with_torch
-from depyf.doctor import examine
+from depyf.actions.doctor import examine
 
 pytestmark = pytest.mark.torch
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import depyf
-from depyf.dynamo.events.missing_reports import gaps
+from depyf.sources.live.events.missing_reports import gaps
 
 pytestmark = pytest.mark.torch
 
@@ -48,8 +48,8 @@ def test_report(capsys):
 
 
 def test_guards_on_a_module_of_torch_are_its_own():
-    from depyf.dynamo.guards.printed_guards import parse_guards
-    from depyf.explain.report import split_guards
+    from depyf.actions.explaining.explanation import split_guards
+    from depyf.sources.live.guards.printed_guards import parse_guards
 
     tree = """
 TREE_GUARD_MANAGER:
@@ -173,7 +173,7 @@ def test_what_a_prompt_shows():
     compiled = torch.compile(torch.nn.Sequential(*[torch.nn.Linear(3, 3) for _ in range(20)]), backend="eager")
     compiled(torch.ones(2, 3))
     report = depyf.explain(compiled)
-    from depyf.driver.pipeline import decompile_code
+    from depyf.decompiler.driver.pipeline import decompile_code
 
     answers = [
         report, report.entries, depyf.why(compiled, torch.ones(4, 3)), depyf.why(compiled, torch.ones(2, 3)),

@@ -10,9 +10,9 @@ import torch
 from dumps import check_dump
 
 import depyf
-from depyf.dump.causes.stored import compile_seconds, stored_causes
-from depyf.dump.files.reading import read_manifest
-from depyf.dump.pages.sections.fix_first import TERMINAL, fix_first
+from depyf.run.causes.stored import compile_seconds, stored_causes
+from depyf.run.files.reading import read_manifest
+from depyf.views.pages.sections.fix_first import TERMINAL, fix_first
 
 pytestmark = pytest.mark.torch
 
@@ -325,7 +325,7 @@ def test_explain_opens_with_it(capsys):
 
 
 def test_what_torch_restarts_for_is_no_break():
-    from depyf.dynamo.events.compilations import _is_break
+    from depyf.sources.live.events.compilations import _is_break
 
     assert not _is_break("<class 'torch._dynamo.exc.TensorifyScalarRestartAnalysis'>")
     assert not _is_break("autograd.grad consumed grad_fns of returned tensors")

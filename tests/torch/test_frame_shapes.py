@@ -12,10 +12,10 @@ import torch
 from frame_shapes import CALLS as SHAPES
 from wild_shapes import CALLS as WILD_SHAPES
 
-from depyf.bytecode.host.handler_depths import with_one_depth
-from depyf.driver.pipeline import decompile_code
-from depyf.dynamo.generated import generated_options, resume_options
-from depyf.dynamo.resume import origin
+from depyf.decompiler.bytecode.host.handler_depths import with_one_depth
+from depyf.decompiler.driver.pipeline import decompile_code
+from depyf.sources.live.generated import generated_options, resume_options
+from depyf.sources.live.resume import origin
 from dynamo_readability import leftovers
 
 CALLS = {**SHAPES, **WILD_SHAPES}

@@ -17,9 +17,10 @@ from torch._inductor.compile_fx import compile_fx
 from torch.utils.checkpoint import checkpoint
 
 import with_torch
+from depyf.actions.gallery import harness
 from depyf.api import prepare_debug
 from depyf.cli import main as command
-from depyf.gallery import GalleryError, harness, render_dump, write_gallery
+from depyf.gallery import GalleryError, render_dump, write_gallery
 
 pytestmark = pytest.mark.torch
 

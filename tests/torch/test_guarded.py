@@ -17,7 +17,7 @@ from torch._dynamo import convert_frame
 
 import depyf
 import depyf.testing
-from depyf.dynamo.contexts import _Current
+from depyf.contexts import _Current
 from depyf.safety.guarded import Door, guarded, say, warn
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
@@ -42,24 +42,24 @@ def program():
 WANTED = program()
 
 INSIDE = [
-    "depyf.dynamo.recording.capture:Capture.handle", "depyf.dynamo.recording.capture:Capture.begin", "depyf.dynamo.recording.capture:Capture.start",
-    "depyf.dynamo.recording.capture:Capture.stop", "depyf.dynamo.recording.capture:facts_of", "depyf.dynamo.recording.capture:decorated",
-    "depyf.dynamo.recording.capture:code_record", "depyf.dynamo.recording.capture:call_values", "depyf.dynamo.recording.capture:Capture.note",
-    "depyf.dynamo.events.listening:read_event", "depyf.dynamo.events.listening:_data", "depyf.dynamo.events.listening:_text",
-    "depyf.dynamo.events.listening:is_read", "depyf.dynamo.recording.transform:decompile_made", "depyf.dynamo.recording.transform:generated_options",
-    "depyf.dynamo.recording.transform:substitute.refuse", "depyf.dynamo.recording.transform:transformed_page", "depyf.driver.pipeline:decompile_code",
-    "depyf.dump.files.writer:DumpWriter.write", "depyf.dump.files.writer:DumpWriter.append", "depyf.dump.files.writer:write_whole",
-    "depyf.dump.files.writer:DumpWriter.begin", "depyf.dump.files.writer:DumpWriter.end", "depyf.dump.files.writer:_put",
-    "depyf.dynamo.recording.session:freeze", "depyf.dynamo.recording.session:index_pages", "depyf.dynamo.recording.session:manifest_page",
-    "depyf.dynamo.recording.session:full_code_page", "depyf.dynamo.recording.session:graph_page", "depyf.dynamo.recording.session:original_page",
-    "depyf.dynamo.recording.session:codes_seen", "depyf.dynamo.recording.session:cache_entries", "depyf.dynamo.recording.session:live_code",
-    "depyf.dynamo.recording.session:step_text", "depyf.dynamo.recording.session:live.remember", "depyf.dynamo.recording.session:Session.start",
-    "depyf.dynamo.recording.session:Session._finish", "depyf.dynamo.recording.session:Session.__init__", "depyf.dynamo.recording.session:Session._warn",
-    "depyf.dynamo.recording.formatted_graphs:Formatted.start", "depyf.dynamo.recording.formatted_graphs:Formatted.stop",
-    "depyf.dynamo.contexts:Forks.watch", "depyf.dynamo.contexts:at_end_of_worker", "depyf.dynamo.contexts:remove_old_dump",
-    "depyf.dynamo.contexts:_session", "depyf.dynamo.contexts:rank_directory", "depyf.dynamo.recording.snapshot:parse_guards",
-    "depyf.dynamo.recording.snapshot:parse_break", "depyf.dynamo.recording.session:causes_of",
-    "depyf.dynamo.recording.capture:traced_module", "depyf.safety.guarded:problem", "depyf.safety.guarded:_level",
+    "depyf.sources.live.recording.capture:Capture.handle", "depyf.sources.live.recording.capture:Capture.begin", "depyf.sources.live.recording.capture:Capture.start",
+    "depyf.sources.live.recording.capture:Capture.stop", "depyf.sources.live.recording.capture:facts_of", "depyf.sources.live.recording.capture:decorated",
+    "depyf.sources.live.recording.capture:code_record", "depyf.sources.live.recording.capture:call_values", "depyf.sources.live.recording.capture:Capture.note",
+    "depyf.sources.live.events.listening:read_event", "depyf.sources.live.events.listening:_data", "depyf.sources.live.events.listening:_text",
+    "depyf.sources.live.events.listening:is_read", "depyf.sources.live.recording.transform:decompile_made", "depyf.sources.live.recording.transform:generated_options",
+    "depyf.sources.live.recording.transform:substitute.refuse", "depyf.sources.live.recording.transform:transformed_page", "depyf.decompiler.driver.pipeline:decompile_code",
+    "depyf.run.files.writer:DumpWriter.write", "depyf.run.files.writer:DumpWriter.append", "depyf.run.files.writer:write_whole",
+    "depyf.run.files.writer:DumpWriter.begin", "depyf.run.files.writer:DumpWriter.end", "depyf.run.files.writer:_put",
+    "depyf.sources.live.recording.session:freeze", "depyf.sources.live.recording.session:index_pages", "depyf.sources.live.recording.session:manifest_page",
+    "depyf.sources.live.recording.session:full_code_page", "depyf.sources.live.recording.session:graph_page", "depyf.sources.live.recording.session:original_page",
+    "depyf.sources.live.recording.session:codes_seen", "depyf.sources.live.recording.session:cache_entries", "depyf.sources.live.recording.session:live_code",
+    "depyf.sources.live.recording.session:step_text", "depyf.sources.live.recording.session:live.remember", "depyf.sources.live.recording.session:Session.start",
+    "depyf.sources.live.recording.session:Session._finish", "depyf.sources.live.recording.session:Session.__init__", "depyf.sources.live.recording.session:Session._warn",
+    "depyf.sources.live.recording.formatted_graphs:Formatted.start", "depyf.sources.live.recording.formatted_graphs:Formatted.stop",
+    "depyf.contexts:Forks.watch", "depyf.contexts:at_end_of_worker", "depyf.contexts:remove_old_dump",
+    "depyf.contexts:_session", "depyf.contexts:rank_directory", "depyf.sources.live.recording.snapshot:parse_guards",
+    "depyf.sources.live.recording.snapshot:parse_break", "depyf.sources.live.recording.session:causes_of",
+    "depyf.sources.live.recording.capture:traced_module", "depyf.safety.guarded:problem", "depyf.safety.guarded:_level",
 ]  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def test_a_fault_inside(tmp_path, monkeypatch, place):
 
 def test_the_next_recording_is_whole(tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
-        put_in(patched, "depyf.dynamo.recording.session:Session._finish", ERRORS[0])
+        put_in(patched, "depyf.sources.live.recording.session:Session._finish", ERRORS[0])
         with depyf.prepare_debug(tmp_path):
             program()
     with depyf.prepare_debug(tmp_path):
@@ -133,7 +133,8 @@ def test_the_next_recording_is_whole(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "place", ("depyf.dynamo.recording.transform:decompile_made", "depyf.dynamo.recording.capture:Capture.handle")
+    "place",
+    ("depyf.sources.live.recording.transform:decompile_made", "depyf.sources.live.recording.capture:Capture.handle"),
 )
 def test_an_interruption_comes_through(tmp_path, monkeypatch, place):
     with monkeypatch.context() as patched:
@@ -145,7 +146,7 @@ def test_an_interruption_comes_through(tmp_path, monkeypatch, place):
 
 
 @pytest.mark.parametrize(
-    "place", ("depyf.dynamo.recording.session:Session._finish", "depyf.dynamo.recording.session:freeze")
+    "place", ("depyf.sources.live.recording.session:Session._finish", "depyf.sources.live.recording.session:freeze")
 )
 def test_an_interruption_while_leaving(tmp_path, monkeypatch, place):
     with monkeypatch.context() as patched:
@@ -171,11 +172,11 @@ def test_wrong_use_is_told(tmp_path):
 
 
 DEBUGGING = [
-    "depyf.dynamo.contexts:redirect", "depyf.dynamo.contexts:pause", "depyf.dynamo.stepping.at_a_stop:AtAStop.start",
-    "depyf.dynamo.stepping.at_a_stop:beneath_a_stop", "depyf.dynamo.stepping.followed_dispatch:read_page", "depyf.dynamo.stepping.followed_dispatch:debugged",
-    "depyf.dynamo.stepping.followed_dispatch:Dispatching.start", "depyf.dynamo.stepping.followed_dispatch:Dispatching.stop", "depyf.dynamo.stepping.level_files:LevelFiles._graph",
-    "depyf.dynamo.stepping.levels:printed", "depyf.dynamo.stepping.levels:drop_entries", "depyf.dynamo.stepping.levels:cache_entries",
-    "depyf.dynamo.stepping.code_exchange:Stepping.restore", "depyf.dynamo.stepping.level_files:decompile_made", "depyf.dynamo.stepping.compiled_inside:say",
+    "depyf.contexts:redirect", "depyf.contexts:pause", "depyf.actions.debugger.stepping.at_a_stop:AtAStop.start",
+    "depyf.actions.debugger.stepping.at_a_stop:beneath_a_stop", "depyf.actions.debugger.stepping.followed_dispatch:read_page", "depyf.actions.debugger.stepping.followed_dispatch:debugged",
+    "depyf.actions.debugger.stepping.followed_dispatch:Dispatching.start", "depyf.actions.debugger.stepping.followed_dispatch:Dispatching.stop", "depyf.actions.debugger.stepping.level_files:LevelFiles._graph",
+    "depyf.actions.debugger.stepping.levels:printed", "depyf.actions.debugger.stepping.levels:drop_entries", "depyf.actions.debugger.stepping.levels:cache_entries",
+    "depyf.sources.live.caches.code_exchange:Stepping.restore", "depyf.actions.debugger.stepping.level_files:decompile_made", "depyf.actions.debugger.stepping.compiled_inside:say",
 ]  # fmt: skip
 
 
@@ -246,7 +247,7 @@ def test_the_warning_is_at_the_line_of_the_program(tmp_path, monkeypatch):
 
     (warning,) = caught(tmp_path / "one", note)
     assert warning.filename == __file__ and "first thing (and 1 more, see manifest.json)" in str(warning.message)
-    put_in(monkeypatch, "depyf.dynamo.recording.session:manifest_page", MemoryError())
+    put_in(monkeypatch, "depyf.sources.live.recording.session:manifest_page", MemoryError())
     (warning,) = caught(tmp_path / "two", note)
     assert warning.filename == __file__ and "(and 2 more)" in str(warning.message)
     assert not (tmp_path / "two" / "manifest.json").exists()
@@ -255,7 +256,7 @@ def test_the_warning_is_at_the_line_of_the_program(tmp_path, monkeypatch):
 def test_where_warnings_are_errors(tmp_path):
     script = f"""
     import torch, depyf
-    from depyf.dynamo.contexts import _Current
+    from depyf.contexts import _Current
     context = depyf.prepare_debug({str(tmp_path)!r})
     context.__enter__()
     torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
@@ -272,7 +273,7 @@ def test_where_warnings_are_errors(tmp_path):
 def test_the_end_of_a_program_inside_the_block(tmp_path):
     script = f"""
     import sys, torch, depyf
-    from depyf.dynamo.recording import session
+    from depyf.sources.live.recording import session
     depyf.prepare_debug({str(tmp_path)!r}).__enter__()
     torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
     def fails(*args): raise MemoryError
@@ -284,9 +285,9 @@ def test_the_end_of_a_program_inside_the_block(tmp_path):
 
 
 LISTENING = [
-    "depyf.dynamo.asking.watch:Watch.__init__", "depyf.dynamo.asking.watch:Watch.start", "depyf.dynamo.asking.watch:Watch.stop",
-    "depyf.dynamo.asking.watch:Watch.compilations", "depyf.dynamo.asking.watch:parse_break", "depyf.dynamo.asking.watch:file_resolver",
-    "depyf.dynamo.asking.watch:resolved", "depyf.dynamo.recording.capture:Capture.start", "depyf.dynamo.recording.capture:Capture.stop",
+    "depyf.actions.asking.watch:Watch.__init__", "depyf.actions.asking.watch:Watch.start", "depyf.actions.asking.watch:Watch.stop",
+    "depyf.actions.asking.watch:Watch.compilations", "depyf.actions.asking.watch:parse_break", "depyf.actions.asking.watch:file_resolver",
+    "depyf.actions.asking.watch:resolved", "depyf.sources.live.recording.capture:Capture.start", "depyf.sources.live.recording.capture:Capture.stop",
     "depyf.testing:_break", "depyf.testing:_recompile", "depyf.testing:_counted",
 ]  # fmt: skip
 
@@ -316,7 +317,7 @@ def test_a_fault_inside_an_assertion(monkeypatch, place):
 
 
 def test_an_assertion_in_the_plugin_that_cannot_listen(tmp_path):
-    (tmp_path / "conftest.py").write_text("from depyf.dynamo.asking import watch\ndel watch.Watch.start\n")
+    (tmp_path / "conftest.py").write_text("from depyf.actions.asking import watch\ndel watch.Watch.start\n")
     (tmp_path / "test_it.py").write_text(
         "import pytest, torch, depyf\n@pytest.mark.no_graph_breaks\ndef test_one():\n    print('RAN')\n"
         "@pytest.mark.no_graph_breaks\ndef test_two():\n    raise depyf.DepyfError('of the test')\n"
@@ -333,13 +334,13 @@ def test_an_assertion_in_the_plugin_that_cannot_listen(tmp_path):
 
 
 STOPPING = [
-    "depyf.debugger.program_pdb:ProgramPdb.stop_here", "depyf.debugger.program_pdb:ProgramPdb.user_return",
-    "depyf.debugger.program_pdb:ProgramPdb.leave_threads", "depyf.debugger.program_pdb:ProgramPdb.stop_behind",
-    "depyf.debugger.program_pdb:ProgramPdb.interaction", "depyf.debugger.program_pdb:ProgramPdb.get_stack",
-    "depyf.debugger.program_pdb:_generated_by_torch", "depyf.debugger.program_pdb:_compiling",
-    "depyf.debugger.program_pdb:_resumed", "depyf.debugger.program_pdb:_made",
-    "depyf.debugger.program_pdb:ProgramPdb.set_trace", "depyf.debugger.program_pdb:ProgramPdb.message",
-    "depyf.verify.run.worker:Worker._stop", "depyf.verify.run.worker:Worker.close",
+    "depyf.actions.debugger.program_pdb:ProgramPdb.stop_here", "depyf.actions.debugger.program_pdb:ProgramPdb.user_return",
+    "depyf.actions.debugger.program_pdb:ProgramPdb.leave_threads", "depyf.actions.debugger.program_pdb:ProgramPdb.stop_behind",
+    "depyf.actions.debugger.program_pdb:ProgramPdb.interaction", "depyf.actions.debugger.program_pdb:ProgramPdb.get_stack",
+    "depyf.actions.debugger.program_pdb:_generated_by_torch", "depyf.actions.debugger.program_pdb:_compiling",
+    "depyf.actions.debugger.program_pdb:_resumed", "depyf.actions.debugger.program_pdb:_made",
+    "depyf.actions.debugger.program_pdb:ProgramPdb.set_trace", "depyf.actions.debugger.program_pdb:ProgramPdb.message",
+    "depyf.decompiler.verify.recompiling.worker:Worker._stop", "depyf.decompiler.verify.recompiling.worker:Worker.close",
 ]  # fmt: skip
 
 
@@ -347,8 +348,8 @@ def test_a_fault_inside_a_debugger_and_at_the_end_of_the_process():
     """At ``breakpoint()``, in each call that it traces, and in the calls of ``atexit``."""
     script = f"""
     import importlib, io, sys
-    from depyf.debugger import program_pdb
-    from depyf.verify.run.worker import own_worker
+    from depyf.actions.debugger import program_pdb
+    from depyf.decompiler.verify.recompiling.worker import own_worker
     made = program_pdb._made
     def answering(**named):
         debugger = made()

@@ -18,13 +18,13 @@ import torch
 from torch_programs import PROGRAMS
 
 from depyf.api import prepare_debug
-from depyf.dynamo.asking.ask import ask_entry
-from depyf.dynamo.caches.entries import cache_entries
-from depyf.dynamo.guards import printed_guards
-from depyf.dynamo.guards.guard_remarks import split_comment
-from depyf.dynamo.guards.guard_tree import NOT_ALONE, live_guards
-from depyf.dynamo.guards.printed_guards import file_resolver, parse_guards, readable
 from depyf.errors import DepyfError
+from depyf.sources.live.caches.entries import cache_entries
+from depyf.sources.live.guards import printed_guards
+from depyf.sources.live.guards.ask import ask_entry
+from depyf.sources.live.guards.guard_remarks import split_comment
+from depyf.sources.live.guards.guard_tree import NOT_ALONE, live_guards
+from depyf.sources.live.guards.printed_guards import file_resolver, parse_guards, readable
 
 pytestmark = pytest.mark.torch
 

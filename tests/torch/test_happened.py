@@ -8,7 +8,7 @@ from dumps import check_dump
 from test_run_diff import python
 
 from depyf.api import prepare_debug
-from depyf.dump.compare.run_diff import events_apart
+from depyf.views.compare.run_diff import events_apart
 
 pytestmark = pytest.mark.torch
 

@@ -11,7 +11,7 @@ import torch
 import with_torch
 from depyf.api import prepare_debug
 from depyf.cli import main
-from depyf.dump.graphs.graph_source import registering_modules
+from depyf.run.graphs.graph_source import registering_modules
 
 pytestmark = pytest.mark.torch
 

@@ -15,9 +15,9 @@ from dumps import precompiled
 from torch._dynamo.utils import counters
 
 import depyf
-from depyf.dynamo.caches.entries import cache_entries
-from depyf.dynamo.contexts import _Current
-from depyf.dynamo.stepping.code_exchange import module_functions
+from depyf.contexts import _Current
+from depyf.sources.live.caches.code_exchange import module_functions
+from depyf.sources.live.caches.entries import cache_entries
 
 pytestmark = pytest.mark.torch
 
@@ -109,7 +109,7 @@ def test_as_before(backend, arguments, tmp_path, monkeypatch):
     x, w = torch.ones(2, 3), torch.eye(3, requires_grad=True)
     with depyf.prepare_debug(tmp_path / "dump"):
         ends(fn, x, w)
-    from depyf.dynamo.caches.seen_code import codes_seen
+    from depyf.sources.live.caches.seen_code import codes_seen
 
     codes = [
         network.__code__,
@@ -143,7 +143,7 @@ def test_a_debugger_that_is_quit_in_the_pause(tmp_path, monkeypatch):
     def quits(*_):
         raise bdb.BdbQuit
 
-    monkeypatch.setattr("depyf.dynamo.contexts.pause", quits)
+    monkeypatch.setattr("depyf.contexts.pause", quits)
     for arguments in ({}, {"level": "aot"}):
         with pytest.raises(bdb.BdbQuit), depyf.debug(**arguments):
             raise AssertionError("not reached")

@@ -17,7 +17,7 @@ import gc
 import sys
 import torch
 import depyf
-from depyf.dynamo.caches.entries import cache_entries
+from depyf.sources.live.caches.entries import cache_entries
 from torch._dynamo import convert_frame
 import torch._dynamo.eval_frame as eval_frame
 backend, directory, level = sys.argv[1:]

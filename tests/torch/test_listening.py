@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import depyf
-from depyf.dump.files.checksums import line_checksums, whole_checksum
-from depyf.dynamo.events.listening import TRACE_LOGGER
+from depyf.run.files.checksums import line_checksums, whole_checksum
+from depyf.sources.live.events.listening import TRACE_LOGGER
 
 pytestmark = pytest.mark.torch
 

@@ -9,11 +9,11 @@ import torch
 from dumps import check_dump, check_substituted, followed
 
 import depyf
-from depyf.dump.addresses import without_addresses
-from depyf.dump.reprs import sets_in_order
-from depyf.dynamo.guard_checks import class_named, shows_as
-from depyf.dynamo.guards.guard_tree import Globals
-from depyf.dynamo.guards.printed_guards import readable
+from depyf.run.addresses import without_addresses
+from depyf.run.reprs import sets_in_order
+from depyf.sources.live.guards.check_functions import class_named, shows_as
+from depyf.sources.live.guards.guard_tree import Globals
+from depyf.sources.live.guards.printed_guards import readable
 
 pytestmark = pytest.mark.torch
 

@@ -8,14 +8,14 @@ import torch
 from dumps import check_dump
 
 import depyf
-from depyf.dump.causes.collect import causes_of
-from depyf.dump.files.manifest import manifest_page
-from depyf.dump.pages.index import index_pages
-from depyf.dump.pages.run_data import RunFindings
-from depyf.dump.pages.shapes import shapes_page
-from depyf.dump.trace_events import TraceEvent
-from depyf.dynamo.recording.capture import Capture
-from depyf.dynamo.recording.snapshot import freeze
+from depyf.run.causes.collect import causes_of
+from depyf.run.files.manifest import manifest_page
+from depyf.run.trace_events import TraceEvent
+from depyf.sources.live.recording.capture import Capture
+from depyf.sources.live.recording.snapshot import freeze
+from depyf.views.pages.index import index_pages
+from depyf.views.pages.run_data import RunFindings
+from depyf.views.pages.shapes import shapes_page
 
 pytestmark = pytest.mark.torch
 

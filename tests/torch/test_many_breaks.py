@@ -15,10 +15,10 @@ from dumps import check_dump, files_of
 from torch._dynamo.resume_execution import ContinueExecutionCache
 
 import depyf
-from depyf.driver.pipeline import decompile_code
-from depyf.dynamo.generated import resume_options
-from depyf.dynamo.recording.disassembly import disassembly
-from depyf.dynamo.recording.rests import shares
+from depyf.decompiler.driver.pipeline import decompile_code
+from depyf.sources.live.generated import resume_options
+from depyf.sources.live.recording.disassembly import disassembly
+from depyf.sources.live.recording.rests import shares
 
 pytestmark = pytest.mark.torch
 

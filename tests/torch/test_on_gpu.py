@@ -15,9 +15,9 @@ import pytest
 import torch
 from dumps import ROOT, check_dump, files_of
 
-from depyf.dump.records import CompileKey
-from depyf.report.dump_view import DumpView
-from depyf.report.links.chain_links import chain
+from depyf.run.records import CompileKey
+from depyf.views.report.dump_view import DumpView
+from depyf.views.report.links.chain_links import chain
 
 pytestmark = [
     pytest.mark.torch,

@@ -291,7 +291,7 @@ def in_module(name, function, file="debugger.py"):
 
 def test_what_runs_the_program_is_no_stop():
     """pydevd and pdb are in the stack of every line of a program that they run, and of what they evaluate at a stop."""
-    from depyf.dynamo.stepping.at_a_stop import beneath_a_stop
+    from depyf.actions.debugger.stepping.at_a_stop import beneath_a_stop
 
     def asked():
         frame = sys._getframe()

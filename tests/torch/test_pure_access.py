@@ -12,13 +12,13 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 import depyf
-from depyf.dynamo import guard_checks
-from depyf.dynamo.caches.live_graphs import live_code
-from depyf.dynamo.decorated import stands_for
-from depyf.dynamo.events.call_values import CallValues
-from depyf.dynamo.events.graph_reading import tensor_facts
-from depyf.dynamo.guards.guard_values import describe
-from depyf.dynamo.pure_access import (
+from depyf.sources.live.caches.live_graphs import live_code
+from depyf.sources.live.decorated import stands_for
+from depyf.sources.live.events.call_values import CallValues
+from depyf.sources.live.events.graph_reading import tensor_facts
+from depyf.sources.live.guards import check_functions as guard_checks
+from depyf.sources.live.guards.guard_values import describe
+from depyf.sources.live.pure_access import (
     UnreadableError,
     attribute,
     cell_contents,
@@ -32,7 +32,7 @@ from depyf.dynamo.pure_access import (
     length,
     literal,
 )
-from depyf.dynamo.pure_tensors import (
+from depyf.sources.live.pure_tensors import (
     elements,
     expression,
     is_parameter,
@@ -43,9 +43,9 @@ from depyf.dynamo.pure_tensors import (
     symbol_of,
     tensor,
 )
-from depyf.dynamo.pure_text import shown
-from depyf.dynamo.recording.substitute import refuse_constants
-from depyf.dynamo.target import find_target
+from depyf.sources.live.pure_text import shown
+from depyf.sources.live.recording.substitute import refuse_constants
+from depyf.sources.live.target import find_target
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 

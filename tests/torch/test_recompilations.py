@@ -12,11 +12,11 @@ from dumps import check_dump
 import depyf
 import depyf.testing
 from depyf.api import prepare_debug
-from depyf.dump.advice import for_guards
-from depyf.dump.advice.registry import sentence
-from depyf.dump.advice.source_names import named, root
-from depyf.dynamo.events.call_values import CallValues, comparison
-from depyf.dynamo.events.recompiles import parse_recompile
+from depyf.run.advice import for_guards
+from depyf.run.advice.registry import sentence
+from depyf.run.advice.source_names import named, root
+from depyf.sources.live.events.call_values import CallValues, comparison
+from depyf.sources.live.events.recompiles import parse_recompile
 
 pytestmark = pytest.mark.torch
 

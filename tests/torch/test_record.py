@@ -12,7 +12,7 @@ import torch
 
 import depyf
 import with_torch
-from depyf.dump.recorded.recorded_inputs import Recorded, RecordedInput, read_recorded
+from depyf.run.recorded.recorded_inputs import Recorded, RecordedInput, read_recorded
 
 pytestmark = pytest.mark.torch
 

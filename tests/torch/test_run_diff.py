@@ -396,7 +396,7 @@ def test_the_guard_that_tells_why(tmp_path):
 
 
 def test_where_long_lines_differ():
-    from depyf.dump.compare.stages import Difference, first_change
+    from depyf.views.compare.stages import Difference, first_change
 
     lines = [f"{sign}    check({'a' * 200}, size=[{n}, 8], {'b' * 200})" for sign, n in (("-", 4), ("+", 5))]
     one, two = first_change(Difference("f", "full_code", "0/0", "both", 1, 1, tuple(lines)))

@@ -12,12 +12,12 @@ import torch
 
 import with_torch
 from depyf.api import prepare_debug
-from depyf.dump.files.manifest import indented
-from depyf.dump.graphs.sample_run import sample_run
-from depyf.dump.pages import full_code
-from depyf.dump.pages.wrap import split_call
-from depyf.dynamo.caches import seen_code
-from depyf.dynamo.guards import guard_names, guard_remarks
+from depyf.run.files.manifest import indented
+from depyf.run.graphs.sample_run import sample_run
+from depyf.sources.live.caches import seen_code
+from depyf.sources.live.guards import guard_names, guard_remarks
+from depyf.views.pages import full_code
+from depyf.views.pages.wrap import split_call
 
 pytestmark = pytest.mark.torch
 

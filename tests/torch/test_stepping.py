@@ -8,7 +8,7 @@ import types
 import pytest
 from dumps import followed, run_python
 
-from depyf.dynamo.stepping.code_exchange import same_bytecode
+from depyf.sources.live.caches.code_exchange import same_bytecode
 
 pytestmark = pytest.mark.torch
 
@@ -88,7 +88,7 @@ def test_debug_restores_and_does_not_pause(tmp_path):
     script.write_text(
         SCRIPT.replace(
             'print("LEFT")',
-            "from depyf.dynamo.contexts import _Current\n"
+            "from depyf.contexts import _Current\n"
             "names = {m.module.__class__.forward.__code__.co_filename for m in _Current.last.live_graphs()}\n"
             "assert names and all(n.startswith('<eval_with_key>') for n in names), names",
         )

@@ -17,14 +17,16 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
 
 import depyf
-from depyf.dynamo import guard_checks, pure_access, pure_tensors, pure_text, returned
-from depyf.dynamo.asking import inside
-from depyf.dynamo.edited import edit_trial
-from depyf.dynamo.events import graph_reading
-from depyf.dynamo.events.call_values import CallValues
-from depyf.dynamo.guards import guard_order
-from depyf.dynamo.inputs import input_recorder, storage_copies
-from depyf.dynamo.pure_access import UnreadableError
+from depyf.actions.asking import inside
+from depyf.actions.doctor import returned
+from depyf.actions.edit.edited import edit_trial
+from depyf.sources.live import pure_access, pure_tensors, pure_text
+from depyf.sources.live.events import graph_reading
+from depyf.sources.live.events.call_values import CallValues
+from depyf.sources.live.guards import check_functions as guard_checks
+from depyf.sources.live.guards import guard_order
+from depyf.sources.live.inputs import input_recorder, storage_copies
+from depyf.sources.live.pure_access import UnreadableError
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
@@ -191,8 +193,8 @@ def functions(tree, prefix=""):
 
 
 def readers():
-    """The functions in ``dynamo/`` and ``debugger/`` that look at a tensor or a symbolic number, and those that they look through."""
-    for file in sorted([*SOURCES.glob("dynamo/**/*.py"), *SOURCES.glob("debugger/**/*.py")]):
+    """The functions in ``sources/`` and ``actions/`` that look at a tensor or a symbolic number, and those that they look through."""
+    for file in sorted([*SOURCES.glob("sources/**/*.py"), *SOURCES.glob("actions/**/*.py")]):
         tree = ast.parse(file.read_text())
         looks = {
             alias.asname or alias.name

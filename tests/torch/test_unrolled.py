@@ -9,7 +9,7 @@ import torch
 from dumps import reasons_kept
 
 import depyf
-from depyf.dynamo.recording.transform import commented
+from depyf.sources.live.recording.transform import commented
 
 pytestmark = pytest.mark.torch
 

@@ -22,8 +22,8 @@ import torch
 from dumps import qualified
 
 import depyf
-from depyf.debugger.two_places import lines_in_dump
-from depyf.dynamo.recording.ranks import rank_directory
+from depyf.run.two_places import lines_in_dump
+from depyf.sources.live.recording.ranks import rank_directory
 
 pytestmark = pytest.mark.torch
 

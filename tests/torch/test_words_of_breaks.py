@@ -9,12 +9,12 @@ import pytest
 from torch._dynamo import graph_break_hints
 
 import depyf
-from depyf.dump.advice.advice import AdviceUse
-from depyf.dump.causes.stored import stored_causes
-from depyf.dump.files.reading import read_manifest
-from depyf.dynamo.events.graph_breaks import parse_break
-from depyf.dynamo.events.module_path import module_path
-from depyf.dynamo.switches import follow
+from depyf.actions.doctor.switches import follow
+from depyf.run.advice.advice import AdviceUse
+from depyf.run.causes.stored import stored_causes
+from depyf.run.files.reading import read_manifest
+from depyf.sources.live.events.graph_breaks import parse_break
+from depyf.sources.live.events.module_path import module_path
 
 torch = pytest.importorskip("torch")
 

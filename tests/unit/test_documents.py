@@ -64,20 +64,20 @@ def test_files_in_documents_exist(path):
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 SOURCE = ROOT / "src" / "depyf"
 CORE = (
-    "bytecode",
-    "ir",
-    "cfg",
-    "lift",
-    "structure",
-    "idioms",
-    "fallback",
-    "generated",
-    "driver",
-    "emit",
-    "verify",
+    "decompiler/bytecode",
+    "decompiler/ir",
+    "decompiler/cfg",
+    "decompiler/lift",
+    "decompiler/structure",
+    "decompiler/idioms",
+    "decompiler/fallback",
+    "decompiler/generated",
+    "decompiler/driver",
+    "decompiler/emit",
+    "decompiler/verify",
     "safety",
 )
-LONGEST_LINE, MOST_LINES = 140, 430
+LONGEST_LINE, MOST_LINES = 140, 460
 
 
 def in_code_spans(text: str) -> set[str]:
@@ -134,7 +134,7 @@ def test_every_module_of_the_core_is_in_the_architecture():
 
 @pytest.mark.parametrize("module", ["stmt.py", "expr.py"])
 def test_every_node_is_in_the_index_of_constructs(module):
-    tree = ast.parse((SOURCE / "ir" / module).read_text(encoding="utf-8"))
+    tree = ast.parse((SOURCE / "decompiler/ir" / module).read_text(encoding="utf-8"))
     classes = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
     named = set(re.findall(r"\w+", " ".join(in_code_spans(section("Index: construct -> files")))))
     assert classes
@@ -143,7 +143,7 @@ def test_every_node_is_in_the_index_of_constructs(module):
 
 def test_every_optimisation_that_is_undone_is_in_the_index_of_constructs():
     named = in_code_spans(section("Index: construct -> files"))
-    undone = sorted(path.name for path in (SOURCE / "cfg" / "undo").glob("*.py") if path.name != "__init__.py")
+    undone = sorted(path.name for path in (SOURCE / "decompiler/cfg/undo").glob("*.py") if path.name != "__init__.py")
     assert [name for name in undone if name not in named] == []
 
 
@@ -164,7 +164,7 @@ def test_changes_that_strangers_make_are_in_the_index_of_changes():
 
 
 def test_rungs_in_the_architecture_are_those_of_the_driver():
-    from depyf.driver.rungs import LADDER, Rung
+    from depyf.decompiler.driver.rungs import LADDER, Rung
 
     text = section("Three products")
     assert ", ".join(attempt.rung.name for attempt in LADDER) in text
@@ -197,7 +197,9 @@ def test_example_of_the_architecture_is_the_file_and_comes_back(capsys):
 def test_size_of_the_checker_is_the_one_told():
     """Within a twentieth: what it has to be trusted for is told in lines."""
     (told,) = re.findall(r"The checker has (\d+) lines", section("The proof"))
-    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in (SOURCE / "verify").rglob("*.py"))
+    lines = sum(
+        len(path.read_text(encoding="utf-8").splitlines()) for path in (SOURCE / "decompiler/verify").rglob("*.py")
+    )
     assert abs(int(told) - lines) <= lines / 20, f"it has {lines}"
 
 
@@ -205,7 +207,13 @@ def test_layers_in_the_architecture_are_those_of_the_test():
     from tests.unit.test_architecture import LAYERS
 
     rows = re.findall(r"^\| [\d, ]+ \|([^|]+)\|", section("Packages"), re.M)
-    told = [{name.rstrip("/").removesuffix(".py") for name in re.findall(r"`([^`]+)`", row)} for row in rows]
+    told = [
+        {
+            name.removeprefix("src/depyf/").rstrip("/").removesuffix(".py").replace("/", ".")
+            for name in re.findall(r"`([^`]+)`", row)
+        }
+        for row in rows
+    ]
     order = {name: depth for depth, names in enumerate(told) for name in names}
     assert set(order) | {"__main__"} == {name for names in LAYERS for name in names}
     layer = {name: depth for depth, names in enumerate(LAYERS) for name in names}

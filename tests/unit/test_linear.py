@@ -2,9 +2,9 @@
 
 import pytest
 
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.lower import lower
-from depyf.driver.pipeline import decompile_unit
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.bytecode.lower import lower
+from depyf.decompiler.driver.pipeline import decompile_unit
 from work import calls
 
 
@@ -80,8 +80,8 @@ def per_instruction(shape, counts):
 )
 def test_displays_are_not_copied(text, steps, monkeypatch):
     """What calls do not show: the elements that were there before are not copied for each that is added."""
-    from depyf.ir.grown import grown
-    from depyf.lift.rules import container_rules, unpacking
+    from depyf.decompiler.ir.grown import grown
+    from depyf.decompiler.lift.rules import container_rules, unpacking
 
     copied = []
 

@@ -5,12 +5,12 @@ import ast
 import pytest
 
 from depyf import decompile
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.files.unmarshal import loads
-from depyf.driver.pipeline import TOP_LEVEL_AWAIT, decompile_unit
-from depyf.verify.run.worker import worker_for
-from depyf.verify.verdict import Status
-from depyf.verify.whole import verify
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.bytecode.files.unmarshal import loads
+from depyf.decompiler.driver.pipeline import TOP_LEVEL_AWAIT, decompile_unit
+from depyf.decompiler.verify.recompiling.worker import worker_for
+from depyf.decompiler.verify.verdict import Status
+from depyf.decompiler.verify.whole import verify
 from needs import need
 
 VERSIONS = [(3, minor) for minor in range(8, 16)]

@@ -7,8 +7,8 @@ import dataclasses
 import pickle
 
 import depyf.native
-from depyf.ir.expr import Bin, Cmp, Const, Name
-from depyf.ir.stmt import Assign, If, Return
+from depyf.decompiler.ir.expr import Bin, Cmp, Const, Name
+from depyf.decompiler.ir.stmt import Assign, If, Return
 from depyf.native import describe, replace
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.files.pyc import read_pyc
-from depyf.bytecode.files.unmarshal import loads
-from depyf.driver.pipeline import decompile_unit
-from depyf.verify.run.worker import worker_for
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.bytecode.files.pyc import read_pyc
+from depyf.decompiler.bytecode.files.unmarshal import loads
+from depyf.decompiler.driver.pipeline import decompile_unit
+from depyf.decompiler.verify.recompiling.worker import worker_for
 from needs import need
 
 VERSIONS = [(3, minor) for minor in range(8, 16)]

@@ -47,16 +47,16 @@ PROGRAMS = {
         """,
     "a .pyc of another Python": """
         print(main(["decompile", PYC, "-o", OUT]))
-        from depyf.verify.run import worker
+        from depyf.decompiler.verify.recompiling import worker
         print(*(type(one._socket).__name__ for one in worker._workers.values()))
         """,
     "a .pyc whose text is compiled by the other process": """
         print(main(["decompile", PYC, "-o", OUT]))
-        from depyf.verify.run import worker
+        from depyf.decompiler.verify.recompiling import worker
         print(*(type(one._socket).__name__ for one in worker._workers.values()))
         """,
     "a worker that never answers is ended": """
-        from depyf.verify.run.worker import Worker, WorkerError
+        from depyf.decompiler.verify.recompiling.worker import Worker, WorkerError
         slow = Worker(sys.executable)
         slow.compile("x = 1")
         slow.timeout = 0.2

@@ -19,10 +19,10 @@ from typing import Any
 
 import pytest
 
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.driver.pipeline import decompile_code, decompile_unit
-from depyf.driver.steps import trace_passes
-from depyf.options import Options
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.driver.pipeline import decompile_code, decompile_unit
+from depyf.decompiler.driver.steps import trace_passes
+from depyf.decompiler.options import Options
 
 TEXT = """
 class C:

@@ -26,11 +26,11 @@ import ast
 from attack.execution import Crashed, Executor
 from attack.findings import Findings, explained, first_difference, only_reordered, report
 from attack.texts import SEEDS, VERSIONS, Named, compiled, subjects
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.decode import Raw, decode
-from depyf.bytecode.versions import spec_for
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.bytecode.decode import Raw, decode
+from depyf.decompiler.bytecode.versions import spec_for
+from depyf.decompiler.verify import verify
 from depyf.errors import BytecodeError
-from depyf.verify import verify
 
 FROM_ONE = 20
 """Mutants of one function."""

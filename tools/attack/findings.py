@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from depyf.verify.assumptions import (
+from depyf.decompiler.verify.assumptions import (
     CAUGHT_NOTE,
     CYCLE_NOTE,
     END_ORDER_NOTE,

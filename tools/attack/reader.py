@@ -49,10 +49,10 @@ def main() -> None:
         import atheris
     except ImportError:
         sys.exit("attack.reader: atheris is not installed for this Python: make attack-reader")
-    with atheris.instrument_imports(include=["depyf.bytecode"]):
-        from depyf.bytecode.files.pyc import unit_of_pyc
-        from depyf.bytecode.lower import lower
-    from depyf.driver.pipeline import decompile_unit, units
+    with atheris.instrument_imports(include=["depyf.decompiler.bytecode"]):
+        from depyf.decompiler.bytecode.files.pyc import unit_of_pyc
+        from depyf.decompiler.bytecode.lower import lower
+    from depyf.decompiler.driver.pipeline import decompile_unit, units
     from depyf.errors import DepyfError
 
     def one_input(data: bytes) -> None:

@@ -26,11 +26,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from attack.execution import Crashed, Executor
 from attack.findings import Findings, explained, first_difference, only_reordered, report
 from attack.mutations import mutated
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.driver.pipeline import decompile_unit
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.driver.pipeline import decompile_unit
+from depyf.decompiler.verify import verify
+from depyf.decompiler.verify.recompiling.recompile import RecompileError, recompile
 from depyf.errors import DepyfError
-from depyf.verify import verify
-from depyf.verify.run.recompile import RecompileError, recompile
 from mutate import functions, same_code
 
 ROOT = Path(__file__).resolve().parent.parent.parent

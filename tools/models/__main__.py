@@ -129,7 +129,7 @@ def _import_once(backends: set[str], libraries: set[str]) -> None:
         models.runner.warm_up(backend)  # what the first compilation imports and sets up
     for library in libraries & set(COMMON):
         importlib.import_module(COMMON[library])
-    importlib.import_module("depyf.dynamo.contexts")  # which `prepare_debug` imports when it is called
+    importlib.import_module("depyf.contexts")  # which `prepare_debug` imports when it is called
     gc.collect()
     gc.freeze()  # a collection in a child need not look at, and copy, what this process holds
 

@@ -56,10 +56,10 @@ def _first_of(*names: str) -> Any:
 def of_pycs(folder: Path, mode: str, keys: list[str]) -> Iterator[Found]:
     """Decompiled ``.pyc`` files, in one of the modes."""
     from depyf.errors import DepyfError
-    from depyf.options import Options
 
-    read_pyc = _first_of("depyf.bytecode.files.pyc", "depyf.bytecode.pyc").read_pyc
-    decompile_unit = _first_of("depyf.driver.pipeline", "depyf.pipeline").decompile_unit
+    Options = _first_of("depyf.decompiler.options", "depyf.options").Options
+    read_pyc = _first_of("depyf.decompiler.bytecode.files.pyc", "depyf.bytecode.files.pyc").read_pyc
+    decompile_unit = _first_of("depyf.decompiler.driver.pipeline", "depyf.driver.pipeline").decompile_unit
 
     def unlined(unit: Any) -> Any:
         consts = tuple(unlined(const) if type(const) is type(unit) else const for const in unit.consts)
@@ -82,9 +82,11 @@ def of_cut(count: int) -> Iterator[Found]:
     import random
 
     import cutfuzz
-    from depyf.bytecode import ops
-    from depyf.bytecode.codeunit import CodeUnit
-    from depyf.bytecode.lower import lower
+
+    bytecode = "depyf.decompiler.bytecode", "depyf.bytecode"
+    ops = _first_of(*(f"{package}.ops" for package in bytecode))
+    CodeUnit = _first_of(*(f"{package}.codeunit" for package in bytecode)).CodeUnit
+    lower = _first_of(*(f"{package}.lower" for package in bytecode)).lower
 
     chance = random.Random(0)
     made = 0

@@ -11,21 +11,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.lower import Lowered
-from depyf.bytecode.ops import Handler
-from depyf.cfg.containers import Containers
-from depyf.cfg.graph import Graph
-from depyf.cfg.program import NONE, Program
-from depyf.cfg.region_table import Regions
 from depyf.cli.disasm import describe, shorten, shown
-from depyf.driver.steps import Rewrite
-from depyf.emit import emit_function, emit_module
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.bytecode.lower import Lowered
+from depyf.decompiler.bytecode.ops import Handler
+from depyf.decompiler.cfg.containers import Containers
+from depyf.decompiler.cfg.graph import Graph
+from depyf.decompiler.cfg.program import NONE, Program
+from depyf.decompiler.cfg.region_table import Regions
+from depyf.decompiler.driver.steps import Rewrite
+from depyf.decompiler.emit import emit_function, emit_module
+from depyf.decompiler.ir.expr import Const, Expr, Name, Temp
+from depyf.decompiler.ir.stmt import ExceptClause, Stmt
+from depyf.decompiler.lift.lifted_block import Lifted
+from depyf.decompiler.structure.label_kinds import is_block, kind_of, number_of
 from depyf.errors import DepyfError
-from depyf.ir.expr import Const, Expr, Name, Temp
-from depyf.ir.stmt import ExceptClause, Stmt
-from depyf.lift.lifted_block import Lifted
-from depyf.structure.label_kinds import is_block, kind_of, number_of
 
 _AROUND = ("def ", "async def ", "from __future__ ", "global ", "nonlocal ", "if 0: ")
 """What the text of a statement by itself may begin with."""

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import depyf
-from depyf.bytecode.files.cache_names import same_file
 from depyf.cli.diff_and_merge import add_parsers, run_diff, run_merge, run_run
 from depyf.cli.doctor import add_doctor_parser, run_doctor
 from depyf.cli.dump_passes import add_dump_parser, run_dump
@@ -21,10 +20,11 @@ from depyf.cli.outcome import ExitStatus, Outcome
 from depyf.cli.output import complain, give_up_output, standard_streams, tell
 from depyf.cli.report_command import add_report_parser, run_report
 from depyf.cli.targets import InputError, Job, add_version_option, find_unit, resolve
-from depyf.dump.files.reading import DumpError
+from depyf.decompiler.bytecode.files.cache_names import same_file
+from depyf.decompiler.verify.recompiling.interpreters import version_of
 from depyf.errors import DepyfError
 from depyf.native import build
-from depyf.verify.run.interpreters import version_of
+from depyf.run.files.reading import DumpError
 
 INTERRUPTED = 130
 """As a shell has it: 128 and the number of the signal."""

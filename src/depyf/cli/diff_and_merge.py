@@ -10,7 +10,8 @@ from pathlib import Path
 
 from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
-from depyf.dump.compare.stages import (
+from depyf.errors import DepyfError
+from depyf.views.compare.stages import (
     DumpComparison,
     compare,
     compare_ranks,
@@ -21,7 +22,6 @@ from depyf.dump.compare.stages import (
     ranks_of_two,
     table,
 )
-from depyf.errors import DepyfError
 
 SAME, DIFFERENT = 0, 1
 RUN_EPILOG = """\

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from depyf.bytecode import ops
-from depyf.bytecode.codeunit import CodeUnit, units
-from depyf.bytecode.lower import lower
-from depyf.bytecode.ops import Instr
-from depyf.emit.expressions.literals import literal
+from depyf.decompiler.bytecode import ops
+from depyf.decompiler.bytecode.codeunit import CodeUnit, units
+from depyf.decompiler.bytecode.lower import lower
+from depyf.decompiler.bytecode.ops import Instr
+from depyf.decompiler.emit.expressions.literals import literal
 from depyf.safety.escape import printable
 from depyf.safety.source_lines import source_line
 

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from depyf.actions.doctor.doctor_report import causes_lines, document, headline, tries_lines
+from depyf.actions.doctor.trial import DoctorProgram, Measured, run_once
+from depyf.actions.doctor.tries import MOST, Tries, try_ways
 from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.cli.targets import InputError
-from depyf.doctor.doctor_report import causes_lines, document, headline, tries_lines
-from depyf.doctor.trial import DoctorProgram, Measured, run_once
-from depyf.doctor.tries import MOST, Tries, try_ways
-from depyf.dump.pages.sections.fix_first import to_fix
 from depyf.errors import DepyfError
+from depyf.views.pages.sections.fix_first import to_fix
 
 INTERRUPTED_HERE = 130
 DOCTOR_EPILOG = """\

@@ -3,7 +3,7 @@
 The process is ours, so settings may be changed here and nowhere else: before the program runs, the advice in SPEC is
 followed, random numbers are seeded and what compiled functions return is recorded, where SPEC asks for it.
 
-Input: SPEC, a JSON file that ``doctor/trial.py`` wrote.  Output: the dump, and a JSON file with how the run went.
+Input: SPEC, a JSON file that ``actions/doctor/trial.py`` wrote.  Output: the dump, and a JSON file with how the run went.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any
 from depyf.cli.output import complain
 from depyf.cli.run_program import record_program
 from depyf.cli.targets import InputError
-from depyf.dump.advice.advice import AdviceUse
 from depyf.errors import DepyfError
+from depyf.run.advice.advice import AdviceUse
 
 NOT_STARTED = 4
 """The exit status where nothing of the program ran; the file says why."""
@@ -68,11 +68,11 @@ class _Told:
 
 def _prepared(spec: dict[str, Any]) -> Any:
     """The recorder of what is returned, where it is asked for; the advice is followed."""
-    from depyf.dynamo.require import require_torch
+    from depyf.sources.live.require import require_torch
 
     require_torch()
-    from depyf.dynamo.returned import comparable  # torch comes with it: that is not the program's time
-    from depyf.dynamo.switches import follow
+    from depyf.actions.doctor.returned import comparable  # torch comes with it: that is not the program's time
+    from depyf.actions.doctor.switches import follow
 
     recorder = comparable() if spec["compare"] else None
     for advice in spec["advice"]:

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.cfg.region_table import Regions
 from depyf.cli.output import tell
 from depyf.cli.targets import InputError, add_version_option, find_unit
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.cfg.region_table import Regions
 
 if TYPE_CHECKING:
-    from depyf.driver.one_pass import Pass
-    from depyf.driver.rungs import Attempt
-    from depyf.driver.steps import Trace
+    from depyf.decompiler.driver.one_pass import Pass
+    from depyf.decompiler.driver.rungs import Attempt
+    from depyf.decompiler.driver.steps import Trace
 
 EPILOG = """\
 A rung is a list of passes; the proof makes the decompiler try one after another. READABLE is the first for code of a
@@ -120,7 +120,7 @@ def run_dump(options: argparse.Namespace) -> int:
 def _tell_step(unit: CodeUnit, attempt: Attempt, shown: Shown, number: int, rewrite: int) -> int:
     """What there is after a pass; with ``rewrite`` after that rewrite of it, and what the rewrite has made."""
     from depyf.cli.artifacts import text_of, told
-    from depyf.ir.stmt import Stmt
+    from depyf.decompiler.ir.stmt import Stmt
 
     if not rewrite:
         tell(f"=== {number}: {shown.step.name}", *shown.text.split("\n"))
@@ -140,8 +140,8 @@ def _tell_step(unit: CodeUnit, attempt: Attempt, shown: Shown, number: int, rewr
 
 def _attempt(unit: CodeUnit, name: str | None) -> Attempt:
     """The rung of that name, with what the program that wrote ``unit`` promises; the first that would be tried for None."""
-    from depyf.driver.rungs import Attempt, Rung, ladder
-    from depyf.dynamo.recognise import as_dynamo_wrote
+    from depyf.decompiler.driver.rungs import Attempt, Rung, ladder
+    from depyf.sources.live.recognise import as_dynamo_wrote
 
     written = as_dynamo_wrote(unit.live) if unit.live is not None else None
     options = written[1] if written is not None else None
@@ -160,7 +160,7 @@ def _attempt(unit: CodeUnit, name: str | None) -> Attempt:
 
 def _passes(unit: CodeUnit, attempt: Attempt, stop: tuple[str, int] | None = None) -> Iterator[Shown]:
     from depyf.cli.artifacts import text_of
-    from depyf.driver.steps import trace_passes
+    from depyf.decompiler.driver.steps import trace_passes
 
     before: dict[str, list[str]] = {}
     for trace in trace_passes(unit, attempt, stop):

@@ -8,15 +8,15 @@ import sys
 import types
 from typing import Any
 
-from depyf.bytecode.codeunit import CodeUnit
 from depyf.cli.outcome import ExitStatus, Outcome
 from depyf.cli.targets import InputError, Job, check_exists, code_of_object
-from depyf.decompiler import decompile_class
-from depyf.driver.pipeline import Decompiled, decompile_unit
-from depyf.emit.defaults import defaults_of
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.driver.pipeline import Decompiled, decompile_unit
+from depyf.decompiler.emit.defaults import defaults_of
+from depyf.decompiler.options import Options
+from depyf.decompiler.verify.verdict import Status
+from depyf.decompiling import decompile_class
 from depyf.errors import DepyfError
-from depyf.options import Options
-from depyf.verify.verdict import Status
 
 
 def live_outcome(job: Job, python: str | None) -> Outcome | None:

@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.verify.verdict import Verdict
+from depyf.decompiler.verify.verdict import Verdict
 
 
 class ExitStatus(enum.IntEnum):

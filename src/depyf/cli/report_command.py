@@ -8,8 +8,8 @@ from pathlib import Path
 
 from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
-from depyf.dump.files.layout import REPORT_PAGE
 from depyf.errors import DepyfError
+from depyf.run.files.layout import REPORT_PAGE
 
 EPILOG = """\
 examples:
@@ -49,8 +49,8 @@ def add_report_parser(commands: argparse._SubParsersAction[argparse.ArgumentPars
 
 def run_report(options: argparse.Namespace) -> int:
     """See the parser's epilogue for the exit status."""
-    from depyf.report.report_page import write_report
-    from depyf.report.trace import write_trace
+    from depyf.views.report.report_page import write_report
+    from depyf.views.report.trace import write_trace
 
     output: Path = options.output if options.output is not None else options.folder / REPORT_PAGE
     try:

@@ -24,10 +24,10 @@ from typing import Any
 
 from depyf.cli.output import complain, tell
 from depyf.cli.targets import InputError
-from depyf.dump.files.layout import INDEX
-from depyf.dynamo.require import require_torch
 from depyf.errors import DepyfError
+from depyf.run.files.layout import INDEX
 from depyf.safety.guarded import Door, warn
+from depyf.sources.live.require import require_torch
 
 
 def run_program(
@@ -44,7 +44,7 @@ def run_program(
     library for it is missing.  ``record``: as that of ``prepare_debug``.
     """
     if with_report:
-        from depyf.report.report_page import needs_libraries
+        from depyf.views.report.report_page import needs_libraries
 
         needs_libraries()
 
@@ -58,8 +58,8 @@ def run_program(
 
 def _write_report(folder: Path) -> None:
     """The page of this process's dump; the status stays that of the program if it cannot be written."""
-    from depyf.dynamo.recording.ranks import rank_directory
-    from depyf.report.report_page import report_in
+    from depyf.sources.live.recording.ranks import rank_directory
+    from depyf.views.report.report_page import report_in
 
     try:
         page = report_in(rank_directory(folder))
@@ -79,7 +79,7 @@ def record_program(
 ) -> int:
     """The same with something else at the end, when the dump is written."""
     require_torch()
-    from depyf.dynamo.contexts import PrepareDebug
+    from depyf.contexts import PrepareDebug
 
     prepare = PrepareDebug(folder, True, False, record=record)
     prepare.gives_way = True  # the program may have such contexts of its own
@@ -104,8 +104,8 @@ def run_edited_program(target: str, arguments: Sequence[str], is_module: bool, f
     DepyfError where an edited file is wrong, which ends the program, or was never used.
     """
     require_torch()
-    from depyf.dynamo.edited.edited_run import Edited
-    from depyf.edit.edit_error import EditError
+    from depyf.actions.edit.edit_error import EditError
+    from depyf.actions.edit.edited.edited_run import Edited
 
     edited = Edited(folder, quiet=True, compares=compares)
     program = _prepared(target, arguments, is_module)
@@ -161,7 +161,7 @@ class _Ending:
             self._end()
 
     def at_exit(self) -> None:
-        from depyf.dynamo.contexts import leave_at_exit
+        from depyf.contexts import leave_at_exit
 
         leave_at_exit()  # of a block that the program has not left
         if self.late:
@@ -304,10 +304,10 @@ def _tell_what_happened(folder: Path) -> None:
 
 def _fix_first(folder: Path) -> list[str]:
     """The most expensive causes, with the seconds that they took; of a distributed run those of the first rank."""
-    from depyf.dump.causes.stored import compile_seconds, stored_causes
-    from depyf.dump.files.reading import read_manifest
-    from depyf.dump.pages.sections.fix_first import ON_TERMINAL, TERMINAL, fix_first, left_out
-    from depyf.dynamo.recording.ranks import current_rank, rank_directory
+    from depyf.run.causes.stored import compile_seconds, stored_causes
+    from depyf.run.files.reading import read_manifest
+    from depyf.sources.live.recording.ranks import current_rank, rank_directory
+    from depyf.views.pages.sections.fix_first import ON_TERMINAL, TERMINAL, fix_first, left_out
 
     if current_rank():
         return []
@@ -323,8 +323,8 @@ def _fix_first(folder: Path) -> list[str]:
 
 def _where_to_look(folder: Path) -> str:
     """The first thing to read in the dump, or why there is nothing; each rank of a distributed run says where its own is."""
-    from depyf.dump.compare.stages import dumps_in
-    from depyf.dynamo.recording.ranks import current_rank, rank_directory
+    from depyf.sources.live.recording.ranks import current_rank, rank_directory
+    from depyf.views.compare.stages import dumps_in
 
     first = rank_directory(folder)
     try:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from depyf.cli.outcome import ExitStatus, Outcome
 from depyf.cli.output import complain, tell, write_source
-from depyf.dump.files.writer import make_folder, write_whole
-from depyf.emit.comments import comment
+from depyf.decompiler.emit.comments import comment
+from depyf.decompiler.verify.verdict import Status
 from depyf.errors import DepyfError
-from depyf.verify.verdict import Status
+from depyf.run.files.writer import make_folder, write_whole
 
 SHOWN_REASONS = 10
 

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.bytecode.files.archives import Member, is_archive, members
-from depyf.bytecode.files.cache_names import parse, text_names
-from depyf.bytecode.files.opening import FileReading, Opened, as_version, open_code, open_marshal
 from depyf.cli.outcome import ExitStatus, Outcome
 from depyf.cli.output import complain
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.bytecode.files.archives import Member, is_archive, members
+from depyf.decompiler.bytecode.files.cache_names import parse, text_names
+from depyf.decompiler.bytecode.files.opening import FileReading, Opened, as_version, open_code, open_marshal
 from depyf.errors import BytecodeError, DepyfError
 from depyf.safety.escape import file_name
 

@@ -12,11 +12,11 @@ from concurrent.futures.process import BrokenProcessPool
 from depyf.cli.live_target import live_outcome
 from depyf.cli.outcome import ExitStatus, Outcome
 from depyf.cli.targets import InputError, Job, find_code, open_member, part_of
-from depyf.driver.opened_files import decompile_opened
-from depyf.driver.part_of_file import decompile_part
+from depyf.decompiler.driver.opened_files import decompile_opened
+from depyf.decompiler.driver.part_of_file import decompile_part
+from depyf.decompiler.options import Options
+from depyf.decompiler.verify.verdict import Status
 from depyf.errors import BytecodeError, DepyfError
-from depyf.options import Options
-from depyf.verify.verdict import Status
 
 
 def decompile_one(job: Job, python: str | None, version: str | None = None) -> Outcome:

@@ -1,1 +1,1 @@
-"""Everything that knows torch.  Importing this package does not import torch; using it does."""
+"""What pages of dumps import: names that stay where dumps of every version look for them."""

@@ -9,10 +9,10 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any
 
-from depyf.dynamo.require import require_torch
+from depyf.sources.live.require import require_torch
 
 if TYPE_CHECKING:
-    from depyf.explain.report import Report
+    from depyf.actions.explaining.explanation import Report
 
 __all__ = ["dump_src", "explain"]
 
@@ -25,7 +25,7 @@ def explain(fn: Any) -> Report:
     ``fn`` has no bytecode.
     """
     require_torch()
-    from depyf.explain.report import explain as make
+    from depyf.actions.explaining.explanation import explain as make
 
     return make(fn)
 
@@ -36,7 +36,7 @@ def dump_src(fn: Any) -> str:
     ``fn`` is a compiled or plain function, method or module.  DepyfError where it has no bytecode.
     """
     require_torch()
-    from depyf.dynamo.asking.cached_records import cached_source
+    from depyf.actions.asking.cached_records import cached_source
 
     return cached_source(fn)
 

@@ -16,7 +16,7 @@ class PublishedState(Mapping[str, Any]):
     """
 
     def __getitem__(self, key: str) -> Any:
-        from depyf.dynamo.contexts import current_recording
+        from depyf.contexts import current_recording
 
         directory, active = current_recording()
         if key == "is_inside_prepare_debug":
@@ -24,13 +24,13 @@ class PublishedState(Mapping[str, Any]):
         if key == "dump_src_dir" and directory is not None:
             return directory
         if key == "unpatched_load_by_key_path":
-            from depyf.dynamo.recording.loaded_code import loader
+            from depyf.sources.live.recording.loaded_code import loader
 
             return loader()
         raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:
-        from depyf.dynamo.contexts import current_recording
+        from depyf.contexts import current_recording
 
         known = ("dump_src_dir",) if current_recording()[0] is not None else ()
         return iter((*known, "is_inside_prepare_debug", "unpatched_load_by_key_path"))

@@ -16,7 +16,7 @@ def get_current_compiled_fn_name() -> str:
 
     Outside of a compilation it is ``__compiled_fn_unknown``.
     """
-    from depyf.dynamo.contexts import current_graph_name
+    from depyf.contexts import current_graph_name
 
     return current_graph_name()
 

@@ -23,7 +23,7 @@ import foreign
 import needs
 from depyf.cli import main
 from depyf.cli.outcome import ExitStatus
-from depyf.verify.run import worker
+from depyf.decompiler.verify.recompiling import worker
 from signals import hear_interrupts
 
 ROOT = Path(__file__).parents[3]

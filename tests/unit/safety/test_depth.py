@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.driver.pipeline import decompile_code, decompile_unit
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.driver.pipeline import decompile_code, decompile_unit
+from depyf.decompiler.verify import Status
 from depyf.errors import DepyfError
 from depyf.safety import depth
 from depyf.safety.depth import any_depth, with_room
-from depyf.verify import Status
 
 HEAD = "def f(a, b, c, g, E):\n"
 SHAPES: dict[str, Callable[[int], str]] = {
@@ -187,7 +187,7 @@ def run(program: str, timeout: float = 600) -> subprocess.CompletedProcess[str]:
 
 BIG = """
 import sys, threading, types
-from depyf.driver.pipeline import decompile_code
+from depyf.decompiler.driver.pipeline import decompile_code
 text = "def f(a, g):\\n" + "".join(f"    if a == {i}:\\n        return g({i})\\n" for i in range(500))
 code = next(c for c in compile(text, "<big>", "exec").co_consts if isinstance(c, types.CodeType))
 """

@@ -7,9 +7,9 @@ import unicodedata
 
 import pytest
 
-from depyf.dump.compile_stages import WRAPPER
-from depyf.dump.files.layout import disassembly_file, full_code_files, kernel_file, transformed_file
-from depyf.dump.records import CodeRecord, CompileKey, GraphRecord
+from depyf.run.compile_stages import WRAPPER
+from depyf.run.files.layout import disassembly_file, full_code_files, kernel_file, transformed_file
+from depyf.run.records import CodeRecord, CompileKey, GraphRecord
 from depyf.safety.escape import cut, file_name, printable, printable_lines, safe_name
 
 HOSTILE = ["a\nb", "\x1b[31mred\x1b[0m", "a\u202eb", "\u2066x", "\x9b2J", "\u2028", "\x00", "\ud800", "\u200b", "\u3164", "\ufeff", "x" * 200 + "\r"]  # fmt: skip

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from depyf.bytecode.codeunit import CodeUnit
-from depyf.driver.pipeline import decompile_unit
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.driver.pipeline import decompile_unit
+from depyf.decompiler.verify import Status
 from depyf.errors import BytecodeError
 from depyf.native import build
 from depyf.safety import budget
 from depyf.safety.budget import TooMuchWork
-from depyf.verify import Status
 from growing import GROWING, MADE_BY_A_COMPILER
 from interpreters import VERSIONS
 from needs import HOST, need
@@ -37,8 +37,8 @@ CHILD = """
 import base64, json, sys, threading
 sys.path[:0] = {paths!r}
 from growing import GROWING
-from depyf.bytecode.files.pyc import unit_of_pyc
-from depyf.driver.pipeline import decompile_unit
+from depyf.decompiler.bytecode.files.pyc import unit_of_pyc
+from depyf.decompiler.driver.pipeline import decompile_unit
 from depyf.errors import DepyfError
 from depyf.safety import budget, depth
 

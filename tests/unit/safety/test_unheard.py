@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from depyf.decompiler.verify.recompiling import interpreters
 from depyf.safety.unheard import parse, spelled_lines, spelled_out, warns
-from depyf.verify.run import interpreters
 
 TEXTS = [
     r"x = '\(', '\d+\.', b'\d\N\u', u'\.'",

@@ -1,4 +1,4 @@
-"""``depyf repro``: the script of a bug report from a dump (``depyf.repro``)."""
+"""``depyf repro``: the script of a bug report from a dump (``depyf.actions.repro``)."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def add_repro_parser(commands: argparse._SubParsersAction[argparse.ArgumentParse
 
 def run_repro(options: argparse.Namespace) -> int:
     """See the parser's epilogue for the exit status."""
-    from depyf.repro.repro_script import write_repro
-    from depyf.repro.repro_subject import ReproError, read_subject
+    from depyf.actions.repro.repro_script import write_repro
+    from depyf.actions.repro.repro_subject import ReproError, read_subject
 
     try:
         subject = read_subject(options.folder, options.compile_id, options.graph)

@@ -1,0 +1,160 @@
+"""``depyf.why`` and ``depyf.compare`` in a notebook: the answers as HTML, folded, with the program's lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from depyf.sources.live.guards.guard_values import plain
+from depyf.views.pages import notebook
+from depyf.views.pages.notebook import Markup, Part, chip, dim, folded, joined, line
+
+if TYPE_CHECKING:
+    from depyf.actions.asking.against_model import ModelComparison, ModelDifference
+    from depyf.actions.asking.compare import Comparison, Finding, GraphComparison
+    from depyf.actions.asking.differences import FailedGuard, Refusal
+    from depyf.actions.asking.inside import InnerAnswer
+    from depyf.actions.asking.why import Why
+
+
+def why_html(answer: Why) -> Markup:
+    """Which entry runs, and below it what each of the others wanted; the first is open."""
+    word = "runs" if answer.runs is not None else "no entry fits" if answer.refusals else "nothing compiled"
+    outcome = line(chip(word, _kind(answer)), answer.outcome)
+    refusals = [_refusal(refusal, opened=position == 0) for position, refusal in enumerate(answer.refusals)]
+    inside = [_inner(inner) for inner in (*(rest for rest in answer.rests if rest.again), *answer.inside)]
+    return notebook.report(answer.function, answer.place, outcome, *refusals, *inside)
+
+
+def _inner(inner: InnerAnswer) -> Markup:
+    """A function that is dispatched by itself while the call runs."""
+    head = joined(
+        [chip("inside", "warn" if inner.again else ""), f"{inner.function} ", dim(inner.place), f" {inner.outcome}"]
+    )
+    parts: list[Part] = []
+    for found in inner.answers:
+        which = (
+            f"{', '.join(found.may_run)} may run" if found.may_run else "no entry fits as things stand before the call"
+        )
+        parts.append(line(f"for self = {', '.join(found.names)}: {which}" if found.names else which))
+        parts += [_refusal(refusal, opened=False) for refusal in found.refusals]
+    return folded(head, *parts, opened=inner.again)
+
+
+def _kind(answer: Why) -> str:
+    return "good" if answer.runs is not None and not answer.compiled_again else "warn"
+
+
+def _refusal(refusal: Refusal, opened: bool) -> Markup:
+    if not refusal.differences:
+        return line(chip(refusal.compile_id), f"does not run: {refusal.because}")
+    number = len(refusal.differences)
+    what = refusal.differences[0].subject if number == 1 else f"{number} guards fail"
+    parts = [part for group in refusal.alike() for part in _alike(group)]
+    unknown = [line(dim(f"not asked: {refusal.unknown}"))] if refusal.not_asked else []
+    return folded(joined([chip(refusal.compile_id), f"does not run: {what}"]), *parts, *unknown, opened=opened)
+
+
+def _alike(group: tuple[list[FailedGuard], list[FailedGuard]]) -> list[Part]:
+    """Differences of one kind: the first ones, and the names of the others."""
+    parts: list[Part] = []
+    for difference in group[0]:
+        place, step = difference.place, difference.step
+        rows: list[tuple[Part, Part]] = [
+            (dim("guard"), notebook.code(plain(step.expression))),
+            (dim("expected"), notebook.code(step.expected)),
+            (dim("actual"), notebook.code(step.actual)),
+        ]
+        source = notebook.source(f"{place.filename}:{place.line}", place.text) if place is not None else ""
+        advice = line(chip("advice", "good"), difference.advice) if difference.advice else ""
+        parts += [line(difference.subject), source, notebook.table((), rows), advice]
+    if group[1]:
+        names = ", ".join(dict.fromkeys(difference.about for difference in group[1]))
+        parts.append(folded(dim(f"{len(group[1])} more of this kind"), line(names)))
+    return parts
+
+
+def compare_html(comparison: Comparison) -> Markup:
+    """Each graph with whether it is the same; what differs is open."""
+    same = bool(comparison)
+    word = "the same" if same else "different" if comparison.graphs else "nothing compared"
+    lines = [line(dim(text)) for text in comparison.remarks()]
+    graphs = [_graph(graph, comparison.backends) for graph in comparison.graphs]
+    return notebook.report(
+        " against ".join(comparison.backends), "", *lines, *graphs, chips=[chip(word, "good" if same else "bad")]
+    )
+
+
+def model_html(comparison: ModelComparison) -> Markup:
+    """Where the model first computes something else than its reference."""
+    model, reference = comparison.names
+    found = comparison.first
+    head = chip("the same", "good") if found is None else chip("DIFFERENT", "bad")
+    return notebook.report(
+        f"{model} against the reference {reference}",
+        "",
+        line(dim(comparison.headline)),
+        *(_of_model(found) if found else ()),
+        chips=[head],
+    )
+
+
+def _of_model(found: ModelDifference) -> list[Part]:
+    parts: list[Part] = [line(found.headline, kind="bad")]
+    for side, place in found.places():
+        parts += [line(dim(side)), _source(place)]
+    apart = found.difference
+    if found.reference is not None and apart is None:
+        parts.append(line(f"where the reference has {found.reference}"))
+    parts += [line(found.shows_in)] if found.shows_in else []
+    if apart is not None:
+        values = [
+            (dim(side), notebook.code(str(value)))
+            for side, value in (("reference", apart.expected), ("model", apart.got))
+        ]
+        parts += [notebook.table((), values), line(apart.reason)]
+    parts += [line("its ", notebook.code(name), f" differs: {weight.reason}") for name, weight in found.weights]
+    if found.last_common is not None:
+        parts.append(line(dim(f"the last that is the same: {found.last_common}")))
+    return parts
+
+
+def _graph(graph: GraphComparison, names: tuple[str, str]) -> Markup:
+    finding = graph.finding
+    head = joined(
+        [
+            chip(graph.outcome, "good" if finding is None else "bad"),
+            f"graph {graph.number} ",
+            dim(f"{graph.operations} operations"),
+        ]
+    )
+    inside = _finding(finding, names) if finding is not None else [_source(graph.place) if graph.place else ""]
+    return folded(head, *inside, opened=finding is not None)
+
+
+def _finding(finding: Finding, names: tuple[str, str]) -> list[Part]:
+    from depyf.actions.asking.compare import advice_lines, headline
+
+    parts: list[Part] = [line(headline(finding), kind="bad")]
+    parts += [line(chip("advice", "good"), text) for text in advice_lines(finding)]
+    if finding.node is not None and finding.node.place:
+        parts.append(_source(finding.node.place))
+    if finding.node is not None and finding.node.module:
+        parts.append(line(dim("in module "), notebook.code(finding.node.module)))
+    names = names if finding.writes is None else ("before", "after")
+    for user in finding.used_by:
+        parts.append(line(f"which the backward of {user.name} ({user.operation}) computes"))
+        parts.append(_source(user.place))
+    if finding.error:
+        return [*parts, line(finding.error)]
+    apart = finding.difference
+    values = [(dim(name), notebook.code(str(value))) for name, value in zip(names, (apart.expected, apart.got))]
+    parts += [notebook.table((), values), line(apart.reason)]
+    if apart.wrong:
+        parts.append(line(f"farthest apart at {list(apart.index)}: {apart.worst[0]:.8g} against {apart.worst[1]:.8g}"))
+    return parts
+
+
+def _source(place: str) -> Markup:
+    """``file:line in function: code`` as a line of the program."""
+    where, _, code = place.partition(": ")
+    return notebook.source(where, code)

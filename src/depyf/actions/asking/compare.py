@@ -1,0 +1,412 @@
+"""``depyf.compare``: run each compiled graph on two backends with the same real inputs; find the first node that differs.
+
+A graph whose outputs (or gradients) differ is compiled again with its intermediate values as outputs (or with an offset
+per intermediate value, whose gradient is that value's gradient), and the values are compared in the order they are
+computed; what is rounding only (``reference.py``) is no difference.  Where showing all of them makes the difference go away (fusion), single ones are bisected.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from depyf.actions.asking.reference import doubled, in_double, is_rounding
+from depyf.actions.asking.undeclared_writes import has_custom_operators, undeclared_write
+from depyf.actions.debugger.stepping.levels import no_caches
+from depyf.errors import DepyfError
+from depyf.safety.guarded import Door
+from depyf.sources.live.caches.unentered import unentered
+from depyf.sources.live.origins.probes import ProbedNode, clean_copy, describe, operations, with_offsets, with_outputs
+from depyf.sources.live.tensors import TensorDifference, difference
+
+Backend = str | Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The first node of a graph whose value, or gradient, is not the same on both backends."""
+
+    node: ProbedNode | None
+    """None where only the graph's results could be told apart, and no single node."""
+    gradient: bool
+    difference: TensorDifference
+    error: str = ""
+    used_by: tuple[ProbedNode, ...] = ()
+    """For a gradient: the operations that use the node.  The gradients after them agree, so the backward of one of
+    these is what went wrong."""
+    writes: tuple[str, str] | None = None
+    """An operator and the argument it writes to without declaring that; then ``difference`` is of the argument, before
+    and after."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphComparison:
+    """One compiled graph: how many operations it has, and what differs."""
+
+    number: int
+    operations: int
+    place: str
+    """The user's line of its first operation; "" where torch does not know."""
+    finding: Finding | None
+
+    @property
+    def outcome(self) -> str:
+        if self.finding is None:
+            return "the same"
+        return "DIFFERENT" if self.finding.writes is None else "AN UNDECLARED WRITE"
+
+    @property
+    def title(self) -> str:
+        return f"graph {self.number} ({self.operations} operations{', from ' + self.place if self.place else ''})"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What ``depyf.compare`` found; true where both backends agree on at least one graph."""
+
+    backends: tuple[str, str]
+    graphs: tuple[GraphComparison, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.graphs) and all(graph.finding is None for graph in self.graphs)
+
+    @property
+    def first(self) -> Finding | None:
+        """The first difference, in the order the graphs ran."""
+        return next((graph.finding for graph in self.graphs if graph.finding is not None), None)
+
+    def remarks(self) -> list[str]:
+        """What was compared, in a line; why nothing was, in another."""
+        several = "graph" if len(self.graphs) == 1 else "graphs"
+        lines = [f"{' against '.join(self.backends)}: {len(self.graphs)} {several}, on the same inputs"]
+        if not self.graphs:
+            lines.append("nothing was compiled in this call, so nothing was compared; depyf.explain says why")
+        return lines
+
+    def __str__(self) -> str:
+        lines = self.remarks()
+        for graph in self.graphs:
+            lines.append(f"{graph.title}: {graph.outcome}")
+            if graph.finding is not None:
+                lines += ["  " + line for line in _describe(graph.finding, *self.backends)]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        different = [f"graph {graph.number}" for graph in self.graphs if graph.finding is not None]
+        found = "the same" if self else f"{', '.join(different)} different" if different else "nothing compared"
+        return f"<depyf.compare: {self.remarks()[0]}: {found}; print() shows all of it>"
+
+    def _repr_html_(self) -> str:
+        from depyf.actions.asking.answers_html import compare_html
+
+        return compare_html(self)
+
+
+def headline(finding: Finding) -> str:
+    """What differs, in a line."""
+    if finding.writes is not None:
+        operator, argument = finding.writes
+        where = "" if finding.node is not None else " in the backward"
+        return f"{operator} writes to its argument {argument}{where}, and does not declare it"
+    if finding.node is None:
+        return f"its {'gradients differ' if finding.gradient else 'results differ'}; no single node shows it alone"
+    what = "gradient of " if finding.gradient else ""
+    return f"first difference: {what}{finding.node.name} ({finding.node.operation})"
+
+
+def advice_lines(finding: Finding) -> list[str]:
+    """What to do about it, where that is known."""
+    if finding.writes is None:
+        return []
+    argument = finding.writes[1].partition("[")[0]
+    return [
+        f'name it in mutates_args=("{argument}",), or in the schema as Tensor(a!) {argument}: a compiler reorders calls, '
+        "reuses memory and keeps copies by what is declared"
+    ]
+
+
+def _describe(finding: Finding, first: str, second: str) -> list[str]:
+    lines = [headline(finding), *advice_lines(finding)]
+    if finding.node is not None and finding.node.place:
+        lines.append(f"from {finding.node.place}")
+    if finding.node is not None and finding.node.module:
+        lines.append(f"in module {finding.node.module}")
+    if finding.writes is not None:
+        first, second = "before", "after"
+    for user in finding.used_by:
+        place = f", {user.place}" if user.place else ""
+        lines.append(f"which the backward of {user.name} ({user.operation}) computes{place}")
+    if finding.error:
+        return [*lines, finding.error]
+    apart = finding.difference
+    width = max(len(first), len(second))
+    lines += [f"{first:{width}}: {apart.expected}", f"{second:{width}}: {apart.got}", apart.reason]
+    if apart.wrong:
+        lines.append(f"farthest apart at {list(apart.index)}: {apart.worst[0]:.8g} against {apart.worst[1]:.8g}")
+    return lines
+
+
+@dataclass
+class _Run:
+    """One call of ``compare``: the two backends and what was seen so far."""
+
+    backends: tuple[Backend, Backend]
+    rtol: float | None
+    atol: float | None
+    graphs: list[GraphComparison] = field(default_factory=list)
+
+    def backend(self, gm: Any, example_inputs: Any) -> Callable[..., Any]:
+        """The backend Dynamo is given: each call of the graph is run on both."""
+        import torch
+
+        def run(*inputs: Any) -> Any:
+            copies = copied(inputs)
+            if not any(graph.number == number and graph.finding for graph in self.graphs):
+                finding = self._compare(gm, copies)
+                if finding is not None or not any(graph.number == number for graph in self.graphs):
+                    nodes = operations(gm)
+                    place = describe(nodes[0]).place if nodes else ""
+                    self.graphs[:] = [graph for graph in self.graphs if graph.number != number]
+                    self.graphs.append(GraphComparison(number, len(nodes), place, finding))
+            return gm(*inputs)
+
+        self._count = number = getattr(self, "_count", 0) + 1
+        return cast("Callable[..., Any]", torch._dynamo.disable(run))
+
+    def _compare(self, gm: Any, inputs: tuple[Any, ...]) -> Finding | None:
+        return _undeclared(gm, inputs) or self._of_backends(gm, inputs)
+
+    def _of_backends(self, gm: Any, inputs: tuple[Any, ...]) -> Finding | None:
+        first, second = (Compiled(backend, clean_copy(gm)) for backend in self.backends)
+        expected, got = first.outputs(inputs), second.outputs(inputs)
+        if len(expected) != len(got):
+            counts = [len(values) - len(inputs) for values in (expected, got)]
+            whole = TensorDifference(
+                f"{counts[0]} results", f"{counts[1]} results", 0, (), (0.0, 0.0), "not as many results"
+            )
+            return Finding(None, False, whole)
+        apart = self._first_apart(expected, got, lambda: Compiled("eager", in_double(gm)).outputs(doubled(inputs)))
+        if apart is not None:
+            return self._locate(gm, inputs, apart[1], gradient=False)
+        expected, got = first.gradients(inputs), second.gradients(inputs)
+        apart = self._first_apart(expected, got, lambda: Compiled("eager", in_double(gm)).gradients(doubled(inputs)))
+        return None if apart is None else self._locate(gm, inputs, apart[1], gradient=True)
+
+    def _first_apart(
+        self, expected: list[Any], got: list[Any], exactly: Callable[[], list[Any]]
+    ) -> tuple[int, TensorDifference] | None:
+        """Position and kind of the first difference; ``exactly`` computes the same values in double precision."""
+        exact: list[Any] | None = None if self.rtol is None and self.atol is None else []
+        for position, (one, other) in enumerate(zip(expected, got)):
+            apart = difference(one, other, self.rtol, self.atol)
+            if apart is None:
+                continue
+            if exact is None:
+                try:
+                    exact = exactly()
+                except Exception:  # an operation without a kernel for float64: then nothing is put down to rounding
+                    exact = []
+            if len(exact) != len(expected) or not apart.wrong or not is_rounding(one, other, exact[position], exact):
+                return position, apart
+        return None
+
+    def _locate(self, gm: Any, inputs: tuple[Any, ...], whole: TensorDifference, *, gradient: bool) -> Finding:
+        values = node_values(gm, inputs)
+        nodes = [node for node in operations(gm) if is_tensor(values.get(node.name))]
+        try:
+            found = self._probe(gm, inputs, nodes, False)  # a value may be wrong that shows in gradients only
+            if found is not None:
+                gradient = False
+            elif gradient:  # in the order in which they are computed
+                nodes = [node for node in nodes if values[node.name].is_floating_point()][::-1]
+                found = self._probe(gm, inputs, nodes, True)
+            found = found or self._bisect(gm, inputs, nodes, gradient)
+        except Exception as error:
+            return Finding(None, gradient, whole, f"its nodes could not be compared: {type(error).__name__}: {error}")
+        if found is None:
+            return Finding(None, gradient, whole)
+        users = tuple(describe(user) for user in found[0].users if user.op != "output") if gradient else ()
+        return Finding(describe(found[0]), gradient, found[1], used_by=users)
+
+    def _probe(
+        self, gm: Any, inputs: tuple[Any, ...], nodes: list[Any], gradient: bool
+    ) -> tuple[Any, TensorDifference] | None:
+        """The first of ``nodes`` that differs when all of them are looked at at once."""
+        expected, got = (self._values(backend, gm, inputs, nodes, gradient) for backend in self.backends)
+        apart = self._first_apart(
+            expected, got, lambda: self._values("eager", in_double(gm), doubled(inputs), nodes, gradient)
+        )
+        return None if apart is None else (nodes[apart[0]], apart[1])
+
+    def _bisect(
+        self, gm: Any, inputs: tuple[Any, ...], nodes: list[Any], gradient: bool
+    ) -> tuple[Any, TensorDifference] | None:
+        """The first of ``nodes`` that differs when it is looked at alone, if what follows a difference differs too."""
+        low, high, found = 0, len(nodes), None
+        while low < high:
+            middle = (low + high) // 2
+            apart = self._probe(gm, inputs, nodes[middle : middle + 1], gradient)
+            if apart is None:
+                low = middle + 1
+            else:
+                high, found = middle, apart
+        return found
+
+    def _values(
+        self, backend: Backend, gm: Any, inputs: tuple[Any, ...], nodes: list[Any], gradient: bool
+    ) -> list[Any]:
+        import torch
+
+        names = [node.name for node in nodes]
+        if not gradient:
+            made = Compiled(backend, with_outputs(gm, names)).outputs(inputs)
+            order = [node.name for node in operations(gm) if node.name in names]
+            return [made[order.index(name)] for name in names]
+        shapes = node_values(gm, inputs)
+        order = [node.name for node in operations(gm) if node.name in names]
+        offsets = tuple(torch.zeros_like(shapes[name]).requires_grad_() for name in order)
+        count = len(inputs)
+        graph = with_offsets(gm, names)
+        gradients = Compiled(backend, graph).gradients((*inputs, *offsets), all_inputs=True)[count:]
+        return [gradients[order.index(name)] for name in names]
+
+
+def _undeclared(gm: Any, inputs: tuple[Any, ...]) -> Finding | None:
+    """A write that an operator does not declare: it explains whatever else differs."""
+    if not has_custom_operators(gm):
+        return None
+    with steady_random_numbers(), Door("depyf: what operators write to could not be checked"):
+        found = undeclared_write(clean_copy(gm), copied(inputs))
+        if found is not None:
+            node = describe(found.node) if found.node is not None else None
+            return Finding(node, False, found.difference, writes=(found.operator, found.argument))
+    return None
+
+
+class Compiled:
+    """A graph on one backend."""
+
+    def __init__(self, backend: Backend, gm: Any, made: Callable[..., Any] | None = None) -> None:
+        """``made``: the graph, compiled already."""
+        self._backend = backend
+        self._gm = gm
+        self._made = made
+
+    @property
+    def made(self) -> Callable[..., Any]:
+        """What the backend made; after the first call."""
+        assert self._made is not None
+        return self._made
+
+    def _call(self, inputs: tuple[Any, ...]) -> list[Any]:
+        """Run with fixed random numbers; the graph is compiled for the first inputs."""
+        import torch
+
+        with steady_random_numbers():
+            if self._made is None:
+                from torch._dynamo.backends.registry import lookup_backend
+
+                compiler = lookup_backend(self._backend) if isinstance(self._backend, str) else self._backend
+                self._made = compiler(self._gm, list(inputs))
+            torch.manual_seed(0)
+            result = self._made(*inputs)
+        return list(result) if isinstance(result, (tuple, list)) else [result]
+
+    def outputs(self, inputs: tuple[Any, ...]) -> list[Any]:
+        """Its outputs and, for what it writes into, its inputs afterwards."""
+        own = copied(inputs)
+        return [*self._call(own), *own]
+
+    def gradients(self, inputs: tuple[Any, ...], *, all_inputs: bool = False) -> list[Any]:
+        """The gradients of the inputs for made-up gradients of the outputs; None for an input that gets none."""
+        import torch
+
+        own = copied(inputs)
+        wanted = [value for value in own if isinstance(value, torch.Tensor) and value.requires_grad]
+        if not torch.is_grad_enabled() or not wanted:
+            return []
+        results = [value for value in self._call(own) if isinstance(value, torch.Tensor) and value.requires_grad]
+        if not results:
+            return []
+        made_up = torch.Generator().manual_seed(0)
+        tangents = [
+            torch.randn(value.shape, generator=made_up, dtype=torch.float32).to(value.device, value.dtype)
+            for value in results
+        ]
+        found = torch.autograd.grad(results, wanted, tangents, allow_unused=True)
+        if not all_inputs:
+            return list(found)
+        by_id = {id(value): gradient for value, gradient in zip(wanted, found)}
+        return [by_id.get(id(value)) for value in own]
+
+
+@contextlib.contextmanager
+def steady_random_numbers() -> Iterator[None]:
+    """Both backends draw the same random numbers, the program's are not disturbed, and no cache is read or written."""
+    import torch
+    import torch._inductor.config as inductor_config
+
+    with torch.random.fork_rng(), inductor_config.patch(fallback_random=True), no_caches():
+        torch.manual_seed(0)
+        yield
+
+
+def copied(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Copies with the same values and layout, which require gradients where the originals do."""
+    import torch
+
+    def copy(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor):
+            return value
+        made = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=value.device)
+        with torch.no_grad():
+            made.copy_(value)
+        return made.requires_grad_(value.requires_grad)
+
+    return tuple(copy(value) for value in values)
+
+
+def node_values(gm: Any, inputs: tuple[Any, ...]) -> dict[str, Any]:
+    """The value of every operation, computed eagerly."""
+    import torch
+
+    values: dict[str, Any] = {}
+
+    class Recorder(torch.fx.Interpreter):  # type: ignore[misc]
+        def run_node(self, n: Any) -> Any:
+            value = super().run_node(n)
+            values[n.name] = value.detach().clone() if isinstance(value, torch.Tensor) else value
+            return value
+
+    with steady_random_numbers():
+        Recorder(clean_copy(gm)).run(*copied(inputs))
+    return values
+
+
+def is_tensor(value: Any) -> bool:
+    import torch
+
+    return isinstance(value, torch.Tensor)
+
+
+def compare(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    backends: tuple[Backend, Backend],
+    rtol: float | None,
+    atol: float | None,
+) -> Comparison:
+    """See ``depyf.compare``."""
+    import torch
+
+    if len(backends) != 2:
+        raise DepyfError(f"depyf.compare(backends={backends!r}): give two, the reference first")
+    run = _Run(backends, rtol, atol)
+    original = getattr(fn, "_orig_mod", None) or getattr(fn, "_torchdynamo_orig_callable", None) or fn
+    with unentered():
+        torch.compile(original, backend=run.backend, dynamic=False)(*args, **kwargs)
+    names = tuple(b if isinstance(b, str) else getattr(b, "__name__", type(b).__name__) for b in backends)
+    return Comparison((names[0], names[1]), tuple(sorted(run.graphs, key=lambda graph: graph.number)))

@@ -1,0 +1,75 @@
+"""A reference in double precision, to distinguish rounding errors from real differences.
+
+Where terms cancel, every backend's result is rounding alone (the gradient of a bias before a softmax is zero), and no
+relative tolerance fits.  Such values are the same if the second backend's is about as close to the one in double
+precision as the first backend's; torch's own accuracy check does the same (``torch/_dynamo/utils.py``, ``same``).
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from depyf.sources.live.origins.probes import clean_copy
+from depyf.sources.live.tensors import relative_tolerance
+
+_AS_CLOSE = 4.0
+"""How much farther from the exact value the second backend may be than the first."""
+_FEW, _AS_CLOSE_FEW = 500, 8.0
+"""The same for so many numbers at most: their errors say less about what is usual (torch's check has these numbers)."""
+_ROUNDING = 10.0
+"""Up to how many tolerances, of the largest value around, the first backend's error counts as rounding."""
+
+
+def in_double(gm: Any) -> Any:
+    """A copy of a captured graph that computes in float64 wherever ``gm`` computes in a shorter floating point type."""
+    import torch
+
+    made = clean_copy(copy.deepcopy(gm).double())
+    for node in made.graph.nodes:
+        node.args = torch.fx.node.map_aggregate(node.args, _longer)
+        node.kwargs = torch.fx.node.map_aggregate(node.kwargs, _longer)
+        if node.op == "call_method" and node.target in ("float", "half", "bfloat16"):
+            node.target = "double"
+    made.recompile()
+    return made
+
+
+def doubled(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same values with floating point tensors in float64; gradients are asked for where they were."""
+    import torch
+
+    return tuple(
+        value.detach().double().requires_grad_(value.requires_grad)
+        if isinstance(value, torch.Tensor) and value.is_floating_point()
+        else value
+        for value in values
+    )
+
+
+def is_rounding(expected: Any, got: Any, exact: Any, around: list[Any]) -> bool:
+    """Whether two tensors differ by rounding only, given the exact one and the ``around`` values computed with it."""
+    import torch
+
+    if not isinstance(exact, torch.Tensor) or exact.shape != expected.shape or not expected.is_floating_point():
+        return False
+    tolerance = relative_tolerance(expected.dtype)
+    scale = max((_size(value) for value in around), default=0.0)
+    noise = _size(expected.detach().double() - exact)
+    farther = _AS_CLOSE_FEW if exact.numel() <= _FEW else _AS_CLOSE
+    return noise <= _ROUNDING * tolerance * scale and _size(got.detach().double() - exact) <= farther * noise
+
+
+def _longer(value: Any) -> Any:
+    import torch
+
+    return torch.float64 if value in (torch.float32, torch.float16, torch.bfloat16) else value
+
+
+def _size(value: Any) -> float:
+    """Root mean square of a tensor of numbers; 0 for anything else."""
+    import torch
+
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point() or not value.numel():
+        return 0.0
+    return float(value.detach().double().square().mean().sqrt())

@@ -1,0 +1,318 @@
+"""``depyf.why``: which cache entry would run for these arguments, or every guard of each one that fails.
+
+Input: a compiled function and arguments.  Output: a ``Why`` of plain text.  Nothing is compiled, nothing of the user
+runs, and torch's caches, statistics and order of guards stay as they are.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+import types
+from dataclasses import dataclass
+from typing import Any
+
+from depyf.actions.asking.differences import FailedGuard, Refusal, nearest_first, refusal_lines
+from depyf.actions.asking.inner_functions import InnerFunctions
+from depyf.actions.asking.inside import InnerAnswer, inner_answers, rest_answers
+from depyf.decompiler.bytecode.host.written_names import qualified_name
+from depyf.run.advice.advice import AdviceUse
+from depyf.run.advice.for_guards import (
+    for_condition,
+    for_global_state,
+    for_kind,
+    for_small_size,
+    for_tensor,
+    for_type,
+    for_unrolled,
+    for_value,
+    kind_of_keys,
+)
+from depyf.run.advice.registry import applicable, sentence
+from depyf.run.advice.source_names import named
+from depyf.run.global_names import in_words
+from depyf.safety.guarded import Door, warn
+from depyf.sources.live.caches.entries import LiveEntry, cache_entries
+from depyf.sources.live.events.call_values import CallValues
+from depyf.sources.live.events.compilations import Compilation, of_code, recent_compilations
+from depyf.sources.live.events.graph_breaks import gives_up, told_later
+from depyf.sources.live.events.torch_options import in_force, recompile_limit
+from depyf.sources.live.guards.ask import EntryAnswer, ask_entry
+from depyf.sources.live.guards.guard_values import NOT_THERE, GuardStep, plain
+from depyf.sources.live.guards.printed_guards import file_resolver
+from depyf.sources.live.require import require_torch
+from depyf.sources.live.resume import resume_targets
+from depyf.sources.live.target import Target, find_target
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The answer; ``str()`` of it reads well, ``to_json()`` is for programs."""
+
+    function: str
+    place: str
+    runs: str | None
+    """The compile id of the entry that would run; None where none fits."""
+    refusals: tuple[Refusal, ...]
+    """The entries that torch would pass over before it, or all of them; the one with the fewest failing guards first."""
+    otherwise: str
+    """What torch would do where no entry fits."""
+    continues_in: tuple[str, ...] = ()
+    """The resume functions of the entry that runs: their guards look at values that are not there yet."""
+
+    inside: tuple[InnerAnswer, ...] = ()
+    """The functions that such calls have compiled by themselves: after a graph break, or because this one runs as Python."""
+    rests: tuple[InnerAnswer, ...] = ()
+    """The rests of the function after its graph breaks, as far as they read arguments that it leaves as they are."""
+
+    @property
+    def outcome(self) -> str:
+        if self.runs is None:
+            return self.otherwise + self._inside("; inside it")
+        if not self.continues_in:
+            return f"cache entry {self.runs} runs"
+        again = {one.function: one.outcome for one in self.rests if one.again}
+        known = [f"{in_words(name)} {again[name]}" for name in again]
+        others = [name for name in self.continues_in if name not in again]
+        known = [f"{', '.join(map(in_words, others))} is dispatched by itself", *known] if others else known
+        rest = f"cache entry {self.runs} runs until its graph break; then {', '.join(known)}"
+        return rest + self._inside("; inside the call")
+
+    def _inside(self, where: str) -> str:
+        """What happens to the functions inside, those first that do not run as compiled."""
+        found: dict[str, list[str]] = {}
+        for inner in sorted(self.inside, key=lambda inner: not inner.again):
+            found.setdefault(inner.outcome, []).append(in_words(inner.function))
+        said = [
+            f"{names[0]} {what}"
+            if len(names) == 1
+            else f"{', '.join(names[:3])}{' ...' if len(names) > 3 else ''} {what.replace('is ', 'are ', 1).replace('runs', 'run', 1)}"
+            for what, names in found.items()
+        ]
+        return f"{where} {', '.join(said)}" if said else ""
+
+    @property
+    def compiled_again(self) -> tuple[str, ...]:
+        """The functions inside of which no entry fits, as things stand before the call."""
+        return tuple(inner.function for inner in (*self.rests, *self.inside) if inner.again)
+
+    def __str__(self) -> str:
+        lines = [f"{in_words(self.function)} ({self.place}): {self.outcome}"]
+        lines += ["  " + line for line in refusal_lines(self.refusals)]
+        rests = [rest for rest in self.rests if rest.again]
+        lines += ["  " + line for inner in (*rests, *self.inside) for line in inner.lines()]
+        if self.inside and not all(inner.again for inner in self.inside):
+            lines.append(
+                "  what depends on values that the call computes is asked while it runs: with depyf.watch() as watched"
+            )
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<depyf.why of {self.function}: {self.outcome}; print() shows all of it>"
+
+    def _repr_html_(self) -> str:
+        from depyf.actions.asking.answers_html import why_html
+
+        return why_html(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: dictionaries, lists, strings."""
+        return {
+            "function": self.function,
+            "place": self.place,
+            "runs": self.runs,
+            "outcome": self.outcome,
+            "refusals": [refusal.to_json() for refusal in self.refusals],
+            "inside": [inner.to_json() for inner in self.inside],
+            "rests": [rest.to_json() for rest in self.rests],
+        }
+
+
+def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
+    """See ``depyf.why``."""
+    require_torch()
+    target = find_target(fn)
+    L = target.frame_locals(args, kwargs)
+    code = target.code
+    resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
+    entries = cache_entries(code)
+    runs: str | None = None
+    later: tuple[str, ...] = ()
+    rests: tuple[InnerAnswer, ...] = ()
+    passed: list[Refusal] = []
+    answers: list[EntryAnswer] = []
+    for entry in entries:
+        if other_backend(entry, target):
+            passed.append(Refusal(entry.compile_id, because="it was compiled for another backend"))
+            continue
+        answer = ask_entry(entry, L, resolve)
+        if answer.runs:
+            runs = answer.compile_id
+            later = tuple(dict.fromkeys(made.co_name for _, made in resume_targets(entry)))
+            with Door("what comes after the graph break could not be told", warn):
+                rests = rest_answers(entry, code, L, resolve, _refusal)
+            break
+        answers.append(answer)
+    refusals = nearest_first([*_refusals(answers, CallValues(L)), *passed])
+    place = f"{code.co_filename}:{code.co_firstlineno}"
+    name = qualified_name(code)
+    inside: tuple[InnerAnswer, ...] = ()
+    compilations = recent_compilations()
+    if runs is None or later:
+        with Door("what is compiled inside the call could not be told", warn):
+            inside = inner_answers(target, L, InnerFunctions(compilations), resolve, _refusal)
+    return Why(name, place, runs, refusals, _otherwise(target, entries, compilations), later, inside, rests)
+
+
+def _refusal(compile_id: str, steps: tuple[GuardStep, ...], L: dict[str, Any]) -> Refusal:
+    """Why an entry does not run, where only these guards were asked."""
+    unrolled = _unrolled(list(steps))
+    return Refusal(compile_id, tuple(_difference(step, CallValues(L), unrolled) for step in steps))
+
+
+def refusals_of(code: types.CodeType, L: dict[str, Any]) -> tuple[Refusal, ...]:
+    """The entries of ``code`` that do not fit the locals ``L`` of a call, the nearest first."""
+    resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
+    answers = [ask_entry(entry, L, resolve) for entry in cache_entries(code)]
+    return nearest_first(_refusals([answer for answer in answers if not answer.runs], CallValues(L)))
+
+
+def _refusals(answers: list[EntryAnswer], call: CallValues) -> list[Refusal]:
+    found = []
+    fixed = [step for answer in answers for step in answer.failing_steps]
+    unrolled = _unrolled(fixed)
+    for answer in answers:
+        differences = tuple(_difference(step, call, unrolled) for step in answer.failing_steps)
+        because = "" if differences else "its guards were dropped (what it was compiled for is gone)"
+        found.append(Refusal(answer.compile_id, differences, because, answer.not_asked))
+    return found
+
+
+def _difference(step: GuardStep, call: CallValues, unrolled: set[str]) -> FailedGuard:
+    source = _SOURCE.search(step.expression)
+    of_module = source is not None and call.of_module(source.group())
+    number = _fixed(step)
+    if number is not None and number[0] in unrolled and not of_module:
+        given = for_unrolled(number[0])
+    else:
+        given = advice(step, of_module)
+    return FailedGuard(step, subject(step.expression), sentence(applicable(given, in_force())))
+
+
+_NUMBER = re.compile(r"(?P<source>L\[.*\]) == (?P<value>-?\d+)")
+_SIZE = re.compile(r"size\[(?P<index>\d+)\]=(?P<value>\d+)")
+
+
+def _unrolled(steps: list[GuardStep]) -> set[str]:
+    """The numbers and sizes that torch did not make dynamic when they changed: their values are needed."""
+    values: dict[str, set[str]] = {}
+    for found in map(_fixed, steps):
+        if found is not None:
+            values.setdefault(found[0], set()).add(found[1])
+    return {source for source, wanted in values.items() if len(wanted - {"0", "1"}) > 1}
+
+
+def _fixed(guard: GuardStep) -> tuple[str, str] | None:
+    """The number or the size that one entry wants to be this and no other; None for what is of another class."""
+    expression = plain(guard.expression)
+    if expression.startswith("check_tensor("):
+        size, source = _SIZE.fullmatch(guard.expected), _SOURCE.search(expression)
+        return (f"{source.group()}.size()[{size['index']}]", size["value"]) if size and source else None
+    number = _NUMBER.fullmatch(expression)
+    kinds = _KIND.fullmatch(guard.expected), _KIND.fullmatch(guard.actual)
+    same = kinds[0] is None or kinds[1] is None or kinds[0][1] == kinds[1][1]
+    return (number["source"], number["value"]) if number and same else None
+
+
+_KIND = re.compile(r".* \((\w+)\)", re.S)
+"""How a value is shown that equals another one or not, and is of another class."""
+
+
+def other_backend(entry: LiveEntry, target: Target) -> bool:
+    """torch passes over entries that another ``backend=`` compiled."""
+    if target.backend is None or entry.backend is None or entry.backend is target.backend:
+        return False
+    return bool(entry.backend != target.backend)
+
+
+def _otherwise(target: Target, entries: tuple[LiveEntry, ...], compilations: tuple[Compilation, ...]) -> str:
+    if not entries:
+        code = target.code
+        own = of_code(compilations, code.co_filename, code.co_firstlineno, code.co_name)
+        if own and own[-1].failure and not own[-1].compiled:
+            cause = told_later(own[-1].failure)[0]
+            if gives_up(own[-1].failure_kind):
+                return f"the call runs as ordinary Python, or raises with fullgraph: {cause}"
+            return f"no cache entry: torch tries again to compile it; last time that failed: {cause}"
+        return "no cache entry: torch compiles it, unless it was skipped (then it runs as ordinary Python)"
+    limit = recompile_limit()
+    if limit is not None and len(entries) >= limit:
+        return (
+            f"no cache entry fits, and there are {len(entries)}, the recompile limit "
+            f"(torch._dynamo.config.recompile_limit = {limit}): the call runs as ordinary Python, or raises with fullgraph"
+        )
+    return "no cache entry fits: torch compiles another one"
+
+
+_ONE_OBJECT = re.compile(r"([LG]\[.+) is ([LG]\[.+)")
+_SOURCE = re.compile(r"[LG]\['\w+'\](?:\.\w+|\[[^\[\]]+\])*")
+
+_SIZE_READ = re.compile(r"(?P<tensor>[\w.'\"\[\]]+)\.size\(\)\[(?P<index>\d+)\]")
+
+_KEYS = "dispatch keys "
+
+
+def subject(expression: str) -> str:
+    """What a guard is about, as the user would call it: ``x``, ``self.scale``, the global ``MODE``."""
+    check = expression.partition("(")[0]
+    if check == "check_global_state":
+        return "torch's global state changed"
+    if check == "check_torch_function_mode_stack":
+        return "other torch function modes are active"
+    found = _SOURCE.search(expression)
+    if found is None:
+        return "a guard fails"
+    both = _ONE_OBJECT.fullmatch(expression)
+    if both is not None:
+        return f"{named(both[1])} and {named(both[2])} are not one object"
+    if expression.startswith(("len(", "same_items(")):
+        return f"len({named(found.group())}) differs"
+    return f"{named(found.group())} differs" if check != "check_no_aliasing" else "two arguments are one tensor"
+
+
+def advice(guard: GuardStep, of_module: bool = False) -> tuple[AdviceUse, ...]:
+    """What would make one compilation serve both values; () where depyf knows no rule.  ``of_module``: they are those of an
+    attribute of an ``nn.Module``."""
+    expression = plain(guard.expression)
+    found = _SOURCE.search(expression)
+    source = found.group() if found else ""
+    if expression.startswith("check_tensor("):
+        if guard.expected.startswith(_KEYS) and guard.actual.startswith(_KEYS):
+            sets = [set(text.removeprefix(_KEYS).split(", ")) for text in (guard.expected, guard.actual)]
+            return for_tensor(source, kind_of_keys(sets[0] ^ sets[1]))
+        wrong = re.match(r"(?P<what>\w+)(?:\[(?P<index>\d+)\])?=", guard.expected)
+        small = any(text.endswith(("=0", "=1")) for text in (guard.expected, guard.actual))
+        return for_tensor(source, wrong["what"], wrong["index"] or "", small=small) if wrong else ()
+    size = _SIZE_READ.search(expression)
+    if size and guard.why.startswith("user code shown is first use"):
+        return for_small_size(size["tensor"], size["index"])
+    if _ONE_OBJECT.fullmatch(expression):
+        return for_kind("check_no_aliasing")
+    if expression.startswith("type_is(") and guard.expected.startswith("type ") and guard.actual.startswith("type "):
+        return for_type(source, guard.expected.removeprefix("type "), guard.actual.removeprefix("type "))
+    if expression.startswith("check_global_state("):
+        return for_global_state(guard.expected)
+    if NOT_THERE in guard.actual:
+        return for_kind("KeyError on")
+    kinds = _KIND.fullmatch(guard.expected), _KIND.fullmatch(guard.actual)
+    if source and kinds[0] is not None and kinds[1] is not None and kinds[0][1] != kinds[1][1]:
+        return for_type(source, kinds[0][1], kinds[1][1])
+    if re.search(r" == | is (None|True|False)$", expression) and source:
+        whole = expression.rpartition(" == ")[0]
+        return for_value(whole if whole.startswith(("len(", "list(dict.keys(")) else source, guard.expected, of_module)
+    if expression == f"not {source}":
+        return for_value(f"len({source})", "0", of_module)
+    if size:
+        small = guard.actual.endswith((" is 0", " is 1"))
+        return for_small_size(size["tensor"], size["index"]) if small else for_condition()
+    return for_kind(expression)

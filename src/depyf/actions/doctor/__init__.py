@@ -1,0 +1,1 @@
+"""What to fix in a program, and whether it helps, measured in separate processes."""

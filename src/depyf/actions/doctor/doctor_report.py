@@ -1,0 +1,176 @@
+"""What ``depyf doctor`` prints, and its JSON document.
+
+Input: what was measured.  Output: lines without control characters; plain data.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from typing import Any
+
+from depyf.actions.doctor.trial import Measured
+from depyf.actions.doctor.tries import Tries
+from depyf.actions.doctor.ways import TriedWay, WayOutcome, best_first, way_in_words
+from depyf.run.advice.registry import ADVICE, text_of
+from depyf.run.causes.folding import counted
+from depyf.safety.escape import cut, printable
+from depyf.views.pages.sections.fix_first import TERMINAL, fix_first, left_out
+
+_SHOWN_CAUSES = 7
+_LONGEST_WAY = 64
+_COLUMNS = ("compilations", "breaks", "as Python", "seconds", "compiling", "results")
+
+
+def headline(name: str, measured: Measured) -> str:
+    """How the run went, in one line."""
+    spent = f" after {measured.seconds:.1f} s" if measured.seconds is not None else ""
+    compiling = f" ({measured.compiling:.1f} s of them compiling)" if measured.compiling >= 0.05 and spent else ""
+    if not measured.recorded:
+        return f"{name}: {_ended(measured)}: {measured.problem}"
+    parts = [counted(measured.compilations, "compilation"), counted(measured.breaks, "graph break")]
+    if measured.python:
+        parts.append(f"{counted(measured.python, 'time')} a function ran as ordinary Python")
+    if measured.errors:
+        parts.append(f"{counted(measured.errors, 'error')} raised by torch")
+    return f"{name}: {_ended(measured)}{spent}{compiling}: {', '.join(parts)}"
+
+
+def _ended(measured: Measured) -> str:
+    if measured.interrupted:
+        return "interrupted"
+    if measured.status < 0:
+        return f"killed by {_signal(-measured.status)}"
+    return "ended" if measured.status == 0 else f"ended with status {measured.status}"
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def causes_lines(measured: Measured) -> list[str]:
+    """``Fix first``, with seconds; or that there is nothing to fix."""
+    if not measured.recorded:
+        return []
+    if not measured.causes:
+        if measured.compilations:
+            return ["Nothing to fix: no recompilation, no graph break, nothing that ran as ordinary Python."]
+        return ["torch compiled nothing while the program ran."]
+    lines = ["Fix first:", *fix_first(measured.causes, _SHOWN_CAUSES, TERMINAL, measured.compile_times)]
+    left = left_out(measured.causes, _SHOWN_CAUSES)
+    return [*lines, f"and {left} more"] if left > 0 else lines
+
+
+def tries_lines(before: Measured, tries: Tries) -> list[str]:
+    """A table of what was tried, the best first, and what is left to say of it."""
+    if not tries.ways and not tries.left_out:
+        return ["No way out that needs no edit: there is nothing to try."]
+    left = (
+        [f"{tries.left_out} more were not tried (--most {len(tries.ways) + tries.left_out})"] if tries.left_out else []
+    )
+    return [*(_tried_lines(before, tries.ways, tries.difference) if tries.ways else ()), *left]
+
+
+def _tried_lines(before: Measured, tried: Sequence[TriedWay], difference: str) -> list[str]:
+    rows = [("as it is", *_numbers(before), "")]
+    ordered = best_first(tried)
+    rows += [(cut(printable(way.text), _LONGEST_WAY), *_numbers(way.measured), _verdict(way)) for way in ordered]
+    widths = [max(len(row[column]) for row in [*rows, ("", *_COLUMNS)]) for column in range(6)]
+    head = "  ".join(
+        [" " * widths[0], *(name.rjust(widths[n]) for n, name in enumerate(_COLUMNS[:-1], 1)), _COLUMNS[-1]]
+    )
+    lines = ["Tried, each in a separate process with empty compile caches and seeded random numbers:", "", head]
+    for row in rows:
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(widths[n]) for n, cell in enumerate(row[1:6], 1)), row[6]]
+        lines.append("  ".join(cells).rstrip())
+    if difference:
+        lines += ["", f"The program returns something else in each run ({printable(difference)}): what a way changes in its results cannot be told."]  # fmt: skip
+    return [*lines, *_remarks(ordered)]
+
+
+def _numbers(measured: Measured) -> tuple[str, str, str, str, str]:
+    seconds = "-" if measured.seconds is None else f"{measured.seconds:.1f}"
+    return (
+        str(measured.compilations),
+        str(measured.breaks),
+        str(measured.python),
+        seconds,
+        f"{measured.compiling:.1f}",
+    )
+
+
+def _verdict(way: TriedWay) -> str:
+    if way.outcome is WayOutcome.FAILED:
+        return "FAILED"
+    if way.outcome is WayOutcome.HARMFUL:
+        return "DIFFER: harmful"
+    told = {
+        WayOutcome.HELPS: "",
+        WayOutcome.MIXED: ", mixed",
+        WayOutcome.WORSE: ", worse",
+        WayOutcome.NOTHING: ", no help",
+    }
+    return way.results + told[way.outcome]
+
+
+def _remarks(tried: Sequence[TriedWay]) -> list[str]:
+    lines = []
+    for way in tried:
+        if way.outcome in (WayOutcome.HARMFUL, WayOutcome.FAILED):
+            what = "changes what the program computes" if way.outcome is WayOutcome.HARMFUL else "does not work here"
+            lines.append(f"Do not: {printable(way.text)} {what} ({printable(cut(way.detail, 160))})")
+    best = next((way for way in tried if way.outcome is WayOutcome.HELPS), None)
+    if best is not None:
+        names = f": {'; '.join(map(way_in_words, best.ways))}" if len(best.ways) > 1 else ""
+        costs = dict.fromkeys(ADVICE[one.use.id].costs for one in best.ways if ADVICE[one.use.id].costs)
+        lines[:0] = [printable(f"Best: {best.text}{names}"), *(f"  it may cost: {cost}" for cost in costs)]
+    elif tried:
+        lines.insert(0, "None of these helps: see the ways out above that need an edit.")
+    return ["", *lines] if lines else []
+
+
+def document(name: str, base: Measured, tries: Tries | None, dump: str | None) -> dict[str, Any]:
+    """The JSON document; ``tries`` is None where nothing was to be tried."""
+    return {
+        "program": name,
+        "dump": dump,
+        **_plain(base),
+        "causes": [cause.to_json() for cause in base.causes],
+        "deterministic": None if tries is None else not tries.difference,
+        "tried": None
+        if tries is None
+        else [
+            {
+                "ways": [
+                    {
+                        "id": one.use.id,
+                        "values": dict(one.use.values),
+                        "function": one.function,
+                        "text": text_of(one.use),
+                    }
+                    for one in way.ways
+                ],
+                "outcome": way.outcome.value,
+                "results": way.results,
+                "detail": way.detail,
+                **_plain(way.measured),
+            }
+            for way in best_first(tries.ways)
+        ],
+    }
+
+
+def _plain(measured: Measured) -> dict[str, Any]:
+    return {
+        "status": measured.status,
+        "problem": measured.problem,
+        "compilations": measured.compilations,
+        "graph_breaks": measured.breaks,
+        "ran_as_python": measured.python,
+        "errors": measured.errors,
+        "seconds": None if measured.seconds is None else round(measured.seconds, 3),
+        "compile_seconds": round(measured.compiling, 3),
+    }

@@ -1,0 +1,147 @@
+"""Records what compiled functions return, call by call, so that two runs can be compared.
+
+This wraps what ``torch.compile`` returns: it is for a process that depyf started only (the child of ``depyf doctor``), never
+for the user's.
+
+Input: nothing.  Output: for each function its calls, for each call its leaves as plain data: a tensor is its shape, its dtype
+and some of its values.  Nothing that is recorded keeps a tensor alive.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import random
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from depyf.sources.live.pure_access import is_a
+from depyf.sources.live.pure_tensors import is_fake, out_of_reach, tensor
+
+_MOST_CALLS = 1000
+_MOST_LEAVES = 64
+_SAMPLES = 16
+_PLAIN = (int, float, bool, str, type(None))
+
+
+class ReturnedRecorder:
+    """What was returned so far: ``calls`` of each function, by its qualified name."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, list[list[Any]]] = {}
+        self._lock = threading.Lock()
+
+    def start(self) -> bool:
+        """Wrap what is compiled from now on; False where this torch has another way to compile."""
+        from torch._dynamo import eval_frame
+
+        context = getattr(eval_frame, "OptimizeContext", None)
+        if context is None:
+            return False
+        make = context.__call__
+
+        @functools.wraps(make)
+        def recorded(this: Any, function: Any) -> Any:
+            made = make(this, function)
+            owner = getattr(function, "__self__", None)
+            named = type(owner) if is_a(owner, torch.nn.Module) else function
+            name = getattr(named, "__qualname__", type(function).__qualname__)
+            if is_a(made, torch.nn.Module, type) or not callable(made):  # of a module the forward comes here, too
+                return made
+            return self._wrapped(made, str(name))
+
+        context.__call__ = recorded
+        return True
+
+    def _wrapped(self, made: Callable[..., Any], name: str) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                result = made(*args, **kwargs)
+            except Exception as error:
+                self._keep(name, [{"error": type(error).__name__}])
+                raise
+            self._keep(name, leaves_of(result))
+            return result
+
+        skip = getattr(torch._dynamo.eval_frame, "skip_code", None)
+        if skip is not None:
+            skip(call.__code__)  # it is not to be compiled where a compiled function calls it after a graph break
+        return functools.wraps(made)(call)
+
+    def _keep(self, name: str, leaves: list[Any]) -> None:
+        with self._lock:
+            calls = self.calls.setdefault(name, [])
+            if len(calls) < _MOST_CALLS:
+                calls.append(leaves)
+
+
+def comparable() -> ReturnedRecorder | None:
+    """Make two runs comparable: random numbers are seeded, compiled code draws them as eager code does, and what compiled
+    functions return is recorded.  None where this torch has another way to compile."""
+    random.seed(0)
+    torch.manual_seed(0)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(0)
+    with contextlib.suppress(ImportError, AttributeError):
+        from torch._inductor import config
+
+        config.fallback_random = True
+    recorder = ReturnedRecorder()
+    return recorder if recorder.start() else None
+
+
+def leaves_of(value: Any) -> list[Any]:
+    """Tensors and plain values in ``value``, in order."""
+    found = []
+    for leaf in _walk(value, 0):
+        found.append(_digest(leaf) if is_a(leaf, torch.Tensor) else leaf)
+        if len(found) == _MOST_LEAVES:
+            break
+    return found
+
+
+def _walk(value: Any, depth: int) -> Iterator[Any]:
+    if is_a(value, torch.Tensor) or type(value) in _PLAIN:
+        yield value
+    elif depth < 8:
+        parts: Any = ()
+        if is_a(value, dict):
+            parts = list(dict.values(value))
+        elif is_a(value, list, tuple):
+            parts = list(value)
+        elif hasattr(value, "__dataclass_fields__"):
+            parts = list(vars(value).values())
+        for part in parts:
+            yield from _walk(part, depth + 1)
+
+
+def _digest(value: torch.Tensor) -> dict[str, Any]:
+    try:
+        if (
+            is_fake(value) or tensor(value).symbolic
+        ):  # of a program that traces: it has no values, and must not be asked
+            return {"shape": [], "dtype": type(value).__name__}
+        with out_of_reach():
+            plain = value.detach().to("cpu")
+            flat = plain.reshape(-1)
+            if flat.is_complex():
+                flat = torch.view_as_real(flat.resolve_conj()).reshape(-1)
+            count = flat.shape[0]
+            step = max(1, count // _SAMPLES)
+            wide = flat.to(torch.float64)
+            values = wide[::step][:_SAMPLES].tolist()
+            if count:
+                values += [float(wide.sum()), float(wide.abs().sum())]
+        return {
+            "shape": list(value.shape),
+            "dtype": str(value.dtype).removeprefix("torch."),
+            "requires_grad": value.requires_grad,
+            "values": values,
+        }
+    except Exception as error:  # sparse, nested, a subclass with rules of its own: its kind is all that is compared
+        return {"shape": [], "dtype": f"{type(value).__name__} ({type(error).__name__})"}

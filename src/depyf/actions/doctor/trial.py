@@ -1,0 +1,275 @@
+"""Runs a program in a separate process, with some advice followed, and measures it.
+
+Input: a program, its arguments, and the advice.  Output: a ``Measured``: what torch did, how long it took, what compiled
+functions returned.  A process that does not end in time is killed with all that it started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, Any
+
+from depyf.actions.doctor.returned_values import Call
+from depyf.errors import DepyfError
+from depyf.run.advice.advice import AdviceUse
+from depyf.run.causes.cause import Cause
+from depyf.run.causes.stored import compile_seconds, stored_causes
+from depyf.run.files.reading import Manifest, read_json, read_manifest
+from depyf.run.records import NOTHING_TO_COMPILE, CompileKey
+from depyf.views.compare.stages import dumps_in
+
+NO_DUMP = "it ended by os._exit, or nothing of it ran: there is no dump"
+KILLED = "there is no dump, which is written when a program ends"
+_CHILD = "depyf.cli.doctor_child"
+_LAST_LINES = 200
+_ERROR = re.compile(r"[\w.]+(?:Error|Exception|Violation|Exit|Interrupt|Failed)\w*: ")
+"""The line of a traceback that names the exception."""
+_GRACE = 20.0
+"""Seconds that an interrupted program has to write its dump."""
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorProgram:
+    """What is run."""
+
+    target: str
+    arguments: tuple[str, ...]
+    module: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedAdvice:
+    """An advice that is a switch, and the function that it is about."""
+
+    use: AdviceUse
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One run."""
+
+    status: int
+    """As ``subprocess`` has it: negative for a signal."""
+    compilations: int = 0
+    breaks: int = 0
+    python: int = 0
+    """Functions, or compilations of them, that ended as ordinary Python."""
+    errors: int = 0
+    seconds: float | None = None
+    """Of the program without starting Python and torch; None where it did not come to its end."""
+    compiling: float = 0.0
+    causes: tuple[Cause, ...] = ()
+    compile_times: Mapping[CompileKey, float] = field(default_factory=dict)
+    calls: dict[str, list[Call]] | None = None
+    problem: str = ""
+    """Why there is nothing to tell, or not all; "" where there is."""
+    recorded: bool = True
+    """Whether there is a dump to tell from."""
+    not_started: bool = False
+    interrupted: bool = False
+
+
+def run_once(
+    program: DoctorProgram,
+    advice: Sequence[FollowedAdvice],
+    work: Path,
+    folder: Path,
+    *,
+    compare: bool,
+    shown: bool,
+    output: IO[Any] | None = None,
+    limit: float | None = None,
+) -> Measured:
+    """``work`` is an empty folder of ours, ``folder`` takes the dump.  ``shown``: the program has our terminal (its standard
+    output goes to ``output``, where that is given); otherwise what it writes is dropped, and it reads nothing."""
+    work.mkdir(parents=True, exist_ok=True)
+    result = work / "result.json"
+    spec = work / "spec.json"
+    asked = {
+        "folder": str(folder),
+        "result": str(result),
+        "module": program.module,
+        "compare": compare,
+        "advice": [{"id": one.use.id, "values": dict(one.use.values), "function": one.function} for one in advice],
+    }
+    spec.write_text(json.dumps(asked), encoding="utf-8")
+    command = [sys.executable, "-m", _CHILD, str(spec), program.target, *program.arguments]
+    status, tail, problem, interrupted = _ended(command, _environment(work, compare), shown, output, limit)
+    measured = _measured(folder, result, status)
+    return _with_problem(measured, problem, tail, interrupted)
+
+
+def _environment(work: Path, compare: bool) -> dict[str, str]:
+    """Runs that are compared begin with empty compile caches, and hash text alike."""
+    if not compare:
+        return dict(os.environ)
+    return {
+        **os.environ,
+        "PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0"),
+        "TORCHINDUCTOR_CACHE_DIR": str(work / "cache"),
+    }
+
+
+def _ended(
+    command: list[str], environment: dict[str, str], shown: bool, output: IO[Any] | None, limit: float | None
+) -> tuple[int, list[str], str, bool]:
+    """(status, the last lines of standard error, what went wrong, whether we were interrupted)"""
+    hidden: dict[str, Any] = {
+        "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "start_new_session": True,
+    }  # fmt: skip
+    sys.stdout.flush()
+    process = subprocess.Popen(command, env=environment, **({"stdout": output} if shown else hidden))
+    tail: deque[bytes] = deque(maxlen=_LAST_LINES)
+    reader = None
+    if process.stderr is not None:
+        reader = threading.Thread(target=_drain, args=(process.stderr, tail), daemon=True)
+        reader.start()
+    problem, interrupted = "", False
+    try:
+        process.wait(limit)
+    except subprocess.TimeoutExpired:
+        problem = f"it did not end within {limit:.0f} s"
+        _kill(process, alone=shown)
+    except KeyboardInterrupt:  # at a terminal the program is interrupted, too, and writes its dump
+        interrupted = True
+        _wait_or_kill(process, shown)
+    if reader is not None:
+        reader.join(1.0)
+        if process.stderr is not None and not reader.is_alive():  # else what the program left running still writes
+            process.stderr.close()
+    lines = b"".join(tail).decode("utf-8", "replace").splitlines()
+    return process.returncode, [line for line in lines if line.strip()][-_LAST_LINES:], problem, interrupted
+
+
+def _drain(stream: IO[bytes], tail: deque[bytes]) -> None:
+    """All of it is read, so that the program is never held up; the end is kept."""
+    with contextlib.suppress(OSError, ValueError):
+        while True:
+            part = stream.readline(65536)
+            if not part:
+                return
+            tail.append(part[:4096])
+
+
+def _wait_or_kill(process: subprocess.Popen[bytes], shown: bool) -> None:
+    until = time.monotonic() + _GRACE
+    if not shown:
+        _kill(process, alone=False)
+    while process.poll() is None:
+        with contextlib.suppress(KeyboardInterrupt, subprocess.TimeoutExpired):
+            process.wait(max(0.0, until - time.monotonic()))
+        if process.poll() is None and time.monotonic() >= until:
+            _kill(process, alone=shown)
+
+
+def _kill(process: subprocess.Popen[bytes], *, alone: bool) -> None:
+    """``alone``: it is in our own group of processes."""
+    with contextlib.suppress(OSError):
+        if alone or not hasattr(os, "killpg"):
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _measured(folder: Path, result: Path, status: int) -> Measured:
+    told = _json(result)
+    if "problem" in told:
+        return Measured(status, problem=str(told["problem"]), not_started=True)
+    try:
+        manifests = _manifests(folder)
+    except DepyfError:
+        return Measured(status, problem=KILLED if status < 0 else NO_DUMP, recorded=False)
+    first = manifests[0]
+    causes = stored_causes(first)
+    entries = [entry for manifest in manifests for f in manifest.functions for entry in f["entries"]]
+    failed = [entry for entry in entries if entry.get("failed")]
+    return Measured(
+        status,
+        len(entries) - len(failed),
+        sum(len([b for b in entry.get("graph_breaks", ()) if not _limit(b)]) for entry in entries),
+        sum(not entry.get("raised") and entry["failed"] != NOTHING_TO_COMPILE for entry in failed),
+        sum(bool(entry.get("raised")) for entry in failed),
+        told.get("seconds"),
+        sum(_seconds(manifest) for manifest in manifests),
+        causes,
+        compile_seconds(first, causes),
+        told.get("calls"),
+    )
+
+
+def more_advice(folder: Path) -> list[tuple[AdviceUse, str]]:
+    """All advice in a dump, each with the function that it is about; [] where there is no dump."""
+    found: list[tuple[AdviceUse, str]] = []
+    try:
+        manifests = _manifests(folder)
+    except DepyfError:
+        return []
+    for manifest in manifests:
+        for function in manifest.functions:
+            for entry in function["entries"]:
+                reasons = [*entry.get("graph_breaks", ()), *entry.get("recompiled_because", ())[:1], entry]
+                given = [advice for reason in reasons for advice in reason.get("advice", ())]
+                found += [(AdviceUse(a["id"], _texts(a["values"])), function["function"]) for a in given]
+    return found
+
+
+def _texts(values: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, text) for name, text in values.items() if isinstance(text, str))
+
+
+def _limit(graph_break: dict[str, Any]) -> bool:
+    """torch reports in this way, too, that a function has as many entries as it may have."""
+    return "limit exceeded" in str(graph_break.get("reason", "")).lower()
+
+
+def _manifests(folder: Path) -> list[Manifest]:
+    """Of a distributed run one for each rank."""
+    with contextlib.suppress(DepyfError):
+        return [read_manifest(folder)]
+    return [read_manifest(dump) for dump in dumps_in(folder).values()]
+
+
+def _seconds(manifest: Manifest) -> float:
+    try:
+        page = read_json(manifest.folder, "timings.json")
+    except DepyfError:
+        return 0.0
+    phases = page.get("seconds", {}) if isinstance(page, dict) else {}
+    return sum(
+        value
+        for known in phases.values()
+        if isinstance(known, dict)
+        for name, value in known.items()
+        if name in ("entire_frame_compile", "entire_frame_compile_time", "backward.inductor_cumulative_compile_time")
+        and isinstance(value, (int, float))
+    )
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        page = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return page if isinstance(page, dict) else {}
+
+
+def _with_problem(measured: Measured, problem: str, tail: list[str], interrupted: bool) -> Measured:
+    said = problem or measured.problem
+    if said in ("", NO_DUMP) and measured.status and tail and not interrupted:
+        error = next((line for line in reversed(tail) if _ERROR.match(line)), tail[-1])
+        said = f"it ended with status {measured.status}: {error.strip()}"
+    return replace(measured, problem=said, interrupted=interrupted)

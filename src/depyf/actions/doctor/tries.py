@@ -1,0 +1,72 @@
+"""Runs a program again, once for each way out that needs no edit, and judges what that did.
+
+Input: a program, how it ran, and the folder of that run's dump.  Output: ``Tries``.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from depyf.actions.doctor.returned_values import first_difference
+from depyf.actions.doctor.trial import DoctorProgram, FollowedAdvice, Measured, more_advice, run_once
+from depyf.actions.doctor.ways import TOGETHER, TriedWay, WayOutcome, judged, way_in_words, ways_out
+
+MOST = 8
+"""So many ways out are tried by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tries:
+    """What was tried."""
+
+    ways: tuple[TriedWay, ...] = ()
+    difference: str = ""
+    """What two runs of the program as it is differ in; "" where they returned the same."""
+    left_out: int = 0
+    """How many ways out were not tried."""
+
+
+def try_ways(
+    program: DoctorProgram,
+    base: Measured,
+    dump: Path,
+    work: Path,
+    *,
+    most: int = MOST,
+    timeout: float | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> Tries:
+    """Each of at most ``most`` ways out, and all that help together.
+
+    ``base`` is a run that was compared, ``work`` a folder for the runs, ``timeout`` the seconds of each (by default ten times
+    as long as the first, and a minute); ``tell`` hears what is run.  KeyboardInterrupt where a run was interrupted.
+    """
+    limit = timeout or 10 * (base.seconds or 0.0) + 60.0
+    found = ways_out(base.causes, more_advice(dump))
+    ways = found[:most]
+    if not ways:
+        return Tries(left_out=len(found))
+    runs = len(ways) + 1
+
+    def run(number: int, what: str, *chosen: FollowedAdvice) -> Measured:
+        tell(f"run {number} of {runs}: {what}")
+        place = work / f"run_{number}"
+        measured = run_once(program, chosen, place, place / "dump", compare=True, shown=False, limit=limit)
+        shutil.rmtree(place, ignore_errors=True)
+        if measured.interrupted:
+            raise KeyboardInterrupt
+        return measured
+
+    again = run(1, "as it is, once more")
+    difference = first_difference(base.calls or {}, again.calls or {})
+    tried = [
+        judged([way], base, run(number, way_in_words(way), way), not difference) for number, way in enumerate(ways, 2)
+    ]
+    help_each = [way.ways[0] for way in tried if way.outcome is WayOutcome.HELPS]
+    if len(help_each) > 1:
+        runs += 1
+        tried.append(judged(help_each, base, run(runs, TOGETHER, *help_each), not difference))
+    return Tries(tuple(tried), difference, len(found) - len(ways))

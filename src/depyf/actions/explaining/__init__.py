@@ -1,0 +1,1 @@
+"""``depyf.explain``: what torch has compiled, from its live caches."""

@@ -1,0 +1,98 @@
+"""``depyf.explain`` in a notebook: the report as HTML, folded, with the program's lines."""
+
+from __future__ import annotations
+
+import linecache
+from typing import TYPE_CHECKING
+
+from depyf.run.global_names import in_words
+from depyf.views.pages import notebook
+from depyf.views.pages.notebook import Markup, Part, chip, dim, folded, joined, line
+
+if TYPE_CHECKING:
+    from depyf.actions.explaining.explanation import EntryReport, Report
+    from depyf.actions.explaining.reported_breaks import ReportedBreak
+    from depyf.run.records import GuardRecord, Place
+
+
+def explain_html(report: Report) -> Markup:
+    """The whole report; the function is open, the resume functions after its graph breaks are folded."""
+    others = [
+        folded(joined([notebook.code(part.function), " ", dim(f"{part.filename}:{part.line}")]), *_parts(part))
+        for part in report.all()
+        if part is not report
+    ]
+    inside = any(part.inside for part in report.all())
+    tree = [folded("calls", notebook.element("pre", "\n".join(report.call_tree())), opened=True)] if inside else []
+    return notebook.report(
+        report.function, f"{report.filename}:{report.line}", *tree, *_parts(report), *others, chips=_facts(report)
+    )
+
+
+def _facts(report: Report) -> list[Markup]:
+    warned = ("graph break", "recompilation")
+    return [
+        chip(fact, "warn" if any(word in fact and not fact.startswith("0 ") for word in warned) else "")
+        for fact in report.facts()
+    ]
+
+
+def _parts(report: Report) -> list[Part]:
+    alone = [
+        _break("runs as Python" if item.raised is None else "failed", item, report.filename) for item in report.skipped
+    ]
+    alone += [line(text.strip(), kind="warn") for lines in report.left_alone() if not alone for text in lines]
+    breaks = [_break("graph break", item, report.filename) for item in report.breaks]
+    few = len(report.entries) <= _FEW
+    entries = [
+        _entry(entry, report.entries[0], opened=few and bool(entry.recompiled_because)) for entry in report.entries
+    ]
+    return [*alone, *breaks, *entries, *(line(dim(text.strip())) for text in report.forgotten())]
+
+
+def _break(what: str, item: ReportedBreak, filename: str) -> Markup:
+    place = "" if item.line is None else f"{filename}:{item.line}"
+    text = "" if item.line is None else linecache.getline(filename, item.line).strip()
+    told = [line(text) for text in (item.torch, *item.hints) if text]
+    head = joined([chip(what, "warn"), item.cause])
+    return folded(
+        head, notebook.source(place, text), folded(dim("in torch's words"), *told) if told else "", opened=True
+    )
+
+
+_FEW = 3
+"""So many entries show at once why they were compiled."""
+
+
+def _entry(entry: EntryReport, newest: EntryReport, opened: bool) -> Markup:
+    """``newest``: the entry whose guards are all shown; of another one, those that it does not have."""
+    from depyf.actions.explaining.explanation import split_guards
+
+    about, rest = split_guards(entry.guards)
+    facts = ", ".join(entry.facts())
+    head = joined([chip(entry.compile_id, "warn" if entry.recompiled_because else "good"), facts])
+    because = [line("compiled because ", entry.recompiled_because)] if entry.recompiled_because else []
+    advice = [line(chip("to avoid it", "good"), entry.advice)] if entry.advice else []
+    later = [line("goes on in ", in_words(name)) for name in entry.continues_in]
+    others = [line(dim(f"and {rest} on torch's own state, modules and functions"))] if rest else []
+    known = {guard.expression for guard in newest.guards} if entry is not newest else set()
+    shown = [guard for guard in about if guard.expression not in known]
+    if len(shown) < len(about):
+        others.insert(0, line(dim(f"and {len(about) - len(shown)} that {newest.compile_id} has as well")))
+    guards = folded(
+        f"{len(entry.guards)} guards, {len(about)} of them on your values",
+        notebook.table(("guard", "from"), [_guard(guard) for guard in shown]),
+        *others,
+    )
+    return folded(head, *because, *advice, *later, guards, opened=opened)
+
+
+def _guard(guard: GuardRecord) -> tuple[Part, Part]:
+    from depyf.actions.explaining.explanation import brief
+    from depyf.sources.live.guards.guard_values import plain
+
+    return notebook.code(brief(guard.expression), title=plain(guard.expression)), _place(guard.place)
+
+
+def _place(place: Place | None) -> Markup:
+    return Markup("") if place is None else notebook.source(f"{place.filename}:{place.line}", place.text)

@@ -1,0 +1,294 @@
+"""Transformed code -> the same code as part of a package: what Dynamo installed in the program's globals gets a name there.
+
+Input: the text of a ``__transformed_code_*`` file.  Output: ``Rewritten``: the ``def`` with its comments, without torch's
+bookkeeping; graphs, resume functions and builtins under names that a person reads; ``hooks.NAME`` for what only the
+process that compiled had.  Everything is done on the tree of the text, by place.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import io
+import re
+import sys
+import tokenize
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from depyf.decompiler.emit.comments import comment, remark, source_lines
+
+HELPERS = frozenset({"call_size", "call_stride", "call_storage_offset", "object_setattr_ignore_descriptor"})
+"""Functions of ``torch._dynamo.utils`` that transformed code calls, and which the package has itself."""
+ORIGINAL = "original"
+"""The module of the package that has code of the program."""
+_UTILS = "torch._dynamo.utils"
+_INCOMPLETE, _BEGINS = comment("Not complete by itself:") + " ", "it begins with "
+_BOOKKEEPING = frozenset({"record_pregraph_bytecode_enter", "record_pregraph_bytecode_exit"})
+_BUILTINS = re.compile(r"__builtins_dict__\w*")
+_CELL = re.compile(r"__cell_(\w+)")
+_KEPT_REMARK = re.compile(r"^[\w.<>-]+\.py:\d+|never runs")
+
+
+@dataclass(slots=True)
+class Rewritten:
+    """The text, and what it needs around it."""
+
+    text: str = ""
+    shadowed: bool = False
+    """Whether a function of ``runtime`` goes by its full name, because a variable has the short one."""
+    free: tuple[str, ...] = ()
+    """The free variables, in the order of the cells; the text is then that of a function that makes it."""
+    imports: set[str] = field(default_factory=set)
+    helpers: set[str] = field(default_factory=set)
+    graphs: dict[str, None] = field(default_factory=dict)
+    hooks: dict[str, str] = field(default_factory=dict)
+    """Name -> what it stands for."""
+
+
+def rewrite(source: str, name: str, names: Mapping[str, str], modules: Mapping[str, str]) -> Rewritten:
+    """``name``: how the function is called in the package.  ``names``: graphs and resume functions as the dump calls them ->
+    as the package does.  ``modules``: globals that are modules.  SyntaxError where ``source`` is no Python."""
+    tree = ast.parse(source)
+    outer = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
+    inner = outer
+    done = Rewritten()
+    if outer.name.startswith("__make_"):
+        inner = next(node for node in outer.body if isinstance(node, ast.FunctionDef))
+        done.free = tuple(a.arg for a in outer.args.args)
+    first = min([outer.lineno, *(d.lineno for d in outer.decorator_list)])
+    before = [node for node in tree.body if node.end_lineno and node.end_lineno < first and not _is_future(node)]
+    constants, imported = _begins_with(source)
+    edits = _Edits(source, names, {**modules, **imported}, constants, done, _bound(outer, *before))
+    edits.rename(outer, f"make_{name}" if outer is not inner else name)
+    if inner is not outer:
+        edits.rename(inner, name)
+        edits.returned(outer, inner.name, name)
+    edits.visit(outer)
+    start = before[0].lineno if before else first
+    lines = source_lines(edits.applied())
+    done.text = "\n".join(_tidy(lines[edits.line(start) : edits.line((outer.end_lineno or 0) + 1)])).strip("\n")
+    return done
+
+
+def _begins_with(source: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The constants that the head of the file defines: name -> expression, name -> ``module`` or ``module:member``."""
+    constants: dict[str, str] = {}
+    imported: dict[str, str] = {}
+    for line in source_lines(source):
+        if not line.startswith(_INCOMPLETE):
+            continue
+        for part in line[len(_INCOMPLETE) :].removesuffix(".").split("; "):
+            if not part.startswith(_BEGINS):
+                continue
+            try:
+                node = ast.parse(part[len(_BEGINS) :]).body[0]
+            except (SyntaxError, IndexError):
+                continue
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                constants[node.targets[0].id] = ast.unparse(_Torch().visit(node.value))
+            elif isinstance(node, ast.Import):
+                imported[node.names[0].asname or node.names[0].name] = node.names[0].name
+            elif isinstance(node, ast.ImportFrom):
+                imported[node.names[0].asname or node.names[0].name] = f"{node.module}:{node.names[0].name}"
+    return constants, imported
+
+
+class _Torch(ast.NodeTransformer):
+    """``__import__("torch")`` is ``torch``."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if isinstance(node.func, ast.Name) and node.func.id == "__import__":
+            return ast.Name("torch", ast.Load())
+        return self.generic_visit(node)
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _bound(*nodes: ast.stmt) -> frozenset[str]:
+    """The names that the text binds somewhere, and does not declare global."""
+    found: set[str] = set()
+    declared: set[str] = set()
+    for node in (part for outer in nodes for part in ast.walk(outer)):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, ast.alias):
+            found.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            found.add(node.name)
+        elif isinstance(node, ast.Global):
+            declared.update(node.names)
+    return frozenset(found - declared)
+
+
+def _module(name: str) -> str:
+    """The module that a global which Dynamo invented is; "" where it is none, or the name does not say it for sure."""
+    module = re.fullmatch(r"_*module_([a-z]+)_c\d+", name)
+    if module is not None and module[1] in sys.stdlib_module_names:
+        return module[1]
+    return module_of(name)
+
+
+def module_of(name: str) -> str:
+    """``__import_torch_dot_nn`` -> ``torch.nn``; "" for another name."""
+    return name[len("__import_") :].replace("_dot_", ".") if name.startswith("__import_") else ""
+
+
+class _Edits:
+    """Replacements by place in one text; lines keep their numbers but for those that are taken out."""
+
+    def __init__(
+        self,
+        source: str,
+        names: Mapping[str, str],
+        modules: Mapping[str, str],
+        constants: Mapping[str, str],
+        done: Rewritten,
+        bound: frozenset[str],
+    ) -> None:
+        self.lines = [line.encode() for line in source.split("\n")]
+        self.names, self.modules, self.done, self.bound = names, modules, done, bound
+        self.constants = constants
+        self.edits: list[tuple[int, int, int, bytes]] = []
+        self.gone: set[int] = set()
+
+    def rename(self, node: ast.FunctionDef, new: str) -> None:
+        line = self.lines[node.lineno - 1]
+        start = line.index(b"def ", node.col_offset) + 4
+        self.edits.append((node.lineno, start, start + len(node.name.encode()), new.encode()))
+
+    def returned(self, outer: ast.FunctionDef, old: str, new: str) -> None:
+        last = outer.body[-1]
+        if isinstance(last, ast.Return) and isinstance(last.value, ast.Name) and last.value.id == old:
+            self._put(last.value, new)
+
+    def visit(self, node: ast.AST) -> None:
+        if isinstance(node, ast.stmt) and self._is_bookkeeping(node):
+            self.gone.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+            return
+        if isinstance(node, ast.Global):
+            self.gone.add(node.lineno)
+            return
+        if isinstance(node, (ast.Attribute, ast.Subscript)) and self._dotted(node):
+            return
+        if isinstance(node, ast.Name):
+            self._name(node)
+            return
+        for child in ast.iter_child_nodes(node):
+            self.visit(child)
+
+    def _is_bookkeeping(self, node: ast.stmt) -> bool:
+        value = node.value if isinstance(node, (ast.Assign, ast.Expr)) else None
+        called = value.func if isinstance(value, ast.Call) else None
+        return (
+            isinstance(called, ast.Attribute)
+            and called.attr in _BOOKKEEPING
+            and isinstance(called.value, ast.Name)
+            and module_of(called.value.id) == _UTILS
+        )
+
+    def _dotted(self, node: ast.Attribute | ast.Subscript) -> bool:
+        """``__import_x.f`` and ``__builtins_dict__["f"]`` in one piece."""
+        base = node.value
+        if not isinstance(base, ast.Name):
+            return False
+        if isinstance(node, ast.Attribute):
+            if module_of(base.id) == _UTILS and node.attr in HELPERS:
+                self._put(node, self._helper(node.attr))
+                return True
+            return False
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        if _BUILTINS.fullmatch(base.id) and isinstance(key, str) and hasattr(builtins, key) and key not in self.bound:
+            self._put(node, key)
+            return True
+        return False
+
+    def _name(self, node: ast.Name) -> None:
+        name = node.id
+        if name in self.bound:
+            return
+        if (cell := _CELL.fullmatch(name)) is not None:
+            self._put(node, f"{self._helper('cell')}(lambda: {cell[1]})")
+        elif found := _module(name) or self.modules.get(name, ""):
+            module, _, member = found.partition(":")
+            if module != ORIGINAL:
+                self.done.imports.add(module)
+            self._put(node, f"{module}.{member}" if member else module)
+        elif name in self.constants:
+            if "torch." in self.constants[name]:
+                self.done.imports.add("torch")
+            self._put(node, self.constants[name])
+        elif name in self.names:
+            if name.startswith("__compiled_fn_"):
+                self.done.graphs[name] = None
+            self._put(node, self.names[name])
+        elif _BUILTINS.fullmatch(name):
+            self.done.imports.add("builtins")
+            self._put(node, "vars(builtins)")
+        elif name == "torch":
+            self.done.imports.add("torch")
+        elif not hasattr(builtins, name):
+            hook = name.lstrip("_") or "value"
+            self.done.hooks[hook] = (
+                f"the global {name} of the program" if not name.startswith("__") else _invented(name)
+            )
+            self._put(node, f"{'package_hooks' if 'hooks' in self.bound else 'hooks'}.{hook}")
+
+    def _helper(self, name: str) -> str:
+        """A function of ``runtime``, past a variable of the same name."""
+        if name in self.bound:
+            self.done.shadowed = True
+            return f"runtime.{name}"
+        self.done.helpers.add(name)
+        return name
+
+    def _put(self, node: ast.expr, text: str) -> None:
+        """``node``, which stands on one line, is ``text`` (what follows on its other lines is a subscript or an attribute)."""
+        if node.lineno == node.end_lineno:
+            self.edits.append((node.lineno, node.col_offset, node.end_col_offset or 0, text.encode()))
+        else:
+            self.edits.append((node.lineno, node.col_offset, len(self.lines[node.lineno - 1]), text.encode()))
+            for number in range(node.lineno + 1, node.end_lineno or 0):
+                self.gone.add(number)
+            self.edits.append((node.end_lineno or 0, 0, node.end_col_offset or 0, b""))
+
+    def applied(self) -> str:
+        for line, start, end, text in sorted(self.edits, reverse=True):
+            whole = self.lines[line - 1]
+            self.lines[line - 1] = whole[:start] + text + whole[end:]
+        return b"\n".join(line for number, line in enumerate(self.lines, 1) if number not in self.gone).decode()
+
+    def line(self, number: int) -> int:
+        """The index of line ``number`` in what is left."""
+        return number - 1 - sum(gone < number for gone in self.gone)
+
+
+def _invented(name: str) -> str:
+    if name.startswith("__const_"):
+        return "a constant of the transformed code that no text can hold"
+    if name.startswith("__resume_at_"):
+        return "the rest of the function on a way that no call took while it was recorded, so that it was not compiled"
+    return f"{name}, which Dynamo put into the globals of the program"
+
+
+def _tidy(lines: list[str]) -> Iterator[str]:
+    """Without the remarks that explain what stood there before; those with the user's line stay."""
+    text = "\n".join(lines)
+    comments = {
+        token.start[0]: token.start[1]
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type == tokenize.COMMENT
+    }
+    for number, line in enumerate(lines, 1):
+        start = comments.get(number)
+        if start is None or not line[:start].strip():
+            yield line
+            continue
+        said = line[start:].lstrip("# ")
+        yield remark(line[:start].rstrip(), said.partition(", ")[0] if _KEPT_REMARK.match(said) else "")

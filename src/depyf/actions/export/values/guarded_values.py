@@ -1,0 +1,225 @@
+"""What the guards and the inputs of graphs say about the values of a call, as a tree for each variable.
+
+Input: guard expressions, and for graphs where each input came from.  Output: ``GuardedValues``: from a path to what is known
+there (type, value, tensor), enough to make arguments like those the function was compiled for.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from depyf.actions.export.values.guarded_path import BUFFER, MODULE, PARAMETER, Path, Step, about_code, path_of
+
+_LITERALS = frozenset({"True", "False", "None"})
+
+
+@dataclass(slots=True)
+class Known:
+    """What is known of one value: all may be missing."""
+
+    kind: str = ""
+    """The qualified name of its type."""
+    value: str = ""
+    """Its text, for a value that has one."""
+    tensor: dict[str, Any] | None = None
+    """``size``, ``stride``, ``dtype``, ``requires_grad`` as a guard has them."""
+    input: tuple[str, str] | None = None
+    """The graph that takes it, and the name of its input there."""
+    range: tuple[float, float] | None = None
+    """The smallest and the largest element that was passed."""
+    hook: str = ""
+    module: str = ""
+    """The name of the module that it is."""
+    length: int | None = None
+    keys: dict[int, str] = field(default_factory=dict)
+    parts: dict[Step, Known] = field(default_factory=dict)
+
+    def at(self, step: Step) -> Known:
+        return self.parts.setdefault(step, Known())
+
+    @property
+    def is_model(self) -> bool:
+        """Whether it is an ``nn.Module``: it has what only these have."""
+        return self.kind.startswith("torch.nn.modules.") or any(
+            kind in (MODULE, PARAMETER, BUFFER) or key in ("_modules", "_parameters", "_buffers")
+            for kind, key in self.parts
+        )
+
+    @property
+    def empty(self) -> bool:
+        return self == Known()
+
+
+class GuardedValues:
+    """Variables by mapping ("L", "G") and name."""
+
+    def __init__(self) -> None:
+        self.roots: dict[tuple[str, str], Known] = {}
+        self.same: list[tuple[ast.expr, ast.expr, Path, Path]] = []
+        """Places that hold the same object."""
+
+    def at(self, path: Path) -> Known:
+        known = self.roots.setdefault((path.mapping, path.name), Known())
+        for step in path.steps:
+            known = known.at(step)
+        return known
+
+    def find(self, path: Path) -> Known | None:
+        known = self.roots.get((path.mapping, path.name))
+        for step in path.steps:
+            known = known.parts.get(step) if known is not None else None
+        return known
+
+    def weight(self, node: ast.expr) -> int:
+        """How much is known of the value at a path."""
+        path = path_of(node)
+        known = self.find(path) if path is not None else None
+        if known is None:
+            return 0
+        return len(known.parts) + sum(map(bool, (known.kind, known.value, known.tensor, known.input)))
+
+    def read_guard(self, expression: str, renamed: Mapping[str, Path] | None = None, hook: str = "") -> None:
+        """Add what the guard says; ``renamed``: where the local variables of a resume function come from (others are not
+        looked at)."""
+        tree = ast.parse(expression, mode="eval").body
+        if about_code(tree):
+            return
+        for fact in _facts(tree):
+            fact(self, renamed, hook)
+
+    def read_input(self, graph: str, item: Mapping[str, Any], renamed: Mapping[str, Path] | None = None) -> None:
+        """Add that the input ``item`` of a graph comes from where the dump says."""
+        source = item.get("source")
+        if not isinstance(source, str) or not source:
+            return
+        try:
+            path = place(path_of(ast.parse(source, mode="eval").body), renamed)
+        except SyntaxError:
+            return
+        if path is None or about_size(path):
+            return
+        known = self.at(path)
+        if item.get("kind") != "tensor":
+            if not known.value and type(item.get("value")) in (int, float, bool):
+                known.value = repr(item["value"])
+            return
+        if known.input is None:
+            known.input = graph, str(item.get("name", ""))
+        if isinstance(item.get("tensor"), dict):
+            facts = item["tensor"]
+            passed = item.get("passed")
+            known.range = (passed[0], passed[1]) if isinstance(passed, list) and len(passed) == 2 else None
+            passed_on = {
+                "dtype": str(facts.get("dtype", "torch.float32")), "size": list(facts.get("shape", ())),
+                "stride": list(facts.get("strides", ())), "requires_grad": bool(facts.get("requires_grad", False)),
+            }  # fmt: skip
+            known.tensor = passed_on if known.tensor is None else _merged(known.tensor, passed_on)
+
+
+def about_size(path: Path) -> bool:
+    """Whether it is a size of a tensor, which the tensor has already."""
+    return any(key in ("shape", "size") for _, key in path.steps)
+
+
+def place(path: Path | None, renamed: Mapping[str, Path] | None) -> Path | None:
+    """``path`` in the terms of the function that was called first; None where it is not known there."""
+    if path is None or renamed is None or path.mapping == "G":
+        return path
+    start = renamed.get(path.name)
+    return Path(start.mapping, start.name, start.steps + path.steps) if start is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    """``name`` of what is known about the value at ``path``, and what it is."""
+
+    name: str
+    node: ast.expr
+    value: Any = None
+
+    def __call__(self, values: GuardedValues, renamed: Mapping[str, Path] | None, hook: str) -> None:
+        path = place(path_of(self.node), renamed)
+        if path is None:
+            return
+        if self.name == "same":
+            other = place(path_of(self.value), renamed)
+            if other is not None and renamed is None and path != other:
+                values.at(path), values.at(other)
+                values.same.append((self.node, self.value, path, other))
+            return
+        known = values.at(path)
+        if self.name == "tensor":
+            known.tensor = self.value if known.tensor is None else {**self.value, **_merged(known.tensor, self.value)}
+        elif self.name == "key":
+            known.keys.setdefault(*self.value)
+        elif self.name == "hook":
+            known.hook = known.hook or hook
+        elif self.name == "length":
+            known.length = self.value if known.length is None else known.length
+        elif not getattr(known, self.name):
+            setattr(known, self.name, self.value)
+
+
+def _merged(new: dict[str, Any], old: dict[str, Any] | None) -> dict[str, Any]:
+    """Sizes that a guard leaves open, as the first call had them."""
+    if old is None:
+        return new
+    kept = dict(new)
+    for name in ("size", "stride"):
+        was = old.get(name)
+        if was and len(was) == len(new.get(name, ())):
+            kept[name] = [w if n is None else n for n, w in zip(new[name], was)]
+    return kept
+
+
+def _facts(tree: ast.expr) -> Iterator[_Fact]:
+    if isinstance(tree, ast.Compare) and len(tree.ops) == 1:
+        yield from _compared(tree.left, tree.ops[0], tree.comparators[0])
+    if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name) or not tree.args:
+        return
+    name, first, rest = tree.func.id, tree.args[0], tree.args[1:]
+    if name == "type_is" and rest:
+        yield _Fact("kind", first, ast.literal_eval(rest[0]))
+    elif name == "same_items" and len(rest) == 2:
+        if ast.literal_eval(rest[0]):
+            yield _Fact("kind", first, ast.literal_eval(rest[0]))
+        yield _Fact("length", first, ast.literal_eval(rest[1]))
+    elif name == "same_value" and rest:
+        listed = _key_of(first)
+        if listed is not None and isinstance(rest[0], ast.Constant) and isinstance(rest[0].value, str):
+            yield _Fact("key", listed[0], (listed[1], rest[0].value))
+        else:
+            yield _Fact("value", first, ast.unparse(rest[0]))
+    elif name == "check_tensor" and len(rest) >= 2:
+        told = {k.arg: ast.literal_eval(k.value) for k in tree.keywords if k.arg in ("size", "stride", "requires_grad")}
+        told |= {"dtype": ast.unparse(rest[1]), "parameter": ast.unparse(rest[0]).strip("'") == "Parameter"}
+        yield _Fact("tensor", first, told)
+    elif name == "is_module" and rest:
+        yield _Fact("module", first, ast.literal_eval(rest[0]))
+    elif name == "same_object":
+        yield _Fact("hook", first)
+
+
+def _compared(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> Iterator[_Fact]:
+    if isinstance(operator, ast.Is):
+        if ast.unparse(right) in _LITERALS:
+            yield _Fact("value", left, ast.unparse(right))
+        else:
+            yield _Fact("same", left, right)
+    elif isinstance(operator, ast.Eq) and isinstance(left, ast.Call) and ast.unparse(left.func) == "len" and left.args:
+        if isinstance(right, ast.Constant) and isinstance(right.value, int):
+            yield _Fact("length", left.args[0], right.value)
+
+
+def _key_of(node: ast.expr) -> tuple[ast.expr, int] | None:
+    """``list(dict.keys(X))[2]`` -> X and 2."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
+        call = node.value
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "list" and len(call.args) == 1:
+            inner = call.args[0]
+            if isinstance(inner, ast.Call) and ast.unparse(inner.func) == "dict.keys" and len(inner.args) == 1:
+                return inner.args[0], node.slice.value
+    return None

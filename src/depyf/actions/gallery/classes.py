@@ -1,0 +1,113 @@
+"""The classes of a script: a graph as ``torch.nn.Module``.
+
+Input: a ``GraphClass`` and the constants recorded for it.  Output: the text of one class, for example::
+
+    class Captured(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cond_true_0 = Captured_cond_true_0()
+
+        def forward(self, x: "f32[2, 3][3, 1]cpu"):
+            ...
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from depyf.actions.gallery.input_table import CannotRender
+from depyf.decompiler.emit.comments import remark
+from depyf.run.graphs.graph_text import GraphClass, attributes_of
+
+_READS_NODES = re.compile(r"\bhigher_order\.(?:autograd_function_apply|scan|associative_scan|invoke_quant\w*)\(")
+_FEW = 3
+_WIDTH = 110
+
+
+def class_name(name: str, path: tuple[str, ...]) -> str:
+    return "_".join([name, *(re.sub(r"\W+", "_", part) for part in path)])
+
+
+def constants_of(facts: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Attribute -> its record."""
+    return {str(item["name"]): item for item in facts.get("constants", ())}
+
+
+def class_text(graph: GraphClass, name: str, constants: Mapping[str, Mapping[str, Any]]) -> str:
+    """The text of one class (its children are separate classes).  CannotRender: an attribute is not known."""
+    children = {child.path[-1] for child in graph.children}
+    own: dict[str, str] = {child.path[-1]: class_name(name, child.path) + "()" for child in graph.children}
+    for child in own.keys() & wants_graph(graph):
+        own[child] = f"traced({own[child]})"
+    prefix = "".join(part + "." for part in graph.path)
+    for attribute in attributes_of(graph):
+        if attribute.partition(".")[0] in children or attribute in own:
+            continue
+        record = constants.get(prefix + attribute)
+        if record is None or not attribute.isidentifier():
+            raise CannotRender(f"it reads self.{attribute}, which belongs to the program and was not recorded")
+        own[attribute] = _constant(attribute, record)
+    lines = [f"class {class_name(name, graph.path)}(torch.nn.Module):"]
+    if own:
+        lines += ["    def __init__(self):", "        super().__init__()"]
+        lines += [f"        self.{key} = {value}" for key, value in own.items()]
+        lines.append("")
+    lines += _header(graph)
+    lines += ["        " + line if line else "" for line in graph.body or ("pass",)]
+    return "\n".join(lines)
+
+
+def wants_graph(graph: GraphClass) -> set[str]:
+    """The children that are bodies of an operator which reads their nodes."""
+    found: set[str] = set()
+    for line in graph.body:
+        if not line.lstrip().startswith("#") and _READS_NODES.search(line):
+            found |= set(re.findall(r"\w+", line))
+    return found
+
+
+def _header(graph: GraphClass) -> list[str]:
+    parameters = [f'{p.name}: "{p.type}"' if p.type else p.name for p in graph.parameters]
+    short = f"    def forward({', '.join(['self', *parameters])}):"
+    if len(short) <= _WIDTH and len(parameters) <= _FEW:
+        return [short]
+    return ["    def forward(", "        self,", *(f"        {text}," for text in parameters), "    ):"]
+
+
+def _constant(name: str, record: Mapping[str, Any]) -> str:
+    """An expression for a constant of the graph; one whose values were too many to record is made up."""
+    tensor = record.get("tensor")
+    if tensor is None:
+        if not record.get("text"):
+            raise CannotRender(f"it reads self.{name}, a {record.get('kind', 'value')} of the program")
+        return str(record["text"])
+    if tensor.get("subclass"):
+        raise CannotRender(f"it reads self.{name}, a {tensor['subclass']}")
+    dtype, shape = str(tensor["dtype"]), tuple(int(size) for size in tensor["shape"])
+    device = "" if tensor.get("device", "cpu") == "cpu" else f', device="{tensor["device"]}"'
+    values = record.get("values")
+    if values is not None:
+        items = ", ".join(_literal(value) for value in values)
+        if not shape:
+            return f"torch.tensor({items}, dtype={dtype}{device})"
+        shaped = "" if len(shape) == 1 else f".reshape{shape}"
+        return f"torch.tensor([{items}], dtype={dtype}{device}){shaped}"
+    count = math.prod(shape)
+    low, high = record.get("low"), record.get("high")
+    if not count or low is None or high is None:
+        return remark(f"torch.zeros({shape}, dtype={dtype}{device})", "its values were not recorded")
+    if dtype.startswith(("torch.int", "torch.uint", "torch.bool")):
+        made = f"(torch.arange({count}) % {int(high) - int(low) + 1} + {int(low)}).reshape({shape}).to({dtype})"
+    else:
+        made = f"torch.linspace({low!r}, {high!r}, {count}, dtype=torch.float64).reshape({shape}).to({dtype})"
+    place = f'.to("{tensor["device"]}")' if device else ""
+    return remark(f"{made}{place}", "too many values to record: made up, in the same range")
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    return repr(value)

@@ -1,0 +1,143 @@
+"""A dump folder -> the compiled graphs in it, each with its stages.
+
+Input: a folder written by ``depyf.prepare_debug``.  Output: ``CompiledGraph`` records of plain text and data.  Raises
+``GalleryError`` where the folder is no dump, or holds nothing to make a gallery of.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from depyf.errors import DepyfError
+from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
+from depyf.run.files.layout import INDEX
+from depyf.run.files.reading import MANIFEST, DumpError, Manifest, NoManifest, read_file, read_json, read_manifest
+from depyf.safety.escape import safe_name
+
+_STAGES = (CAPTURED, FORWARD, BACKWARD)
+
+
+class GalleryError(DepyfError):
+    """There is no dump, or nothing in it that can become a script."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageFile:
+    """One graph of a dump: its page, and what ``__compiled_fn_*.json`` says of it ({} where there is none)."""
+
+    name: str
+    text: str
+    facts: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledGraph:
+    """The stages of one graph that torch compiled."""
+
+    compile_id: str
+    generation: int
+    index: int
+    function: str
+    """The user's function."""
+    place: str
+    """Its file and line."""
+    stages: dict[str, StageFile] = field(default_factory=dict)
+    cut: bool = False
+    """The backend cut it into pieces: its compile id has more forward than captured graphs."""
+    wrapper: bool = False
+    """Inductor generated code for it."""
+    torch: str = ""
+    recorded: str = ""
+    """The file with its first inputs; "" where the dump has none."""
+
+    @property
+    def slug(self) -> str:
+        """``1_0``; ``ca0_1_0`` for compiled autograd; ``r1`` after one reset; the number of a second graph."""
+        text = re.sub(r"\W+", "_", self.compile_id.replace("!", "ca")).strip("_")
+        text += f"r{self.generation}" if self.generation else ""
+        return f"{text}_graph{self.index}" if self.index else text
+
+    @property
+    def file(self) -> str:
+        return f"graph_{self.slug}_{safe_name(self.function.rpartition('.')[2])}.py"
+
+
+def read_dump(folder: Path) -> tuple[CompiledGraph, ...]:
+    """The compiled graphs in ``folder``, in the order of their compile ids; never empty."""
+    manifest = _manifest(folder)
+    try:
+        graphs = _graphs(folder, manifest)
+    except DumpError as error:
+        raise GalleryError(str(error)) from error
+    if not graphs:
+        raise GalleryError(f"{folder} holds no captured graph: torch.compile compiled nothing while it was recorded")
+    return graphs
+
+
+def _manifest(folder: Path) -> Manifest:
+    if not folder.exists():
+        raise GalleryError(f"{folder} does not exist")
+    if not folder.is_dir():
+        raise GalleryError(f"{folder} is a file; a dump is the folder that depyf.prepare_debug wrote")
+    try:
+        return read_manifest(folder)
+    except NoManifest as error:
+        if (folder / INDEX).exists() or any(folder.glob("__compiled_fn_*")):
+            raise GalleryError(
+                f"{folder} is the dump of a run that has not finished, or was killed: {MANIFEST} is written when "
+                "prepare_debug is left"
+            ) from None
+        raise GalleryError(str(error)) from error
+    except DumpError as error:
+        raise GalleryError(str(error)) from error
+
+
+def _graphs(folder: Path, manifest: Manifest) -> tuple[CompiledGraph, ...]:
+    functions = {
+        entry["compile_id"]: (function["function"], function["from"])
+        for function in manifest.functions
+        for entry in function["entries"]
+    }
+    listed = manifest.names
+    found: dict[tuple[int, str, int], CompiledGraph] = {}
+    wrappers: set[tuple[int, str]] = set()
+    for item in manifest.files:
+        if item["kind"] == "wrapper":
+            wrappers.add((item.get("generation", 0), item.get("compile_id", "")))
+        if item["kind"] != "graph" or item.get("stage") not in _STAGES:
+            continue
+        key = (item.get("generation", 0), item.get("compile_id", ""), item.get("index", 0))
+        function, place = functions.get(key[1], ("", ""))
+        graph = found.setdefault(key, CompiledGraph(key[1], key[0], key[2], function, place, {}, torch=manifest.torch))
+        graph.stages[item["stage"]] = _stage(folder, item["file"], listed)
+    ordered = sorted(found, key=lambda key: (key[0], key[1].startswith("!"), _numbers(key[1]), key[2]))
+    cut = {key[:2] for key in found if _count(found, key, FORWARD) > _count(found, key, CAPTURED)}
+    return tuple(
+        replace(found[key], wrapper=key[:2] in wrappers, cut=key[:2] in cut, recorded=_recorded(found[key], listed))
+        for key in ordered
+        if CAPTURED in found[key].stages
+    )
+
+
+def _recorded(graph: CompiledGraph, listed: frozenset[str]) -> str:
+    name = graph.stages[CAPTURED].name.removesuffix(".py") + ".safetensors" if CAPTURED in graph.stages else ""
+    return name if name in listed else ""
+
+
+def _count(found: dict[tuple[int, str, int], CompiledGraph], key: tuple[int, str, int], stage: str) -> int:
+    return sum(other[:2] == key[:2] and stage in graph.stages for other, graph in found.items())
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", text))
+
+
+def _stage(folder: Path, name: str, listed: frozenset[str]) -> StageFile:
+    facts_name = name.removesuffix(".py") + ".json"
+    facts = read_json(folder, facts_name) if facts_name in listed else {}
+    if not isinstance(facts, dict):
+        raise DumpError(f"{folder / facts_name} is damaged: it does not hold what is known of a graph's inputs")
+    return StageFile(name, read_file(folder, name), facts)

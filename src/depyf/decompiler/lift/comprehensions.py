@@ -1,0 +1,224 @@
+"""Folds loops that only collect values into comprehensions.
+
+Before 3.12 such a loop is the body of nested code (its result is returned), from 3.12 it is inlined in the middle of
+an expression; a generator expression is always nested code whose loop yields.
+
+    push acc; iter_start; H: for item -> B, exit J;  B: x = item; if not c goto H; collect e; goto H
+                                      ->  push [e for x in ... if c]; J
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from depyf.decompiler.ir.expr import BoolOf, Comp, Const, Display, Expr, Generator, Marker, Star, Temp, YieldOf
+from depyf.decompiler.ir.stmt import Assign, ExprStmt, Stmt
+from depyf.decompiler.lift.lifted_block import Lifted
+from depyf.decompiler.lift.negation import negate
+from depyf.decompiler.lift.stack_values import IterOf
+from depyf.safety.depth import any_depth
+
+if TYPE_CHECKING:
+    from depyf.decompiler.lift.lifter import Lifter
+
+
+_Parts = tuple[list[Generator], Expr | None, Expr]
+
+
+class _NoMatch(Exception):
+    pass
+
+
+def _loop_test(block: Lifted | None) -> Marker | None:
+    if block is None or not isinstance(block.cond, Marker) or block.cond.kind != "for" or block.stmts:
+        return None
+    return block.cond
+
+
+def fold_comprehension(lifter: Lifter, name: int) -> bool:
+    """Fold the loop whose exhausted exit is ``name``, if it only collects."""
+    for before in lifter.preds[name]:
+        header = lifter.blocks.get(before)
+        test = _loop_test(header)
+        if header is None or test is None or header.succs[1] != name:
+            continue
+        acc = max((i for i, value in enumerate(header.stack) if is_acc(value)), default=-1)
+        if acc < 0 and lifter.unit.name != "<genexpr>":
+            continue
+        outside = [p for p in lifter.preds[header.id] if not _inside(lifter, p, header)]
+        if len(outside) != 1 or outside[0] not in lifter.blocks:
+            continue
+        parent = lifter.blocks[outside[0]]
+        if parent.container != header.container or parent.cond is not None:
+            continue
+        try:
+            members: list[int] = []
+            generators, key, elt = _match(lifter, header, members)
+        except _NoMatch:
+            continue
+        source = test.detail
+        if isinstance(source, Marker) and source.kind == "iter":
+            if not parent.stmts or not _starts(parent.stmts[-1], source):
+                continue
+            parent.stmts.pop()
+        into = header.stack[acc] if acc >= 0 else None
+        kind = into.detail if isinstance(into, Marker) else "generator"
+        comp = Comp(kind, elt, key if kind == "dict" else None, tuple(generators), None, _cleared(header.stack, acc))
+        lifter.comprehensions[header.id] = comp
+        del parent.stack[len(parent.stack) - _slots(header) :]
+        if into is None:
+            parent.stmts.append(ExprStmt(Marker("genexpr", comp), header.line))
+        else:
+            parent.stack[acc] = comp
+        for member in members:
+            lifter.set_succs(lifter.blocks[member], [])
+        lifter.set_succs(parent, [name])
+        for member in members:
+            lifter.absorb(parent, member)
+        return True
+    return False
+
+
+def is_acc(value: Expr) -> bool:
+    """Whether a value on the stack is the container that a comprehension fills."""
+    return isinstance(value, Marker) and value.kind == "acc"
+
+
+def _cleared(stack: list[Expr], acc: int) -> tuple[str, ...]:
+    """The variables saved for the comprehension whose result is built at ``acc``."""
+    names: list[str] = []
+    for below in reversed(stack[: max(acc, 0)]):
+        if not (isinstance(below, Marker) and below.kind == "saved"):
+            break
+        names.append(below.detail)
+    return tuple(names)
+
+
+def _slots(header: Lifted) -> int:
+    top = header.stack[-1]
+    return 2 if isinstance(top, Marker) and top.kind == "null" else 1
+
+
+def _starts(stmt: object, marker: Marker) -> bool:
+    return (
+        isinstance(stmt, ExprStmt)
+        and isinstance(stmt.value, Marker)
+        and stmt.value.kind == "iter_start"
+        and stmt.value.detail is marker
+    )
+
+
+def _inside(lifter: Lifter, name: int, header: Lifted) -> bool:
+    """Whether a predecessor of the loop test lies in the loop: it was lifted after it."""
+    return name not in lifter.blocks or name > header.id and _after(lifter, name, header.id)
+
+
+def _after(lifter: Lifter, name: int, header: int) -> bool:
+    order = list(lifter.blocks)
+    return order.index(name) > order.index(header)
+
+
+def _source(test: Marker) -> tuple[Expr, bool]:
+    value = test.detail
+    if isinstance(value, Marker) and value.kind == "iter" and isinstance(value.detail, IterOf):
+        return value.detail.value, value.detail.is_async
+    if isinstance(value, Marker):
+        raise _NoMatch
+    return value, False
+
+
+@any_depth
+def _match(lifter: Lifter, header: Lifted, members: list[int]) -> _Parts:
+    """Generators, key and element of the loop at ``header``; ``members`` receives its blocks."""
+    test = header.cond
+    assert isinstance(test, Marker)
+    members.append(header.id)
+    source, is_async = _source(test)
+    block = lifter.blocks.get(header.succs[0])
+    if block is None or not block.stmts:
+        raise _NoMatch
+    first = block.stmts[0]
+    if lifter.unit.name == "<genexpr>" and _passes_on(first) and block.succs == [header.id] and len(block.stmts) == 1:
+        members.append(block.id)
+        return [], None, Star(source)
+    if not isinstance(first, Assign) or len(first.targets) != 1 or not _is_item(first.value, header):
+        raise _NoMatch
+    generators = [Generator(first.targets[0], source, (), is_async)]
+    stmts = block.stmts[1:]
+    while True:
+        if set(lifter.preds[block.id]) != {members[-1]}:
+            raise _NoMatch
+        members.append(block.id)
+        while stmts and isinstance(shortcut := stmts[0], Assign):
+            generators.append(_single(shortcut))
+            stmts = stmts[1:]
+        if stmts or block.cond is None:
+            break
+        test_passed, following = _filter(block, header)
+        generators[-1] = _filtered(generators[-1], test_passed)
+        if following == header.id:
+            return _nothing(generators)
+        inside = lifter.blocks.get(following)
+        if inside is None:
+            raise _NoMatch
+        block, stmts = inside, list(inside.stmts)
+    if not stmts and block.succs == [header.id]:
+        return _nothing(generators)
+    if len(stmts) != 1 or block.cond is not None or len(block.succs) != 1 or not isinstance(stmts[0], ExprStmt):
+        raise _NoMatch
+    value = stmts[0].value
+    inner = lifter.blocks.get(block.succs[0])
+    if isinstance(value, Marker) and value.kind == "iter_start" and inner is not None:
+        nested = _loop_test(inner)
+        if nested is None or nested.detail is not value.detail or inner.succs[1] != header.id:
+            raise _NoMatch
+        more, key, elt = _match(lifter, inner, members)
+        return [*generators, *more], key, elt
+    if block.succs != [header.id]:
+        raise _NoMatch
+    if isinstance(value, Marker) and value.kind == "collect":
+        _, key, elt = value.detail
+        return generators, key, elt
+    if isinstance(value, YieldOf) and lifter.unit.name == "<genexpr>":
+        return generators, None, value.value
+    raise _NoMatch
+
+
+def _passes_on(stmt: Stmt) -> bool:
+    """Whether a statement yields the item of a loop as it is: ``(*x for x in y)`` (3.15+) has a loop without a target."""
+    value = stmt.value if isinstance(stmt, ExprStmt) else None
+    return isinstance(value, YieldOf) and isinstance(value.value, Marker) and value.value.kind == "item"
+
+
+def _filtered(generator: Generator, test: Expr) -> Generator:
+    return Generator(generator.target, generator.iter, (*generator.ifs, test), generator.is_async)
+
+
+def _nothing(generators: list[Generator]) -> _Parts:
+    """``e for x in y if False``: the compiler leaves out what is never reached, the element among it."""
+    return [*generators[:-1], _filtered(generators[-1], Const(False))], Const(None), Const(None)
+
+
+def _single(stmt: Assign) -> Generator:
+    """``for y in [value]``, which the compiler (3.9+) turns into ``y = value`` anywhere but in the outermost loop."""
+    if len(stmt.targets) != 1 or isinstance(stmt.value, Marker) or isinstance(stmt.targets[0], Temp):
+        raise _NoMatch
+    return Generator(stmt.targets[0], Display("list", (stmt.value,)), ())
+
+
+def _filter(block: Lifted, header: Lifted) -> tuple[Expr, int]:
+    """The condition under which control stays in the iteration, and the block that comes next then."""
+    if block.cond is None or isinstance(block.cond, Marker):
+        raise _NoMatch
+    yes, no = block.succs
+    if yes == no != header.id:
+        return BoolOf("or", (block.cond, Const(True))), yes
+    if no == header.id:
+        return block.cond, yes
+    if yes == header.id:
+        return negate(block.cond), no
+    raise _NoMatch
+
+
+def _is_item(value: Expr, header: Lifted) -> bool:
+    return isinstance(value, Marker) and value.kind == "item" and value.detail == header.id

@@ -1,0 +1,190 @@
+"""The advice on graph breaks, on functions that run as ordinary Python and on errors.  ``tests/torch/test_advice.py`` has a
+program for each of them."""
+
+from __future__ import annotations
+
+from depyf.run.advice.advice import Advice, Switch, SwitchKind
+
+_ONE_GRAPH = "the graph goes on there"
+_OUTSIDE = "it runs before or after the graph"
+
+VALUES_OF_TENSORS = (
+    Advice(
+        "capture-scalars",
+        "a number read out of a tensor",
+        "torch._dynamo.config.capture_scalar_outputs = True",
+        "the number becomes a symbol of the graph",
+        "where the program branches on the number, the graph breaks there instead",
+        Switch(SwitchKind.CONFIG, "capture_scalar_outputs", "True"),
+    ),
+    Advice(
+        "keep-tensor",
+        "a number read out of a tensor",
+        "compute with the tensor instead of the number, or read it after the compiled function",
+        _ONE_GRAPH + ", and nothing waits for the device",
+    ),
+    Advice(
+        "capture-dynamic-shapes",
+        "an operator whose result has as many elements as the values say",
+        "torch._dynamo.config.capture_dynamic_output_shape_ops = True",
+        "the size of the result becomes a symbol of the graph",
+        "torch raises an error, or breaks the graph, where the program asks something about that size",
+        Switch(SwitchKind.CONFIG, "capture_dynamic_output_shape_ops", "True"),
+    ),
+    Advice(
+        "branchless",
+        "a branch on the values in a tensor",
+        "compute both ways and choose with torch.where, or use torch.cond",
+        _ONE_GRAPH,
+        "both ways are computed (torch.where)",
+    ),
+    Advice(
+        "check-outside",
+        "an assertion about the values in a tensor",
+        "check this outside of the compiled function",
+        _ONE_GRAPH,
+    ),
+    Advice(
+        "is-causal",
+        "a mask given to torch.nn.Transformer, TransformerEncoder or TransformerDecoder",
+        "pass is_causal=True or False with the mask (to a decoder tgt_is_causal, too): without it torch reads the mask to find out",
+        _ONE_GRAPH,
+        "is_causal=True with another mask than the causal one computes something else",
+    ),
+    Advice(
+        "num-classes",
+        "one_hot without the number of classes",
+        "pass num_classes to torch.nn.functional.one_hot",
+        "the size of the result is known while compiling",
+    ),
+)
+
+SIDE_EFFECTS = (
+    Advice(
+        "reorder-output",
+        "a call that writes something",
+        "torch._dynamo.config.reorderable_logging_functions.add({function})",
+        "what it writes comes after the graph instead of in the middle of it",
+        "the order of what is written changes; a tensor is shown as it is at the end",
+        Switch(SwitchKind.ADD, "reorderable_logging_functions", "function"),
+    ),
+    Advice(
+        "write-outside",
+        "a call that writes something",
+        "call {function} outside of the compiled function",
+        _ONE_GRAPH,
+    ),
+    Advice(
+        "ignore-logging",
+        "a call of a logger",
+        "torch._dynamo.config.ignore_logging_functions.add({function})",
+        "compiled code leaves the message out",
+        "the messages are lost",
+        Switch(SwitchKind.ADD, "ignore_logging_functions", "function"),
+    ),
+)
+
+OUTSIDE = (
+    Advice(
+        "backward-outside",
+        "a training step that is compiled as a whole",
+        "compile only what computes the loss: leave backward() and optimizer.step() outside of the compiled function (torch "
+        "compiles the backward with the forward)",
+        "the forward is one graph, and the backward is another",
+        one_cause=True,
+    ),
+    Advice(
+        "gradient-outside",
+        "torch.autograd.grad in compiled code",
+        "call torch.autograd.grad outside of the compiled function (torch compiles the backward with the forward)",
+        "the forward is one graph, and the backward is another",
+    ),
+    Advice(
+        "call-outside",
+        "a function that Dynamo does not look into",
+        "call {function} outside of the compiled function",
+        _OUTSIDE,
+    ),
+    Advice(
+        "custom-operator",
+        "a function with tensors that Dynamo does not look into",
+        "where {function} computes tensors, make it a custom operator (torch.library.custom_op)",
+        "the graph calls it without looking into it",
+        "torch needs to be told the shape of the result (register_fake), and the gradient where one is needed",
+    ),
+    Advice(
+        "context-outside",
+        "a context manager that Dynamo does not know",
+        "enter {manager} outside of the compiled function",
+        _ONE_GRAPH,
+    ),
+    Advice(
+        "parameter-outside",
+        "a torch.nn.Parameter that is made in compiled code",
+        "make the torch.nn.Parameter outside of the compiled function",
+        _ONE_GRAPH,
+    ),
+    Advice(
+        "class-outside",
+        "a class that is defined in compiled code",
+        "define the class outside of the compiled function",
+        _ONE_GRAPH,
+    ),
+    Advice(
+        "no-mode-query",
+        "a question about inference mode",
+        "do not ask for inference mode in compiled code; torch.no_grad() does as well where torch.compile is used",
+        _ONE_GRAPH,
+    ),
+    Advice(
+        "detach-result",
+        "a result that the compiled code makes require a gradient",
+        "call requires_grad_() outside of the compiled function",
+        _ONE_GRAPH,
+    ),
+)
+
+ASKED_FOR = (
+    Advice(
+        "no-graph-break",
+        "a graph break that the program asks for",
+        "remove the call of torch._dynamo.graph_break()",
+        _ONE_GRAPH,
+    ),
+    Advice(
+        "no-disable",
+        "a function that is excluded from compilation",
+        "call {function} outside of the compiled function, or remove torch.compiler.disable from it (unless it is there because torch "
+        "fails to trace it)",
+        "it is compiled with what calls it",
+    ),
+    Advice(
+        "loop-body",
+        "a graph break in a loop",
+        "put the body of the loop into a function and compile that one: a break in a loop makes torch leave the whole function to "
+        "ordinary Python",
+        "the body is compiled up to the break and after it",
+    ),
+    Advice(
+        "allow-rnn",
+        "an RNN, LSTM or GRU",
+        "torch._dynamo.config.allow_rnn = True",
+        "the recurrence is unrolled into the graph",
+        "compiling takes long for long sequences, and there is one entry per length",
+        Switch(SwitchKind.CONFIG, "allow_rnn", "True"),
+    ),
+    Advice(
+        "not-traced",
+        "a line at which torch itself fails with an error",
+        "keep what this line calls out of the compiled function, or under torch.compiler.disable: torch fails to trace it",
+        "the graph breaks there, and the program runs",
+        "what is left out runs as ordinary Python",
+    ),
+    Advice(
+        "maybe-mark-dynamic",
+        "a dimension marked dynamic of which the program needs the size",
+        "use torch._dynamo.maybe_mark_dynamic instead of mark_dynamic, or take out what needs the size of {tensor}",
+        "torch makes the size a constant instead of raising an error",
+        "one entry per size",
+    ),
+)

@@ -1,0 +1,64 @@
+"""All advice by its id, the text of one in a case, and which of it can still help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from depyf.run.advice.advice import Advice, AdviceUse, Switch, SwitchKind, filled
+from depyf.run.advice.break_advice import ASKED_FOR, OUTSIDE, SIDE_EFFECTS, VALUES_OF_TENSORS
+from depyf.run.advice.recompile_advice import OBJECTS, SETTINGS, SIZES, TENSORS, VALUES
+
+ADVICE: dict[str, Advice] = {
+    advice.id: advice
+    for group in (
+        SIZES, TENSORS, VALUES, OBJECTS, SETTINGS, VALUES_OF_TENSORS, SIDE_EFFECTS, OUTSIDE, ASKED_FOR,
+    )
+    for advice in group
+}  # fmt: skip
+SWITCHES: tuple[Switch, ...] = tuple(
+    dict.fromkeys(advice.switch for advice in ADVICE.values() if advice.switch is not None)
+)
+"""The options that advice sets; ``sources/live/events/torch_options.py`` reads which are as advised."""
+
+
+def use(id: str, **values: str) -> AdviceUse:
+    """The advice of that id with these values; KeyError where there is none, or where a value is missing."""
+    missing = set(ADVICE[id].names) - set(values)
+    if missing:
+        raise KeyError(f"{id} needs {', '.join(sorted(missing))}")
+    return AdviceUse(id, tuple(values.items()))
+
+
+def text_of(use: AdviceUse) -> str:
+    """The advice in words; "" for an id that is unknown here (a dump of another depyf)."""
+    advice = ADVICE.get(use.id)
+    return "" if advice is None else filled(advice.text, use)
+
+
+def sentence(uses: Iterable[AdviceUse]) -> str:
+    """All of them in one sentence; "" where there are none."""
+    return "; or ".join(text for text in map(text_of, uses) if text)
+
+
+def option_key(switch: Switch, use: AdviceUse) -> str:
+    """The key of an option that is as advised: its name, with the function where it is a set of functions."""
+    return f"{switch.name}:{use.value(switch.value)}" if switch.kind is SwitchKind.ADD else switch.name
+
+
+def applicable(uses: Iterable[AdviceUse], in_force: frozenset[str]) -> tuple[AdviceUse, ...]:
+    """The advice for a case without what is followed already, or what this torch does not know.
+
+    ``in_force`` has the keys of the options that were as advised when torch reported the case.  What a second switch would add to
+    the first takes its place.
+    """
+    left: list[AdviceUse] = []
+    for given in uses:
+        switch = ADVICE[given.id].switch
+        dynamic = "assume_static_by_default" in in_force
+        if given.id == "mark-dynamic" and dynamic:  # every size is a symbol: something needs the value
+            left.append(use("fixed-value", name=f"{given.value('tensor')}.size()[{given.value('dimension')}]"))
+        elif switch is None or not {option_key(switch, given), switch.name + ":"} & in_force:
+            left.append(given)
+        elif given.id == "unspecialised-int" and not dynamic:  # the first change still compiles a second time
+            left.append(use("compile-dynamic"))
+    return tuple(dict.fromkeys(left))

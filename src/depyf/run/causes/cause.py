@@ -1,0 +1,140 @@
+"""A cause of compilations, graph breaks, ordinary Python or failures: one thing to fix, however many events it made.
+
+Input: nothing.  Output invariant: a cause holds only strings, numbers and records, no seconds and no addresses: the same
+run makes the same causes.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+from depyf.run.advice.advice import AdviceUse
+from depyf.run.advice.registry import ADVICE, text_of
+from depyf.run.records import CompileKey, Place
+
+
+class CauseKind(enum.Enum):
+    """What the cause makes torch do."""
+
+    FAILED = "failed"
+    """torch raised an error into the program instead of compiling."""
+    RECOMPILES = "recompiles"
+    """A function was compiled again because a guard did not hold."""
+    BREAKS = "breaks"
+    """A graph ended, and another began after it."""
+    RAN_AS_PYTHON = "ran as Python"
+    """A whole function, or the rest of one, ran as ordinary Python."""
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What a cause costs, as far as the records say."""
+
+    compilations: int = 0
+    """Compilations that would not have been without it."""
+    python: int = 0
+    """Functions that ended as ordinary Python."""
+    operations: int = 0
+    """Operations that are in no graph then."""
+    breaks: int = 0
+    """Functions (rests of functions included) whose graph ends at it in each call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One thing to fix."""
+
+    kind: CauseKind
+    function: str
+    """Qualified name of the program's function."""
+    place: Place | None
+    """The program's innermost line, with its text; None where torch named none."""
+    asked: str
+    """The operator or the guard that asked: ``Tensor.item``, ``self.calls == 3``."""
+    module: str
+    """Module path (``h.0.attn``); "" outside of modules."""
+    entries: tuple[CompileKey, ...]
+    """The compilations that it made, or that met it."""
+    costs: Costs
+    text: str
+    """One sentence: what happened and why."""
+    advice: tuple[AdviceUse, ...] = ()
+    subject: str = ""
+    """What makes it this cause among those of one line: the value that a guard reads, torch's reason of a break."""
+    inside: Place | None = None
+    """Where ``place`` is the program's call of a library: the line of the library that asked."""
+
+    functions: tuple[str, ...] = ()
+    """The program's functions that met it."""
+    python: tuple[str, ...] = ()
+    """Those of them that ended as ordinary Python."""
+    more: str = ""
+    """What follows from it, in a second sentence."""
+    caused: tuple[CompileKey, ...] = ()
+    """The compilations that would not have been without it."""
+
+    @property
+    def needed(self) -> bool:
+        """Whether there is nothing to change: compilations that the program needs (to train, and to evaluate)."""
+        known = [ADVICE[use.id] for use in self.advice if use.id in ADVICE]
+        again = self.kind is CauseKind.RECOMPILES and not self.costs.python
+        return again and bool(known) and not any(advice.remedy for advice in known)
+
+    @property
+    def remedies(self) -> list[AdviceUse]:
+        """Advice that changes something, the best first."""
+        return [use for use in self.advice if text_of(use) and ADVICE[use.id].remedy]
+
+    @property
+    def needed_together(self) -> int:
+        """How many of the first ``remedies`` are needed, all of them; each of the others is another way.
+
+        A recompilation may need the same of several values; what else is advised is another way.
+        """
+        remedies = self.remedies
+        if self.kind is not CauseKind.RECOMPILES or not remedies:
+            return 1
+        return sum(use.id == remedies[0].id for use in remedies)
+
+    @property
+    def key(self) -> tuple[str, str, int, str]:
+        """What two reports of one cause share, whichever entry, frame or attempt met it."""
+        if self.place is None:
+            return self.kind.value, self.function, 0, self.subject
+        return self.kind.value, self.place.filename, self.place.line, self.subject
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as it stands in the manifest."""
+        return {
+            "kind": self.kind.value,
+            "function": self.function,
+            "at": _at(self.place),
+            "line": self.place.text if self.place is not None else "",
+            "asked": self.asked,
+            "module": self.module,
+            "compile_ids": [_id(key) for key in self.entries],
+            "caused": [_id(key) for key in self.caused],
+            "costs": {
+                "compilations": self.costs.compilations,
+                "python": self.costs.python,
+                "operations": self.costs.operations,
+                "breaks": self.costs.breaks,
+            },
+            "text": self.text,
+            "needed": self.needed,
+            "more": self.more,
+            "advice": [{"id": use.id, "values": dict(use.values)} for use in self.advice],
+            "inside": _at(self.inside),
+            "functions": list(self.functions),
+            "ran_as_python": list(self.python),
+        }
+
+
+def _id(key: CompileKey) -> dict[str, Any]:
+    return {"compile_id": key.text, "generation": key.generation}
+
+
+def _at(place: Place | None) -> str:
+    return f"{place.filename}:{place.line}" if place is not None else ""

@@ -1,0 +1,238 @@
+"""The causes of a run, the most expensive first.
+
+Input: the records of a run.  Output: ``Cause`` records: events that are one cause are one, however many entries, frames
+and attempts met it.  Pure: the same records give the same causes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from depyf.run.advice.advice import AdviceUse
+from depyf.run.advice.registry import ADVICE
+from depyf.run.causes.cause import Cause, CauseKind, Costs
+from depyf.run.causes.compiled_apart import breaks_before_what_follows, first_order, functions_apart
+from depyf.run.causes.events import CostlyEvent, advice_of, events_of
+from depyf.run.causes.sentences import break_sentence, consequence, failure_sentence, recompile_sentence
+from depyf.run.records import CompileKey, FunctionRecord, RunRecord
+
+_FAILED, _LIMIT, _PYTHON, _BREAK, _COMPILATION, _OPERATIONS = 100.0, 8.0, 5.0, 2.0, 1.0, 0.05
+"""What one of each weighs.  A compilation is paid once, a break and ordinary Python in every call; where a function has
+reached the recompile limit, what it calls is not compiled again either."""
+_MOST_OPERATIONS = 200
+_MANY = 4
+"""So many places with one way out are told as one cause."""
+
+
+def causes_of(run: RunRecord) -> tuple[Cause, ...]:
+    """One cause for each thing to fix, ranked by what it costs; after them what the program needs."""
+    groups: list[list[CostlyEvent]] = []
+    of_key: dict[tuple[object, ...], list[CostlyEvent]] = {}
+    for event in events_of(run):
+        keys = _keys(event)
+        group = next((of_key[key] for key in keys if key in of_key), None)
+        if group is None:
+            group = []
+            groups.append(group)
+        group.append(event)
+        for key in keys:
+            of_key.setdefault(key, group)
+    groups = _with_one_way_out(_with_their_functions(_with_consequences(groups)))
+    cells = dict(run.cells)
+    known = {function.function: function for function in run.functions}
+    rests: dict[str, list[FunctionRecord]] = {}
+    for function in run.functions:
+        for name in function.resume_names if function.resume_of is not None else ():
+            rests.setdefault(name, []).append(function)
+    causes = [(in_notebook(_cause(group, known, rests), cells), functions_apart(group)) for group in groups]
+    causes.sort(key=lambda pair: (pair[0].needed, -weight(pair[0]), first_order(pair[0].entries)))
+    return breaks_before_what_follows(causes)
+
+
+def in_notebook(cause: Cause, cells: Mapping[str, str]) -> Cause:
+    """With the number of the cell as the name of the file, where the place is in a cell of a notebook."""
+    place = cause.place
+    if place is None or place.filename not in cells:
+        return cause
+    return replace(cause, place=replace(place, filename=cells[place.filename]))
+
+
+def _with_consequences(groups: list[list[CostlyEvent]]) -> list[list[CostlyEvent]]:
+    """Recompilations for a value that went over a graph break, with the break: without it they would not be."""
+    breaks: dict[tuple[str, int], list[CostlyEvent]] = {}
+    for group in groups:
+        for event in group:
+            if event.kind is CauseKind.BREAKS and event.place is not None:
+                breaks.setdefault((event.place.filename, event.place.line), group)
+    left = []
+    for group in groups:
+        place = group[0].place
+        cause = breaks.get((place.filename, place.line)) if place is not None and group[0].over_break else None
+        if cause is None:
+            left.append(group)
+        else:
+            cause += group
+    return left
+
+
+def _with_their_functions(groups: list[list[CostlyEvent]]) -> list[list[CostlyEvent]]:
+    """Comprehensions that ran as ordinary Python, with what made the function around them do so: torch tries them alone
+    only because of it."""
+    python: dict[tuple[str, str], list[CostlyEvent]] = {}
+    for group in groups:
+        for event in group:
+            if _ended_as_python(event):
+                python.setdefault((event.function.code.filename, event.name), group)
+    left = []
+    for group in groups:
+        around = {(event.function.code.filename, event.around_comprehension) for event in group}
+        known = python.get(around.pop()) if len(around) == 1 and all(map(_ended_as_python, group)) else None
+        if known is None or known is group:
+            left.append(group)
+        else:
+            known += group
+    return left
+
+
+def _with_one_way_out(groups: list[list[CostlyEvent]]) -> list[list[CostlyEvent]]:
+    """Many breaks for one reason, with one way out, as one cause with many places."""
+    alike: dict[tuple[object, ...], list[list[CostlyEvent]]] = {}
+    for group in groups:
+        first, advice = group[0], advice_of(group[0])
+        if first.broken is not None and first.inside is None and advice:
+            alike.setdefault((first.kind, first.key, advice, _ended_as_python(first)), []).append(group)
+    merged = {id(group): found for found in alike.values() if len(found) >= _MANY for group in found}
+    left = []
+    for group in groups:
+        found = merged.get(id(group), [group])
+        if found[0] is group:
+            left.append([event for one in found for event in one])
+    return left
+
+
+def weight(cause: Cause) -> float:
+    """What a cause costs, in one number."""
+    costs = cause.costs
+    known = min(costs.operations, _MOST_OPERATIONS) * _OPERATIONS
+    python = _LIMIT if cause.kind is CauseKind.RECOMPILES else _PYTHON
+    total = costs.python * python + costs.breaks * _BREAK + costs.compilations * _COMPILATION + known
+    return total + (_FAILED if cause.kind is CauseKind.FAILED else 0.0)
+
+
+def _keys(event: CostlyEvent) -> list[tuple[object, ...]]:
+    """What two events of one cause have in common: either of these is enough."""
+    place = event.place
+    at = (place.filename, place.line) if place is not None else (event.name, 0)
+    keys: list[tuple[object, ...]] = [(event.kind, *at, event.key)]
+    first = next(iter(advice_of(event)), None)
+    if first is not None and first.id in ADVICE and ADVICE[first.id].one_cause:
+        keys.append((event.kind, first.id))
+    if (
+        event.broken is not None and event.inside is not None
+    ):  # one line of a library, called from several of the program
+        keys.append((event.kind, event.inside.filename, event.inside.line, event.key))
+    record, subject = event.recompile, event.subject
+    if record is not None and subject is not None and subject.what == "size" and record.expected and record.actual:
+        keys.append(
+            (event.kind, "size", record.expected, record.actual)
+        )  # one input has it, and what is computed from it
+    return keys
+
+
+def _cause(
+    met: list[CostlyEvent],
+    known: dict[tuple[int, str], FunctionRecord],
+    rests: Mapping[str, Sequence[FunctionRecord]],
+) -> Cause:
+    """``rests``: the rests of functions by the names under which they are called."""
+    names = {event.name for event in met} - {""}
+    events = [event for event in met if event.around_comprehension not in names]  # its function tells of it
+    broke = [event for event in events if event.broken is not None]
+    first = min(broke or events, key=lambda event: event.entry.key.order)
+    kind = first.kind
+    python = {event.function.function for event in events if _ended_as_python(event)}
+    if kind is CauseKind.BREAKS and python and all(_ended_as_python(event) for event in broke):
+        kind = CauseKind.RAN_AS_PYTHON
+    caused = _caused(events, rests, kind)
+    costs = Costs(
+        compilations=len(caused),
+        python=len(python),
+        operations=sum(_operations(known[function]) for function in {e.function.function for e in events if e.limit}),
+        breaks=len({e.function.function for e in broke if not _ended_as_python(e)}) if kind is CauseKind.BREAKS else 0,
+    )
+    advice: dict[AdviceUse, None] = {}
+    for event in events:
+        given = advice_of(event)
+        advice.update(dict.fromkeys(_to_first_remedy(given) if kind is CauseKind.RECOMPILES else given))
+    sentence = {
+        CauseKind.RECOMPILES: recompile_sentence,
+        CauseKind.FAILED: failure_sentence,
+        CauseKind.BREAKS: break_sentence,
+        CauseKind.RAN_AS_PYTHON: break_sentence,
+    }[kind]
+    return Cause(
+        kind=kind,
+        function=first.name,
+        place=first.place,
+        asked=_asked(first),
+        module=next((module for event in events if (module := _module(event))), ""),
+        entries=tuple(sorted({event.entry.key for event in met}, key=lambda key: key.order)),
+        costs=costs,
+        text=sentence(events),
+        more=consequence(events),
+        advice=tuple(advice),
+        subject=first.key,
+        inside=first.inside,
+        functions=tuple(dict.fromkeys(event.name for event in events)),
+        python=tuple(dict.fromkeys(_ended(event) for event in events if _ended_as_python(event))),
+        caused=caused,
+    )
+
+
+def _to_first_remedy(given: Sequence[AdviceUse]) -> Sequence[AdviceUse]:
+    remedies = (n for n, use in enumerate(given, 1) if use.id in ADVICE and ADVICE[use.id].remedy)
+    return given[: next(remedies, 1)]
+
+
+def _ended_as_python(event: CostlyEvent) -> bool:
+    if event.broken is not None and event.kind is CauseKind.BREAKS:
+        return event.broken.skipped or event.broken.cut
+    return event.limit or (event.kind is CauseKind.RAN_AS_PYTHON and event.broken is None)
+
+
+def _ended(event: CostlyEvent) -> str:
+    """What of the function ended as ordinary Python."""
+    rest = event.broken is not None and event.broken.cut and not event.broken.skipped
+    return f"the rest of {event.name}" if rest else event.name
+
+
+def _operations(function: FunctionRecord) -> int:
+    """How many operations the graphs of a function held before it ended as ordinary Python."""
+    return max((entry.operations or 0 for entry in function.entries), default=0)
+
+
+def _caused(
+    events: list[CostlyEvent], rests: Mapping[str, Sequence[FunctionRecord]], kind: CauseKind
+) -> tuple[CompileKey, ...]:
+    """Recompilations that were made; of a break, also the first compilations of the rests of functions after it."""
+    found = {e.entry.key for e in events if e.kind is CauseKind.RECOMPILES and not e.entry.failed}
+    if kind is CauseKind.BREAKS:
+        made = [e.entry.transformed for e in events if e.broken is not None and e.entry.transformed is not None]
+        resumes = {name for transformed in made for name in transformed.resumes}
+        for name in resumes:
+            for function in rests.get(name, ()):
+                found |= {entry.key for entry in function.entries if not entry.failed and not entry.recompiles}
+    return tuple(sorted(found, key=lambda key: key.order))
+
+
+def _asked(event: CostlyEvent) -> str:
+    if event.broken is not None:
+        return event.broken.asked
+    return event.recompile.guard if event.recompile is not None else ""
+
+
+def _module(event: CostlyEvent) -> str:
+    if event.broken is not None and event.broken.module:
+        return event.broken.module
+    return event.subject.module if event.subject is not None else ""

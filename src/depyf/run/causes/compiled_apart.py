@@ -1,0 +1,65 @@
+"""Functions that torch compiles by themselves because a graph ended inside them, and what happens to them then.
+
+Input: the events of each cause, and the causes in their order.  Output: the causes, each such graph break before the
+recompilations that follow from it, with a sentence that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from depyf.run.causes.cause import Cause, CauseKind
+from depyf.run.causes.events import CostlyEvent
+from depyf.run.causes.folding import counted, listed
+from depyf.run.records import CompileKey
+
+_Order = tuple[int, int, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionsApart:
+    """What one graph break makes torch compile by itself."""
+
+    functions: frozenset[str] = frozenset()
+    since: _Order = (0, 0, ())
+    """The compilation of their caller, whose graph ended there."""
+
+
+def first_order(keys: Iterable[CompileKey]) -> _Order:
+    """The place of the first of these compilations among those of the run."""
+    return min((key.order for key in keys), default=(0, 0, ()))
+
+
+def functions_apart(events: Iterable[CostlyEvent]) -> FunctionsApart:
+    """The functions that met the break of these events again, in a frame of their own, after their caller had met it."""
+    broke = sorted((event for event in events if event.broken is not None), key=lambda event: event.entry.key.order)
+    if not broke:
+        return FunctionsApart()
+    return FunctionsApart(frozenset(event.name for event in broke) - {broke[0].name}, broke[0].entry.key.order)
+
+
+def breaks_before_what_follows(ranked: Sequence[tuple[Cause, FunctionsApart]]) -> tuple[Cause, ...]:
+    """The causes of ``ranked`` in their order, but that a break which has functions compiled alone comes before the
+    recompilations of those functions: once it is gone, they are part of their caller."""
+    left = [cause for cause, _ in ranked]
+    for broken, apart in ranked:
+        following = [cause for cause in left if _follows(cause, apart)] if apart.functions else []
+        if not following:
+            continue
+        at = left.index(broken)
+        names = dict.fromkeys(name for cause in following for name in cause.functions)
+        count = sum(cause.costs.compilations for cause in following)
+        said = f"torch compiles {listed(list(names))} alone only because of it, with {counted(count, 'recompilation')}"
+        del left[at]
+        left.insert(min(at, *map(left.index, following)), replace(broken, more=_sentences(broken.more, said)))
+    return tuple(left)
+
+
+def _follows(cause: Cause, apart: FunctionsApart) -> bool:
+    again = cause.kind is CauseKind.RECOMPILES and not cause.needed
+    return again and apart.functions.issuperset(cause.functions) and first_order(cause.entries) > apart.since
+
+
+def _sentences(one: str, other: str) -> str:
+    return f"{one}. {other[0].upper()}{other[1:]}" if one else other

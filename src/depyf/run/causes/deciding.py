@@ -1,0 +1,161 @@
+"""The guard that made torch compile a function again.
+
+Each older entry failed the call at one guard, its first that did not hold: one for each entry, and not always the same.
+Input: the records of a function and of one of its entries.  Output: the failed guard that decided: one on a value for which
+there was no entry yet.  A value that comes and goes (a flag, the class of ``self``) has an entry for each, and only sorts
+the entries into those that are near the call and those that are not.
+
+An entry has as many failed guards as there are older ones: all of a function is read once, by what its guards are on.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from depyf.run.advice.source_names import named
+from depyf.run.causes.subjects import Subject, subject_of
+from depyf.run.records import CompileKey, EntryRecord, FunctionRecord, RecompileRecord
+
+_Order = tuple[int, int, tuple[int, ...]]
+
+
+@dataclass(slots=True)
+class _Values:
+    """The values of one subject that entries were made for, as far as failed guards tell."""
+
+    met: list[str] = field(default_factory=list)
+    """In the order of the entries."""
+    first: dict[str, _Order] = field(default_factory=dict)
+    """Value -> the entry that tells of it first."""
+    returns: bool = False
+    """Whether a value comes again after another."""
+
+    def add(self, values: Sequence[str], order: _Order) -> None:
+        self.met += values
+        for value in values:
+            self.first.setdefault(value, order)
+
+
+class DecidingGuards:
+    """Of each entry of a function, the failed guard that decided."""
+
+    def __init__(self, function: FunctionRecord) -> None:
+        self._function = function
+        self._subjects: dict[str, Subject] = {}  # by the text of a guard
+        self._words: dict[str, str] = {}
+        self._decided: dict[CompileKey, RecompileRecord] = {}
+
+    def of(self, entry: EntryRecord) -> RecompileRecord:
+        """Of the failed guards of ``entry``, which has one or more, the one that decided.
+
+        In this order: a value that no entry was made for, a value that never comes back (a counter), a guard of which no values
+        are known, any other one.  Of several the one with the most values in the function's life, and of these that of the
+        entry nearest to the call.
+        """
+        if len(entry.recompiles) == 1:
+            return entry.recompiles[0]
+        found = self._decided.get(entry.key)
+        if found is None:
+            found = self._decided[entry.key] = self._decide(entry)
+        return found
+
+    def subject(self, record: RecompileRecord) -> Subject:
+        """What its guard reads."""
+        found = self._subjects.get(record.guard)
+        if found is None:
+            found = self._subjects[record.guard] = subject_of(record.guard)
+        return found
+
+    def words(self, record: RecompileRecord) -> str:
+        """The same, as it stands in a sentence."""
+        found = self._words.get(record.guard)
+        if found is None:
+            found = self._words[record.guard] = str(self.subject(record))
+        return found
+
+    def unfit(self, record: RecompileRecord) -> EntryRecord | None:
+        """The older entry that it was a guard of."""
+        return self._entries.get(record.entry)
+
+    @functools.cached_property
+    def _entries(self) -> Mapping[str, EntryRecord]:
+        return {entry.key.text: entry for entry in reversed(self._function.entries)}
+
+    def _decide(self, entry: EntryRecord) -> RecompileRecord:
+        records = self._without_symbols(entry)
+        if len(records) == 1:
+            return records[0]
+        order = entry.key.order
+        expected: dict[Subject, set[str]] = {}
+        for record in entry.recompiles:
+            expected.setdefault(self.subject(record), set()).add(record.expected)
+
+        def rank(record: RecompileRecord) -> tuple[int, int]:
+            if not record.actual:
+                return 1, 0
+            read = self.subject(record)
+            values = self._values[read]
+            known = record.actual in values.first and values.first[record.actual] < order
+            if not known and record.actual not in expected[read]:
+                return 3, len(values.first)
+            return 0 if values.returns else 2, len(values.first)
+
+        return max(records, key=rank)
+
+    @functools.cached_property
+    def _values(self) -> Mapping[Subject, _Values]:
+        found: dict[Subject, _Values] = {}
+        for entry in sorted(self._function.entries, key=lambda entry: entry.key.order):
+            of_subject: dict[Subject, list[RecompileRecord]] = {}
+            for record in entry.recompiles:
+                of_subject.setdefault(self.subject(record), []).append(record)
+            for read, records in of_subject.items():
+                values = found.setdefault(read, _Values())
+                if not values.met:
+                    values.add([record.expected for record in reversed(records) if record.expected], entry.key.order)
+                if not entry.failed:
+                    values.add([record.actual for record in records[:1] if record.actual], entry.key.order)
+        for values in found.values():
+            changes = [value for value, _ in groupby(values.met)]
+            values.returns = len(values.first) < len(changes)
+        return found
+
+    def _without_symbols(self, entry: EntryRecord) -> Sequence[RecompileRecord]:
+        """The failed guards without those on a size that another entry, which failed the call as well, takes for a symbol; all
+        where none is left."""
+        failed = {record.entry for record in entry.recompiles}
+        elsewhere: dict[Subject, list[str]] = {}
+        left = []
+        for record in entry.recompiles:
+            read = self.subject(record)
+            if read.what == "size":
+                if read not in elsewhere:
+                    elsewhere[read] = _two_of(self._with_symbol.get(f"{read.name}.size()[{read.index}]", ()), failed)
+                if any(other != record.entry for other in elsewhere[read]):
+                    continue
+            left.append(record)
+        return left or entry.recompiles
+
+    @functools.cached_property
+    def _with_symbol(self) -> Mapping[str, Sequence[str]]:
+        """Size, as the program writes it -> the entries in which it is a symbol."""
+        found: dict[str, dict[str, None]] = {}
+        for entry in self._function.entries:
+            for symbol in entry.symbols:
+                if not symbol.became:
+                    found.setdefault(named(symbol.source), {})[entry.key.text] = None
+        return {name: tuple(entries) for name, entries in found.items()}
+
+
+def _two_of(entries: Sequence[str], failed: set[str]) -> list[str]:
+    """The first two of ``entries`` that failed: one is another than any given one."""
+    found: list[str] = []
+    for entry in entries:
+        if entry in failed:
+            found.append(entry)
+            if len(found) == 2:
+                break
+    return found

@@ -1,0 +1,130 @@
+"""What the program calls the values that go over a graph break: Dynamo calls them ``___stack0``.
+
+Input: the records of a run.  Output: for a resume function, each such variable with the expression whose value it holds:
+the code before the break passes it to the resume function.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+import re
+from collections.abc import Mapping
+
+from depyf.run.records import BreakRecord, FunctionRecord, RunRecord
+
+_STACK = re.compile(r"\b___stack\d+\b")
+_LONGEST = 60
+_RESUMED_AT = re.compile(r"_at_(\d+)$")
+_MADE = re.compile(r"\b(?:graph_out|__compiled_fn|__resume_at|__builtins_dict|__import_|___)\w*")
+"""Names in transformed code that are not the program's."""
+
+
+def stack_names(run: RunRecord) -> dict[tuple[int, str], dict[str, str]]:
+    """For each resume function its ``___stack`` variables, in the words of the program."""
+    known = {name: function for function in run.functions for name in function.resume_names}
+    found: dict[tuple[int, str], dict[str, str]] = {}
+    for function in run.functions:
+        for entry in function.entries:
+            if entry.transformed is None or not entry.transformed.resumes:
+                continue
+            for name, passed in _passed(entry.transformed.source).items():
+                target = known.get(name)
+                if target is not None:
+                    words = _words(target, passed, entry.breaks)
+                    for variable, said in words.items():
+                        found.setdefault(target.function, {}).setdefault(variable, said)
+    return found
+
+
+def shown_names(run: RunRecord) -> dict[tuple[int, str], dict[str, str]]:
+    """For each resume function what to call all of its ``___stack`` variables: by the program's expression, or by the line
+    that computed it (``<line 7>``)."""
+    known = stack_names(run)
+    shown: dict[tuple[int, str], dict[str, str]] = {}
+    for function in run.functions:
+        line = _RESUMED_AT.search(function.code.name)
+        names = [name for name in function.code.locals if name.startswith("___stack")]
+        for number, name in enumerate(names, 1):
+            nth = f" ({number})" if len(names) > 1 else ""
+            plain = f"<line {line[1]}{nth}>" if line is not None else name
+            said = known.get(function.function, {}).get(name, "")
+            shown.setdefault(function.function, {})[name] = plain if not said or set(said) & set("|`") else said
+    return shown
+
+
+def in_words(text: str, names: Mapping[str, str]) -> str:
+    """``text`` with the names of ``shown_names`` in the place of Dynamo's."""
+    return _STACK.sub(lambda found: names.get(found[0], found[0]), text)
+
+
+@functools.lru_cache(maxsize=4096)
+def _passed(source: str) -> dict[str, list[str]]:
+    """Resume function -> what it is called with, the temporaries of the text replaced by what they hold."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    held: dict[str, ast.expr] = {}
+    calls: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            held[node.targets[0].id] = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.startswith("__resume_at_"):
+            calls.setdefault(node.func.id, node.args)
+    return {
+        name: [ast.unparse(held.get(a.id, a) if isinstance(a, ast.Name) else a) for a in args]
+        for name, args in calls.items()
+    }
+
+
+def forget_texts() -> None:
+    """The run is told: leave nothing of it in memory."""
+    _passed.cache_clear()
+
+
+def asked_expression(record: BreakRecord) -> str:
+    """The call in the program's line that broke the graph: ``y.max().item()``; "" where it cannot be told."""
+    place = record.caller or record.place
+    line = place.text or linecache.getline(place.filename, place.line).strip() if place is not None else ""
+    wanted = record.asked.rpartition(".")[2]
+    made = _calls(line)
+    if record.caller is not None:  # it broke in a function of a library: what that returns goes over the break
+        whole = [node for node in made if ast.unparse(node) == _normal(record.expression)]
+        return ast.unparse((whole or made)[0]) if whole or len(made) == 1 else ""
+    calls = [node for node in made if wanted and ast.unparse(node.func).rpartition(".")[2] == wanted]
+    return ast.unparse(calls[0]) if len(calls) == 1 else ""
+
+
+def _normal(expression: str) -> str:
+    """The expression as ``ast.unparse`` writes it; "" where it is none."""
+    try:
+        return ast.unparse(ast.parse(expression, mode="eval"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+
+
+def _calls(line: str) -> list[ast.Call]:
+    """The calls in a line of a program, which may be the head of a compound statement."""
+    for text in (line, f"{line}\n    pass", f"if True: pass\n{line}\n    pass", f"({line.rstrip(',')})"):
+        try:
+            return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+    return []
+
+
+def _words(target: FunctionRecord, passed: list[str], breaks: tuple[BreakRecord, ...]) -> dict[str, str]:
+    """The ``___stack`` parameters of ``target``: what the break evaluated for the last of them, what is passed for others."""
+    names = [name for name in target.code.locals if name.startswith("___stack")]
+    expressions = [found for record in breaks if (found := asked_expression(record))]
+    words = {}
+    for name in names:
+        position = target.code.locals.index(name)
+        said = passed[position] if position < len(passed) else ""
+        if name == names[-1] and expressions and not expressions[-1].startswith(said or "("):
+            said = expressions[-1]  # the call that broke the graph has just returned it
+        if said and len(said) <= _LONGEST and not _MADE.search(said):
+            words[name] = said
+    return words

@@ -1,0 +1,58 @@
+"""Checksums of the files of a dump that ``depyf.edited`` can put in the place of what torch made.
+
+Input: the text of a file, or the text from which torch's part of it was made.  Output: hexadecimal digits.  With them a
+later run knows which files were edited since, in which lines, and whether torch made the same thing again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zlib
+
+from depyf.run.graphs.graph_source import importable
+
+EDITABLE = ("full_code", "transformed_code", "graph", "wrapper", "kernel_source")
+"""The kinds of files that have checksums in the manifest."""
+DIGITS = 4
+_COMMENT = re.compile(r"(?:^|\s)#(?: .*)?$", re.M)
+_COUNTED = re.compile(r"\b(__\w+?)_\d+\b")
+_SPACE = re.compile(r"\s+")
+
+
+def whole_checksum(text: str) -> str:
+    """SHA-256 of a file that holds ``text``."""
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def line_checksums(text: str) -> str:
+    """``DIGITS`` digits for each line of ``text``."""
+    lines = text.encode("utf-8", "backslashreplace").split(b"\n")
+    return "".join([f"{zlib.crc32(line) & 0xFFFF:04x}" for line in lines])
+
+
+def uncounted(text: str) -> str:
+    """``text`` without the counters in the names of Dynamo's globals, which go on from compilation to compilation."""
+    return _COUNTED.sub(r"\1_N", text)
+
+
+def meaning_checksum(text: str) -> str:
+    """SHA-256 of what torch made, as far as it says what is computed: without comments, which name the lines of the
+    program and count compilations, without counters in names, and without line breaks, of which torch writes more in some
+    reports than in others."""
+    bare = _SPACE.sub("", uncounted(_COMMENT.sub("", importable(text)))).replace(",)", ")")
+    return hashlib.sha256(bare.encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def changed_lines(text: str, checksums: str) -> tuple[int, ...]:
+    """The lines of ``text``, from 1, that are not those of the text with these ``checksums``; where lines were only taken
+    out, the line before."""
+    import difflib
+
+    now = line_checksums(text)
+    old, new = ([found[at : at + DIGITS] for at in range(0, len(found), DIGITS)] for found in (checksums, now))
+    changed: dict[int, None] = {}
+    for kind, _, _, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind != "equal":
+            changed |= dict.fromkeys(range(start + 1, end + 1) if end > start else [max(start, 1)])
+    return tuple(changed)

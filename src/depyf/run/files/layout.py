@@ -1,0 +1,117 @@
+"""The names of the files in a dump directory, as a function of the records alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from depyf.run.compile_stages import WRAPPER
+from depyf.run.files import reading
+from depyf.run.global_names import graph_name, transformed_name
+from depyf.run.records import CodeRecord, CompileKey, GraphRecord
+from depyf.safety.escape import safe_name
+
+MANIFEST = reading.MANIFEST
+INDEX = "index.md"
+SHAPES = "shapes.md"
+MEMORY = "memory.md"
+SHAPES_DATA, MEMORY_DATA, GUARDS_DATA = "shapes.json", "memory.json", "guards.json"
+CALL_TREE = "call_tree.md"
+REPORT_PAGE = "report.html"
+"""What `depyf report` writes into a dump."""
+REPORT_MARK = '<meta name="generator" content="depyf">'
+"""Stands at the beginning of each such page."""
+TIMINGS = "timings.json"
+"""The one file that differs from run to run."""
+CAUSES, FUNCTIONS, PYTHON, BREAKS = "causes.md", "functions.md", "ordinary_python.md", "graph_breaks.md"
+RECOMPILATIONS, STAGES, REST = "recompilations.md", "stages.md", "notes.md"
+REPORTS = (CAUSES, FUNCTIONS, PYTHON, BREAKS, RECOMPILATIONS, STAGES, REST)
+"""The pages of sections that are too long for the index."""
+
+
+def transformed_file(key: CompileKey, code: CodeRecord) -> str:
+    return transformed_name(key, code.name) + ".py"
+
+
+def disassembly_file(key: CompileKey, code: CodeRecord) -> str:
+    return transformed_name(key, code.name) + ".bytecode.txt"
+
+
+def graph_file(graph: GraphRecord) -> str:
+    """``__compiled_fn_0_0.Forward_graph.0.py``; a generated wrapper is ``__compiled_fn_0_0.kernel_0.py``."""
+    if graph.stage == WRAPPER:
+        return f"{graph_name(graph.key)}.{WRAPPER}_{graph.index}.py"
+    return f"{graph_name(graph.key)}.{graph.stage}.{graph.index}.py"
+
+
+def inputs_file(graph: GraphRecord) -> str:
+    """``__compiled_fn_0_0.Captured_Graph.0.json``: what the graph's text does not say."""
+    return graph_file(graph).removesuffix(".py") + ".json"
+
+
+def recorded_file(graph: GraphRecord) -> str:
+    """``__compiled_fn_0_0.Captured_Graph.0.safetensors``: the first inputs of the graph."""
+    return graph_file(graph).removesuffix(".py") + ".safetensors"
+
+
+def failed_file(graph: GraphRecord) -> str:
+    """``__compiled_fn_0_0.Captured_Graph.0.failed.safetensors``: the inputs of the first call that raised."""
+    return graph_file(graph).removesuffix(".py") + ".failed.safetensors"
+
+
+def layers_file(graph: GraphRecord) -> str:
+    """``__compiled_fn_0_0.Captured_Graph.0.layers.txt``: the graph, module by module."""
+    return graph_file(graph).removesuffix(".py") + ".layers.txt"
+
+
+def layer_index_file(graph: GraphRecord) -> str:
+    """``__compiled_fn_0_0.Captured_Graph.0.layers.json``: module -> lines of the graph's file."""
+    return graph_file(graph).removesuffix(".py") + ".layers.json"
+
+
+def nodes_file(key: CompileKey) -> str:
+    """``__compiled_fn_0_0.nodes.json``: where the operations of the graphs of one compilation come from."""
+    return f"{graph_name(key)}.nodes.json"
+
+
+SOURCE_PREFIX = "__source_of_"
+
+
+def source_files(paths: Iterable[str]) -> dict[str, str]:
+    """A path of the program -> ``__source_of_train_0.py``, numbered among those of the same name."""
+    counts: dict[str, int] = {}
+    names = {}
+    for path in dict.fromkeys(paths):
+        base = safe_name(re.split(r"[/\\]", path)[-1].removesuffix(".py"))
+        number = counts.get(base.casefold(), 0)
+        counts[base.casefold()] = number + 1
+        names[path] = f"{SOURCE_PREFIX}{base}_{number}.py"
+    return names
+
+
+def original_file(function: tuple[int, str], code: CodeRecord) -> str:
+    """``__original_code_0_for_f.txt``: the number of the frame in its compile ids."""
+    return f"__original_code_{CompileKey(*function).slug}_for_{safe_name(code.name)}.txt"
+
+
+_LONGEST = 250
+"""Bytes in a file name: Linux and macOS take 255, and inductor names a kernel after all that it fuses."""
+
+
+def kernel_file(wrapper: GraphRecord, name: str, suffix: str) -> str:
+    """``__compiled_fn_0_0.kernel_0.cpp_fused_add_0.cpp``; a name that no file system takes ends in a checksum of it."""
+    start = f"{graph_name(wrapper.key)}.{WRAPPER}_{wrapper.index}."
+    return f"{start}{safe_name(name, _LONGEST - len(start) - len(suffix) - 1)}.{suffix}"
+
+
+def full_code_files(roots: tuple[CodeRecord, ...]) -> tuple[str, ...]:
+    """One file per root function, numbered among those of the same name in the order of their first compilation."""
+    counts: dict[str, int] = {}
+    names = []
+    for code in roots:
+        base = safe_name(code.name)
+        folded = base.casefold()  # macOS and Windows take F and f for one file
+        number = counts.get(folded, 0)
+        counts[folded] = number + 1
+        names.append(f"full_code_for_{base}_{number}.py")
+    return tuple(names)

@@ -1,0 +1,96 @@
+"""Stable, readable names for the globals that Dynamo invents.
+
+Dynamo calls a compiled graph ``__compiled_fn_<counter>_<uuid>``: another name in every run, and nothing a reader can
+look up.  The dump calls it ``__compiled_fn_<compile id>``, which is also how its files begin.
+"""
+
+from __future__ import annotations
+
+import re
+
+from depyf.run.records import CompileKey
+from depyf.safety.escape import safe_name
+
+COMPILED_FN = re.compile(r"^__compiled_fn_\d+(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?$")
+RESUME_PREFIX = "torch_dynamo_resume_in_"
+"""How Dynamo's name of the code after a graph break begins."""
+_RESUME_CODE = re.compile(rf"{RESUME_PREFIX}(?P<name>.+)_at_(?P<line>\d+)$")
+RESUME_FN = re.compile(r"^__resume_at_\d+_\d+(?:_.*)?$")
+_CHANGING = re.compile(r"_[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{12}|_\d{12,}(?=_|$)")
+"""Parts of invented names that differ in every run: uuids and object ids."""
+_WORD = re.compile(r"\b\w+\b")
+
+
+def resumed(name: str) -> tuple[str, int] | None:
+    """The function that goes on after a graph break, and the line of the break, in Dynamo's name of that code; None for
+    another name.
+
+    >>> resumed("Net.torch_dynamo_resume_in_forward_at_9")
+    ('Net.forward', 9)
+    """
+    match = _RESUME_CODE.search(name) if RESUME_PREFIX in name else None
+    return (name[: match.start()] + match["name"], int(match["line"])) if match is not None else None
+
+
+def in_words(name: str) -> str:
+    """Dynamo's name of a function as a sentence says it: ``the rest of Net.forward after line 9``."""
+    rest = resumed(name)
+    return name if rest is None else f"the rest of {rest[0]} after line {rest[1]}"
+
+
+def transformed_name(key: CompileKey, function: str) -> str:
+    return f"__transformed_code_{key.slug}_for_{safe_name(function)}"
+
+
+def graph_name(key: CompileKey) -> str:
+    return f"__compiled_fn_{key.slug}"
+
+
+def readable_globals(key: CompileKey, names: tuple[str, ...]) -> dict[str, str]:
+    """Map each invented global among ``names`` that needs another name to that name."""
+    renamed: dict[str, str] = {}
+    graphs = [name for name in names if COMPILED_FN.match(name)]
+    for position, name in enumerate(graphs):
+        renamed[name] = graph_name(key) + (f"_{position}" if position else "")
+    for name in names:
+        if name not in renamed and _CHANGING.search(name):
+            renamed[name] = without_changing_parts(name)
+    taken: set[str] = set(names) - set(renamed)
+    for name, new in list(renamed.items()):
+        while new in taken:
+            new += "_"
+        taken.add(new)
+        renamed[name] = new
+    return renamed
+
+
+def without_changing_parts(name: str) -> str:
+    """An invented global as the dump calls it."""
+    return _CHANGING.sub("", name)
+
+
+def rename(text: str, renamed: dict[str, str]) -> str:
+    """Replace whole identifiers; line structure is unchanged."""
+    found = [name for name in renamed if name in text]
+    if not found:
+        return text
+    if len(found) == 1 and found[0].isidentifier():  # the usual case: to compile an expression takes longer
+        return _with_word(text, found[0], renamed[found[0]])
+    words = re.compile(rf"\b{re.escape(found[0])}\b") if len(found) == 1 else _WORD
+    return words.sub(lambda match: renamed.get(match.group(), match.group()), text)
+
+
+def _with_word(text: str, name: str, new: str) -> str:
+    """``text`` with ``new`` where the identifier ``name`` stands alone."""
+    parts: list[str] = []
+    done = searched = 0
+    while (at := text.find(name, searched)) >= 0:
+        searched = at + len(name)
+        if not (at and _in_word(text[at - 1])) and not _in_word(text[searched : searched + 1]):
+            parts += text[done:at], new
+            done = searched
+    return "".join((*parts, text[done:]))
+
+
+def _in_word(char: str) -> bool:
+    return char == "_" or char.isalnum()

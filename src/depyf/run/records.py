@@ -1,0 +1,424 @@
+"""What was captured from one run of torch.compile, as plain frozen data.
+
+Input: nothing.  Output invariant: a record holds only strings, numbers and tuples of records (no code object, no
+tensor, no torch type), so report and debugger can read it in another process, and holding it keeps nothing alive.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass, replace
+
+from depyf.decompiler.bytecode.variables.spelling import is_legal, legalised
+from depyf.run.advice.advice import AdviceUse
+from depyf.run.graphs.graph_facts import GraphFacts
+from depyf.run.graphs.node_origins import NodeOrigins
+
+NOTHING_TO_COMPILE = "there was nothing to compile in it (no tensor operation): torch leaves it alone from then on"
+"""Why there is no code for a function that costs nothing: it runs as it would have anyway."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class CompileKey:
+    """torch's compile id (``0/1``, ``!0/1/0``) and how often the process had restarted its counters before it."""
+
+    generation: int
+    text: str
+
+    @property
+    def slug(self) -> str:
+        """The id as it stands in file names: ``0_1``, ``ca0_1_0``, ``0_1r1`` after one ``torch._dynamo.reset()``."""
+        return slug(self.generation, self.text)
+
+    @property
+    def label(self) -> str:
+        """The id as people read it: torch's own, and after how many resets; "none" for what was compiled without one."""
+        text = self.text or "none"
+        return f"{text} (after reset {self.generation})" if self.generation else text
+
+    @property
+    def function(self) -> tuple[int, str]:
+        """What all compilations of one code object share: the number of the frame, ``1`` of ``1/0`` and of ``!0/1/2``
+        (torch counts frames in and out of compiled autograd alike, and has one list of entries for both)."""
+        return self.generation, self.text.rpartition("/")[0].rpartition("/")[2]
+
+    @property
+    def order(self) -> tuple[int, int, tuple[int, ...]]:
+        """Sorts as numbers, compiled-autograd ids last within a generation."""
+        numbers = tuple(int(part) for part in re.findall(r"\d+", self.text))
+        return self.generation, int(self.text.startswith("!")), numbers
+
+
+@functools.lru_cache(maxsize=4096)
+def slug(generation: int, text: str) -> str:
+    slug = re.sub(r"[^0-9A-Za-z]+", "_", text.replace("!", "ca")).strip("_") or "unknown"
+    return f"{slug}r{generation}" if generation else slug
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of source; ``text`` is the line itself where torch reported it."""
+
+    filename: str
+    line: int
+    function: str = ""
+    text: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.filename}:{self.line}"
+        return f"{where} in {self.function}" if self.function else where
+
+
+@dataclass(frozen=True, slots=True)
+class GuardRecord:
+    """One leaf guard: torch's kind and text (addresses removed), a readable expression, and the line that caused it."""
+
+    kind: str
+    text: str
+    expression: str
+    source: str = ""
+    place: Place | None = None
+    why: str = ""
+    value: str = ""
+    """What it looks at was this when the recording ended; "" where that is reached from an argument only, or is gone."""
+    holds: bool = True
+    """Whether ``value`` is what it wants."""
+
+
+_LIMIT = re.compile(r"(?:recompile|cache)(?:[ _]size)?[ _]limit (?:exceeded|reached)", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class BreakRecord:
+    """One graph break: torch's report and what it says."""
+
+    text: str
+    place: Place | None
+    reason: str
+    cause: str
+    """In plain words."""
+    explanation: str
+    hints: tuple[str, ...]
+    code: str
+    """torch's number for this kind of break, ``GB0170``; "" where it has none."""
+    skipped: bool
+    """Dynamo could not go on after it: the whole function runs as ordinary Python."""
+    cut: bool = False
+    """Dynamo could not go on after it, but what comes before is compiled: the rest runs as ordinary Python."""
+    in_loop: bool = False
+    """It could not go on because a loop of the function was running."""
+    caller: Place | None = None
+    """Where ``place`` is in code of a library: the line of the program that led there."""
+    asked: str = ""
+    """The operator that asked: ``Tensor.item``, ``print``; "" where torch does not say."""
+    expression: str = ""
+    """The part of the program's line that was being evaluated, where the report marks it."""
+    module: str = ""
+    """The module in whose ``forward`` it happened, as the compiled function reaches it: ``h.0.attn``."""
+    advice: tuple[AdviceUse, ...] = ()
+    """What would avoid it, the best first; only what can help under the options that were set then."""
+
+    @property
+    def limit(self) -> bool:
+        """It is none: torch reports in this way, too, that a function has as many entries as it may have."""
+        return _LIMIT.search(self.reason) is not None
+
+    @property
+    def identity(self) -> tuple[str, int, str]:
+        """What two reports of the same break share, whichever frame or attempt reported it."""
+        place = self.caller or self.place
+        return (place.filename, place.line, self.reason) if place else ("", 0, self.reason)
+
+
+def values_beside(guard: str, expected: str, actual: str) -> str:
+    """``; expected 3, got 4`` after a guard that failed, without what torch's own words for it say already."""
+    told = guard.startswith("tensor '") and ". expected " in guard
+    values = f"; expected {expected}" if expected and not told else ""
+    return f"{values}, got {actual}" if actual and (not told or ", actual " not in guard) else values
+
+
+@dataclass(frozen=True, slots=True)
+class RecompileRecord:
+    """Why one earlier entry did not fit a call."""
+
+    entry: str
+    guard: str
+    place: Place | None
+    expected: str
+    actual: str
+    advice: tuple[AdviceUse, ...] = ()
+    """What would make it fit, the best first; only what can help under the options that were set then."""
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolRecord:
+    """A dynamic-shape symbol: its value when compiled, the line that made it, what the program assumed of it."""
+
+    name: str
+    source: str
+    value: str
+    range: str
+    place: Place | None
+    assumptions: tuple[tuple[str, Place], ...] = ()
+    became: str = ""
+    """The constant that it was specialised to; "" where it stayed a symbol."""
+    why: str = ""
+    where: Place | None = None
+    """The line that specialised it."""
+    sources: tuple[str, ...] = ()
+    """All that torch takes for it in the end, the first one first: sizes that were equal in the first call share a symbol."""
+    final: str = ""
+    """The range after all guards, ``[48, 51]``; "" where torch's ranges were not seen at the end."""
+    equals: str = ""
+    """What torch puts in its place in the end: another symbol, an expression, a number; "" where it stays."""
+    dynamic: str = ""
+    """Why it is a symbol: ``marked`` (the program said so), ``changed`` (between two compilations), ``asked`` (``dynamic=True``)."""
+    by: str = ""
+    """The operator that specialised it."""
+
+    def specialised(self, became: str, why: str, where: Place | None) -> SymbolRecord:
+        return replace(self, became=became, why=why, where=where)
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeFact:
+    """One condition on symbols that torch took down while compiling, and what asked for it."""
+
+    expression: str
+    """As torch writes it: ``Eq(Mod(s53, 4), 0)``."""
+    place: Place | None
+    """The program's line; None for bounds of torch's own."""
+    operator: str = ""
+    """The operation of the program that was compiled then: ``view``, ``cat``; "" where the program compared sizes itself."""
+    asker: str = ""
+    """The function of torch that asked: ``torch._refs._broadcast_shapes``."""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheRecord:
+    """What one of torch's caches answered: ``hit``, ``miss``, ``bypass``, and why it was bypassed."""
+
+    cache: str
+    status: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenRecord:
+    """How a backend of the program gave a graph to ``lazy_format_graph_code``."""
+
+    name: str
+    """As it was called there: ``before split``."""
+    by: str
+    """The function that gave it: ``vllm.compilation.backends.VllmBackend.__call__``."""
+    context: tuple[tuple[str, str], ...] = ()
+    """The engine's pass context then (``PassContext`` of vLLM, SGLang): ``compile_range``, ``runtime_shape``; other arguments."""
+    order: int = 0
+    """Its place among the graphs that were given under one compile id."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRecord:
+    """One artifact of a compiled graph: an FX graph printed by torch, or the wrapper that Inductor generated."""
+
+    key: CompileKey
+    stage: str
+    index: int
+    text: str
+    path: str = ""
+    """Where torch itself keeps it (generated wrappers only)."""
+    facts: GraphFacts | None = None
+    """What the text does not say; None where torch's frames did not hold the graph."""
+    given: GivenRecord | None = None
+    """None for a graph that torch reported."""
+    origins: NodeOrigins | None = None
+    """Where its operations come from; None where torch's frames did not hold the graph."""
+    edited: tuple[str, ...] = ()
+    """What ``depyf.edited`` put into its compilation, a line a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeRecord:
+    """What a code object says about how it is called, and the source it came from, where that can be read."""
+
+    name: str
+    qualname: str
+    filename: str
+    line: int
+    posonly: tuple[str, ...]
+    args: tuple[str, ...]
+    kwonly: tuple[str, ...]
+    varargs: str | None
+    varkw: str | None
+    freevars: tuple[str, ...]
+    source: str = ""
+    disassembly: str = ""
+    decorated: Place | None = None
+    """The function of the program for which it stands, where it is a decorator's own."""
+    wrapped: str = ""
+    """What it calls, where it is torch's wrapper around a callable object: ``net (Sequential)``."""
+
+    @property
+    def shown(self) -> str:
+        """The name under which the program knows it."""
+        if self.wrapped:
+            return self.wrapped
+        return self.decorated.function if self.decorated is not None else self.qualname
+
+    @property
+    def spelled(self) -> dict[str, str]:
+        """Parameter -> its name in Python text: a comprehension calls the iterator that it is given ``.0``."""
+        legal = {name: name for name in self.locals if is_legal(name)}
+        taken = {*legal, *self.freevars}
+        for name in self.locals:
+            if name not in legal:
+                legal[name] = legalised(name)
+                while legal[name] in taken:
+                    legal[name] += "_"
+                taken.add(legal[name])
+        return legal
+
+    @property
+    def parameters(self) -> str:
+        """The parameter list as written after ``def name(``; defaults are not known to a code object."""
+        spelled = self.spelled
+        parts = [spelled[name] for name in self.posonly]
+        if self.posonly:
+            parts.append("/")
+        parts += [spelled[name] for name in self.args]
+        if self.varargs is not None:
+            parts.append("*" + spelled[self.varargs])
+        elif self.kwonly:
+            parts.append("*")
+        parts += [spelled[name] for name in self.kwonly]
+        if self.varkw is not None:
+            parts.append("**" + spelled[self.varkw])
+        return ", ".join(parts)
+
+    @property
+    def forwarded(self) -> str:
+        """The argument list that passes the parameters on unchanged."""
+        spelled = self.spelled
+        parts = [spelled[name] for name in (*self.posonly, *self.args)]
+        if self.varargs is not None:
+            parts.append("*" + spelled[self.varargs])
+        parts += [f"{spelled[name]}={spelled[name]}" for name in self.kwonly]
+        if self.varkw is not None:
+            parts.append("**" + spelled[self.varkw])
+        return ", ".join(parts)
+
+    @property
+    def locals(self) -> tuple[str, ...]:
+        """Every name bound when the function starts."""
+        extra = tuple(name for name in (self.varargs, self.varkw) if name is not None)
+        return (*self.posonly, *self.args, *self.kwonly, *extra)
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRecord:
+    """The verdict of one code object of a transformed function."""
+
+    qualname: str
+    status: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TransformedRecord:
+    """The bytecode Dynamo wrote for one compilation, decompiled.
+
+    ``source`` defines ``__transformed_code_<id>_for_<function>`` and is "" where nothing could be decompiled;
+    ``substituted`` says whether the recompiled code runs; ``reason`` says why not.
+    """
+
+    source: str
+    substituted: bool
+    reason: str
+    verdicts: tuple[VerdictRecord, ...]
+    graphs: tuple[str, ...]
+    """Readable names of the compiled graphs it calls."""
+    resumes: tuple[str, ...]
+    """Global names of the resume functions it calls."""
+    needs: tuple[str, ...] = ()
+    """What the text alone does not define, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallerRecord:
+    """A frame that ran while torch compiled: of a function that Dynamo saw, or else one line of the program between two of
+    those."""
+
+    place: Place
+    function: tuple[int, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRecord:
+    """One compilation of one code object: a cache entry, or a compilation that left none."""
+
+    key: CompileKey
+    transformed: TransformedRecord | None
+    guards: tuple[GuardRecord, ...]
+    guard_state: str
+    """``live``: in the cache when the record was made; ``event``: only reported; ``none``: never seen."""
+    breaks: tuple[BreakRecord, ...] = ()
+    recompiles: tuple[RecompileRecord, ...] = ()
+    """The earlier entries that did not fit, the nearest to the call first: the one of which the fewest guards failed."""
+    failed: str = ""
+    """Why there is no compiled code, in one line; "" where there is."""
+    raised: bool = False
+    """Why there is none was an error that torch raised into the program: the frame did not run as ordinary Python."""
+    restarts: tuple[str, ...] = ()
+    """Why Dynamo began its analysis again."""
+    symbols: tuple[SymbolRecord, ...] = ()
+    caches: tuple[CacheRecord, ...] = ()
+    before: bool = False
+    """Compiled before the recording began."""
+    shape_facts: tuple[ShapeFact, ...] = ()
+    """Each once, in the order in which torch found them."""
+    advice: tuple[AdviceUse, ...] = ()
+    """What would avoid that nothing was compiled, where that is no matter of a graph break or a guard."""
+    callers: tuple[CallerRecord, ...] = ()
+    """Who called the function when it was compiled, the outermost first."""
+    operations: int | None = None
+    """Operations in its graph, as torch counts them."""
+    error: str = ""
+    """The error that torch ended with, in plain words."""
+    error_at: Place | None = None
+    """The line of the program that the error is about."""
+    wrapped: str = ""
+    """What it calls, where the function is torch's wrapper around a callable object."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionRecord:
+    """One code object that Dynamo saw, with its compilations in the order torch tries them."""
+
+    function: tuple[int, str]
+    code: CodeRecord
+    entries: tuple[EntryRecord, ...]
+    resume_of: tuple[int, str] | None = None
+    resume_names: tuple[str, ...] = ()
+    """The globals under which transformed code calls it, where it is a resume function."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """Everything captured between entering and leaving ``prepare_debug``."""
+
+    torch_version: str
+    python_version: str
+    functions: tuple[FunctionRecord, ...]
+    graphs: tuple[GraphRecord, ...]
+    notes: tuple[str, ...]
+    never_compiled: tuple[tuple[CodeRecord, str], ...] = ()
+    """Functions that Dynamo met and left alone, and why."""
+    not_reported: tuple[str, ...] = ()
+    """What this torch does not tell."""
+    ranks: int = 1
+    """How many processes the run has, each with a dump."""
+    forks: tuple[str, ...] = ()
+    """The folders of forked children that compiled something, too."""
+    cells: tuple[tuple[str, str], ...] = ()
+    """File name of a cell of a notebook -> how the notebook calls it, ``In [3]``."""

@@ -1,0 +1,56 @@
+"""Where a size comes from, in the program's words.
+
+Input: torch's source, ``L['x'].size()[2]``.  Output: the input (``x``), the dimension (``2``), and what the program writes
+(``x.size(2)``).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from depyf.run.advice.source_names import named
+
+_SIZE = re.compile(r"(?P<tensor>.+)\.(?P<what>size|stride)\(\)\[(?P<index>\d+)\]", re.S)
+_OFFSET = re.compile(r"(?P<tensor>.+)\.storage_offset\(\)", re.S)
+
+
+@dataclass(frozen=True, slots=True)
+class SizeName:
+    """``dimension`` is "" for a number of the program's."""
+
+    input: str
+    dimension: str
+    text: str
+
+    @property
+    def order(self) -> tuple[str, int, str]:
+        digits = self.dimension.rpartition(" ")[2]
+        return self.input, int(digits) if digits.isdigit() else -1, self.dimension
+
+
+def size_name(source: str) -> SizeName:
+    """The parts of ``source``."""
+    match = _SIZE.fullmatch(source)
+    if match is not None:
+        name, what = named(match["tensor"]), match["what"]
+        return SizeName(
+            name, match["index"] if what == "size" else f"stride {match['index']}", f"{name}.{what}({match['index']})"
+        )
+    match = _OFFSET.fullmatch(source)
+    if match is not None:
+        name = named(match["tensor"])
+        return SizeName(name, "storage offset", f"{name}.storage_offset()")
+    return SizeName(named(source), "", named(source))
+
+
+_CHECKED = re.compile(r"check_tensor\((?P<source>.+?), '.*?\bsize=\[(?P<size>[^\]]*)\]", re.S)
+
+
+def checked_sizes(guard: str) -> tuple[str, list[int | None]] | None:
+    """The tensor and its sizes (None: any) that a guard ``check_tensor(L['x'], ..., size=[None, 3], ...)`` wants."""
+    match = _CHECKED.search(guard) if "check_tensor(" in guard else None
+    if match is None:
+        return None
+    parts = [part.strip() for part in match["size"].split(",") if part.strip()]
+    return match["source"], [int(part) if part.isdigit() else None for part in parts]

@@ -1,0 +1,122 @@
+"""The code objects that Dynamo has seen in this process: compiled before depyf listened, or never compiled.
+
+Input: torch's own table of seen code.  Output: live objects, to be looked at and let go.  A torch without that table
+gives nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import inspect
+import sys
+import sysconfig
+import types
+import weakref
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import ClassVar
+
+from depyf.sources.live.caches.entries import cache_entries
+
+_GENERATORS = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+
+
+_MADE = ("<frozen ", "<string>", "<eval_with_key>", "<attrs ", "<__array_function__")
+"""How the file names of generated functions begin."""
+_BENEATH = (
+    "torch", "functorch", "sympy", "mpmath", "numpy", "networkx", "filelock", "fsspec", "triton", "depyf", "jinja2",
+    "typing_extensions", "setuptools", "_distutils_hack",
+)  # fmt: skip
+
+
+@functools.cache
+def _library_folders() -> tuple[str, ...]:
+    """Where the standard library, torch with what it stands on, and depyf lie."""
+    packages = [spec.origin for name in _BENEATH if (spec := find_spec(name)) is not None and spec.origin]
+    folders = {origin if Path(origin).name != "__init__.py" else str(Path(origin).parent) for origin in packages}
+    standard = Path(sysconfig.get_paths()["stdlib"])
+    folders |= {str(path) for path in standard.iterdir() if path.name not in ("site-packages", "dist-packages")}
+    return tuple(f"{folder}/" if Path(folder).is_dir() else folder for folder in sorted(folders))
+
+
+def of_libraries(filename: str) -> bool:
+    """Whether a function's file is of the standard library, torch, what that stands on, or depyf, or no file at all."""
+    return filename.startswith(_library_folders()) or filename.startswith(_MADE)
+
+
+def codes_seen() -> list[types.CodeType]:
+    """Every code object that Dynamo was offered since its last reset, in that order, as far as they live."""
+    try:
+        from torch._dynamo.convert_frame import input_codes
+
+        found = [reference() for reference in list(input_codes.seen)]
+    except (ImportError, AttributeError, TypeError):
+        return []
+    return [code for code in found if isinstance(code, types.CodeType)]
+
+
+def entries_alive() -> list[tuple[types.CodeType, str]]:
+    """Each seen code object with the id of each of its compilations that is in the cache."""
+    return [(code, entry.compile_id) for code in codes_seen() for entry in cache_entries(code)]
+
+
+def why_never_compiled(codes: Iterable[types.CodeType]) -> dict[types.CodeType, str]:
+    """Why Dynamo did not even try; without library code, which it is meant to leave alone.
+
+    With compiled autograd Dynamo is offered its own helpers too, and the standard library's.
+    """
+    found = {code: reason for code in codes if (reason := _reason(code))}
+    if _NO_TENSOR in found.values():
+        for code in _disabled():
+            if found.get(code) == _NO_TENSOR:
+                found[code] = "it was excluded from compilation by torch.compiler.disable(recursive=False)"
+    return found
+
+
+_NO_TENSOR = "no tensor, module or array was among its arguments and globals"
+
+
+def _disabled() -> list[types.CodeType]:
+    """The code of functions wrapped by ``torch.compiler.disable(recursive=False)``: torch makes all wrappers of one code.
+
+    Looking for who refers to that code goes through every object of the process (tens of milliseconds), so what was found
+    is kept for as long as all of it lives and the code has as many references.
+    """
+    try:
+        from torch._dynamo.decorators import _nonrecursive_disable_wrapper_code as shared
+    except ImportError:
+        return []
+    count = _Found.count
+    wrappers = [found for reference in _Found.wrappers if (found := reference()) is not None]
+    if count != sys.getrefcount(shared) - len(wrappers) or len(wrappers) < len(_Found.wrappers):
+        wrappers = [found for found in gc.get_referrers(shared) if isinstance(found, types.FunctionType)]
+        _Found.wrappers = [weakref.ref(found) for found in wrappers]
+        _Found.count = sys.getrefcount(shared) - len(wrappers)
+    wrapped = [getattr(wrapper, "_torchdynamo_orig_callable", None) for wrapper in wrappers]
+    return [function.__code__ for function in wrapped if isinstance(function, types.FunctionType)]
+
+
+class _Found:
+    """The wrappers found last, and how many references the code they share had besides theirs."""
+
+    count: ClassVar[int] = -1
+    wrappers: ClassVar[list[weakref.ref[types.FunctionType]]] = []
+
+
+def _reason(code: types.CodeType) -> str:
+    if of_libraries(code.co_filename):
+        return ""
+    try:
+        from torch._dynamo import trace_rules
+
+        if trace_rules.check(code):
+            return ""
+    except Exception:  # an internal function of torch: whatever it raises, nothing is known
+        return ""
+    if code.co_flags & _GENERATORS:
+        return "it is a generator: Dynamo compiles a generator only within a function that uses it"
+    if code.co_name == "__setattr__":
+        return "__setattr__ is never compiled"
+    return _NO_TENSOR

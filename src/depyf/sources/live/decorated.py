@@ -1,0 +1,93 @@
+"""Finds the function of the program that a decorator's inner function wraps.
+
+Dynamo compiles code objects, and all functions under one decorator share that of its inner function: transformers' models
+are ``can_return_tuple.<locals>.wrapper``, whatever their class.  ``functools.wraps`` gives each of these functions the name
+of what it decorates; the function itself is found where a call finds it, under that name in the class or the module.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import types
+from typing import Any
+
+from depyf.run.records import Place
+from depyf.sources.live.pure_access import cell_contents, class_mro, class_namespace
+
+_FRAMES = 16
+"""How many frames up to search for torch's ``_compile``, which has the frame's closure and locals."""
+_LAYERS = 32
+
+
+def decorated(code: types.CodeType) -> Place | None:
+    """The function for which ``code`` is being compiled, where it is a decorator's; asked from torch's bytecode hook."""
+    if not code.co_freevars or "<locals>" not in getattr(code, "co_qualname", "<locals>"):
+        return None
+    frame: types.FrameType | None = sys._getframe(1)
+    for _ in range(_FRAMES):
+        if frame is None or frame.f_code.co_name == "_compile":
+            break
+        frame = frame.f_back
+    known = frame.f_locals if frame is not None and frame.f_code.co_name == "_compile" else {}
+    if known.get("code") is not code:
+        return None
+    return stands_for(code, known.get("closure"), known.get("locals"))
+
+
+def stands_for(code: types.CodeType, closure: Any, variables: Any) -> Place | None:
+    """The same, given the cells and the variables of the call."""
+    if not isinstance(closure, tuple) or not isinstance(variables, dict):
+        return None
+    for cell in closure:
+        inner = cell_contents(cell)
+        if type(inner) is not types.FunctionType:
+            continue
+        for scope in (type(_first(code, variables)), inner.__globals__):
+            found = _layer(_static(scope, inner.__name__), code, closure)
+            if found is not None:
+                return _place(found)
+    return None
+
+
+def _first(code: types.CodeType, variables: dict[str, Any]) -> Any:
+    """The first positional argument: ``self``, in a method."""
+    if code.co_argcount:
+        return variables.get(code.co_varnames[0])
+    if code.co_flags & inspect.CO_VARARGS:
+        rest = variables.get(code.co_varnames[code.co_kwonlyargcount])
+        return rest[0] if type(rest) is tuple and rest else None
+    return None
+
+
+def _static(scope: Any, name: str) -> Any:
+    """What ``scope`` has under a name, without running anything of the program."""
+    if isinstance(scope, dict):
+        return scope.get(name)
+    return next((class_namespace(cls)[name] for cls in class_mro(scope) if name in class_namespace(cls)), None)
+
+
+def _layer(function: Any, code: types.CodeType, closure: tuple[Any, ...]) -> types.FunctionType | None:
+    """The one among ``function`` and what it decorates that has this code and these cells."""
+    for _ in range(_LAYERS):
+        if type(function) in (staticmethod, classmethod):
+            function = function.__func__
+        if type(function) is not types.FunctionType:
+            return None
+        own = function.__closure__ or ()
+        if function.__code__ is code and len(own) == len(closure) and all(a is b for a, b in zip(own, closure)):
+            return function
+        function = function.__dict__.get("__wrapped__")
+    return None
+
+
+def _place(function: types.FunctionType) -> Place | None:
+    inner: Any = function
+    for _ in range(_LAYERS):
+        further = inner.__dict__.get("__wrapped__")
+        if type(further) is not types.FunctionType:
+            break
+        inner = further
+    if inner is function or function.__qualname__ != inner.__qualname__:
+        return None
+    return Place(inner.__code__.co_filename, inner.__code__.co_firstlineno, inner.__qualname__)

@@ -1,0 +1,126 @@
+"""The frames that run while torch compiles a function: who called it.
+
+Input: the stack of the thread, looked at while torch reports that it begins, or what torch keeps of it.  Output: plain
+frames, the outermost first, and folded to those that matter: functions that Dynamo saw, and between them one line of the
+program.  Code that stands in a dump, inside ``depyf.debug()``, is where the program has it.
+
+torch's own stack of a compilation is no substitute: torch 2.13 counts frames to skip that are not there, and leaves out the
+last two callers.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+import types
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from depyf.decompiler.bytecode.host.written_names import own_name, written_name
+from depyf.run.records import CallerRecord, Place
+from depyf.run.two_places import place_in_program
+from depyf.sources.live.caches.seen_code import of_libraries
+
+_CONVERTS = "/torch/_dynamo/convert_frame.py"
+_BESIDE = ("/torch/_dynamo/", "/torch/_utils_internal.py", "/contextlib.py", "/torch/utils/_contextlib.py")
+"""What may run between the functions of torch that convert one frame."""
+_THIRD_PARTY = ("/site-packages/", "/dist-packages/")
+_KEPT = re.compile(r"Line: (?P<line>\d+), Name: (?P<name>.*), Filename: (?P<file>.*)", re.S)
+_LONGEST = 160
+
+
+@dataclass(frozen=True, slots=True)
+class RunningFrame:
+    """One frame; ``first`` is the first line of its function, 0 where that is not known; "" as ``qualname`` likewise."""
+
+    name: str
+    qualname: str
+    filename: str
+    first: int
+    line: int
+
+    @property
+    def code(self) -> tuple[str, str, int]:
+        """What tells its code object from others."""
+        return self.filename, self.name, self.first
+
+
+def running_frames(keep: Callable[[RunningFrame], bool]) -> tuple[RunningFrame, ...]:
+    """Those that called the function whose compilation torch reports, the outermost first.  Of libraries only what ``keep``
+    wants; () where torch does not compile."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and not frame.f_code.co_filename.endswith(_CONVERTS):
+        frame = frame.f_back
+    while frame is not None and any(part in frame.f_code.co_filename for part in _BESIDE):
+        frame = frame.f_back
+    found: list[RunningFrame] = []
+    while frame is not None:
+        code = frame.f_code
+        place = code.co_filename, code.co_firstlineno, frame.f_lineno or 0
+        file, first, line = place_in_program(code, frame.f_lasti) or place
+        one = _frame(code.co_name, own_name(code), file, first)
+        if not _library(file) or keep(one):
+            found.append(replace(one, line=line))
+        frame = frame.f_back
+    return tuple(reversed(found))
+
+
+@functools.lru_cache(maxsize=4096)
+def _frame(name: str, qualname: str, filename: str, first: int) -> RunningFrame:
+    return RunningFrame(name, qualname, filename, first, 0)
+
+
+@functools.lru_cache(maxsize=4096)
+def _library(filename: str) -> bool:
+    return of_libraries(filename)
+
+
+def kept_frames(texts: Iterable[object]) -> tuple[RunningFrame, ...]:
+    """The stack that torch keeps of a compilation, the outermost first, without the function that is compiled."""
+    matches = [match for text in texts if (match := _KEPT.fullmatch(str(text))) is not None]
+    return tuple(RunningFrame(m["name"], m["name"], m["file"], 0, int(m["line"])) for m in matches)[:-1]
+
+
+def folded(
+    frames: Iterable[RunningFrame],
+    function_of: Callable[[RunningFrame], tuple[int, str] | None],
+    line_of: Callable[[str, int], str],
+) -> tuple[CallerRecord, ...]:
+    """The frames of functions that Dynamo saw, and before, between and after them the program's innermost one.
+
+    A function that calls itself stands once, where it was called first; ``line_of`` reads a line of source.
+    """
+    path: list[CallerRecord] = []
+    at: dict[tuple[int, str], int] = {}
+    between: RunningFrame | None = None
+    for frame in frames:
+        function = function_of(frame)
+        if function is None:
+            if not _library(frame.filename) and (
+                between is None or _of_the_program(frame) or not _of_the_program(between)
+            ):
+                between = frame
+            continue
+        if between is not None:
+            path.append(CallerRecord(_place(between, line_of)))
+            between = None
+        if (known := at.get(function)) is not None:
+            for caller in path[known:]:
+                if caller.function is not None:
+                    del at[caller.function]
+            del path[known:]
+        at[function] = len(path)
+        path.append(CallerRecord(_place(frame, line_of), function))
+    if between is not None:
+        path.append(CallerRecord(_place(between, line_of)))
+    return tuple(path)
+
+
+def _of_the_program(frame: RunningFrame) -> bool:
+    return not any(part in frame.filename for part in _THIRD_PARTY)
+
+
+def _place(frame: RunningFrame, line_of: Callable[[str, int], str]) -> Place:
+    name = frame.qualname or written_name(frame.filename, frame.first, frame.name)  # read for the shown ones alone
+    return Place(frame.filename, frame.line, name, line_of(frame.filename, frame.line).strip()[:_LONGEST])

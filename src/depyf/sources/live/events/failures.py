@@ -1,0 +1,103 @@
+"""Why a compilation failed, in plain words, and the program's line.
+
+Input: the data of ``compilation_metrics`` of a compilation that failed.  Output: a sentence and a place.  The layouts of
+messages differ from release to release: what is not recognised is torch's own first line, with the name of the error.
+"""
+
+from __future__ import annotations
+
+import builtins
+import linecache
+import re
+from typing import Any
+
+from depyf.run.addresses import without_addresses
+from depyf.run.advice.source_names import named
+from depyf.run.installed_files import installed
+from depyf.run.records import Place
+from depyf.safety.escape import cut
+from depyf.sources.live.caches.seen_code import of_libraries
+from depyf.sources.live.events.break_stack import TracedFrame
+
+_LONGEST = 300
+_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$', re.M)
+_CONSTANT = re.compile(
+    r"You marked (?P<name>\S+) as dynamic but your code specialized it to be a constant \((?P<value>[^)]*)\)"
+)
+_INFERRED = re.compile(r"(?P<name>L\[\S+) was inferred to be a constant \((?P<value>[^)]*)\)")
+_NARROWED = re.compile(
+    r"Not all values of (?P<name>L\[\S+\]|\S+ = L\[\S+\]\S*).* satisfy the generated guard (?P<guard>.+?)\.?$", re.M
+)
+_BACKEND = re.compile(r"^backend='?(?P<name>[^']+?)'? raised:\s*(?P<error>\S[^\n]*)", re.S)
+_FAKE = re.compile(r"got (?P<error>\w+)\((?P<quote>['\"])(?P<said>.*)(?P=quote),?\)\s*$", re.M)
+_EXPRESSION = re.compile(
+    r"Could not (?:guard on|extract specialized integer from) data-dependent expression (?P<it>.+?) \(unhinted"
+)
+_ERROR = re.compile(r"^(?P<name>[A-Za-z_][\w.]*(?:Error|Exception|Failed))\b:?", re.M)
+
+
+def told_failure(data: dict[str, Any], traced: tuple[TracedFrame, ...] = ()) -> tuple[str, Place | None]:
+    """The sentence, and the innermost line of the program that torch was tracing, or that the message names; ("", None) where
+    it did not fail."""
+    kind, reason = str(data.get("fail_type") or ""), str(data.get("fail_reason") or "")
+    if not reason:
+        return "", None
+    words = _words(kind, reason)
+    return without_addresses(cut(" ".join(words.split()), _LONGEST)), _place(reason, data, traced)
+
+
+def _words(kind: str, reason: str) -> str:
+    violated = _CONSTANT.search(reason) or _INFERRED.search(reason)
+    if violated is not None:
+        name = _size(violated["name"])
+        return f"{name} is marked dynamic (mark_dynamic), and this line needs it to be {violated['value']}"
+    narrowed = _NARROWED.search(reason)
+    if kind == "ConstraintViolationError" and narrowed is not None:
+        name = _size(narrowed["name"].rpartition(" = ")[2])
+        guard = re.sub(r"L\['\w+'\]\S*\.size\(\)\[\d+\]", lambda size: _size(size[0]), narrowed["guard"])
+        return f"{name} is marked dynamic (mark_dynamic) for all sizes, and the program needs {guard}"
+    backend = _BACKEND.match(reason)
+    if backend is not None:
+        return f"the backend {backend['name'].rpartition('.')[2]} raised {backend['error']}"
+    fake = _FAKE.search(reason)
+    if fake is not None:
+        return f"this operation fails, most likely without torch.compile, too: {fake['error']}: {fake['said']}"
+    expression = _EXPRESSION.search(reason)
+    if expression is not None:
+        return "what this line asks depends on the values in a tensor, and those are not known while compiling"
+    if kind == "InternalTorchDynamoError" or isinstance(getattr(builtins, kind, None), type):
+        return f"an error inside of torch while it traced this: {_with_kind(kind, reason)}"
+    return f"{kind}: {_first(reason)}" if kind and not reason.startswith(kind) else _first(reason)
+
+
+def _with_kind(kind: str, reason: str) -> str:
+    first = _first(reason)
+    return first if kind == "InternalTorchDynamoError" or first.startswith(kind) else f"{kind}: {first}"
+
+
+def _first(reason: str) -> str:
+    """The first line that says something."""
+    lines = [line.strip() for line in reason.splitlines() if line.strip()]
+    first = lines[0] if lines else ""
+    return f"{first} {lines[1]}" if first.endswith(":") and len(lines) > 1 else first
+
+
+def _size(source: str) -> str:
+    """``L['x'].size()[0]`` -> ``x.size(0)``."""
+    match = re.match(r"(?P<tensor>.+)\.size\(\)\[(?P<index>\d+)\]", source)
+    return f"{named(match['tensor'])}.size({match['index']})" if match is not None else named(source)
+
+
+def _place(reason: str, data: dict[str, Any], traced: tuple[TracedFrame, ...]) -> Place | None:
+    """The program's line: in the stack that the message shows, else the one that torch names beside it."""
+    frames = [Place(f["file"], int(f["line"]), f["function"]) for f in _FRAME.finditer(reason)]
+    frames = [*(Place(frame.filename, frame.line, frame.name) for frame in traced), *frames]
+    filename, line = data.get("fail_user_frame_filename"), data.get("fail_user_frame_lineno")
+    if isinstance(filename, str) and isinstance(line, int):
+        frames.insert(0, Place(filename, line))
+    own = [place for place in frames if not of_libraries(place.filename)]
+    found = next((place for place in reversed(own) if not installed(place.filename)), own[-1] if own else None)
+    if found is None:
+        return None
+    text = linecache.getline(found.filename, found.line).strip()
+    return Place(found.filename, found.line, found.function, text)

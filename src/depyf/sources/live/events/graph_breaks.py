@@ -1,0 +1,339 @@
+"""torch's report of a graph break -> a record.
+
+Input: the payload of ``dynamo_graph_break_reason``.  Output: the user's line, torch's reason, explanation and hints, and
+the cause in plain words.  The layout of the report differs from release to release: a part that is not found is empty,
+and the whole text is kept.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sys
+from collections.abc import Callable
+
+from depyf.run.advice.advice import AdviceUse, SwitchKind
+from depyf.run.advice.for_breaks import BreakFacts, for_break, for_loop
+from depyf.run.advice.registry import ADVICE, applicable
+from depyf.run.installed_files import installed
+from depyf.run.records import BreakRecord, Place
+from depyf.sources.live.caches.seen_code import of_libraries
+from depyf.sources.live.events.break_stack import NOTHING_KNOWN, BrokenAt, StackFrame, frames_of, traced_frames
+from depyf.sources.live.events.torch_options import function_named
+
+_AT = re.compile(r"^Graph break in user code at (?P<file>.+?):(?P<line>\d+)\s*$", re.M)
+_REASON = re.compile(r"^(?:Graph Break )?Reason: (?P<reason>.*)$", re.M)
+_FIELD = re.compile(r"^  (?P<name>Explanation|Hint|Developer debug context): ?(?P<text>.*)$")
+_SKIPPED = "Skipping the function and falling back to eager"
+_CUT = "then skipping the rest of the function"
+_IN_LOOP = "graph break in a for/while loop"
+
+_PLAIN = (
+    ("unsupported tensor.backward", "backward() cannot be part of a compiled graph"),
+    ("data-dependent branching", "which way this branch goes depends on the values in a tensor, and those are not known while compiling"),
+    ("data-dependent jump", "which way this branch goes depends on the values in a tensor, and those are not known while compiling"),
+    ("unsupported tensor.item", "this reads a number out of a tensor, and the values in it are not known while compiling"),
+    ("dynamic shape operator", "the size of the result depends on the values in a tensor, and those are not known while compiling"),
+    ("data dependent operator", "the result is a number read out of a tensor, and the values in it are not known while compiling"),
+    ("builtin: print", "print() writes while the program runs; a compiled graph cannot"),
+    ("builtin operator `print`", "print() writes while the program runs; a compiled graph cannot"),
+    ("call to `torch._dynamo.graph_break", "the program asked for a graph break here"),
+    ("skip calling `torch.compiler.disable", "this function was excluded from compilation by torch.compiler.disable"),
+    ("skip inlining", "this function was excluded from compilation"),
+    ("attempted to call function marked as skipped", "Dynamo does not look into this function (a builtin, C or library function)"),
+    ("unsupported context manager", "Dynamo does not know this context manager"),
+    ("logging.logger method", "logging writes while the program runs; a compiled graph cannot"),
+    ("logger not supported", "logging writes while the program runs; a compiled graph cannot"),
+    ("observed exception", "an exception was raised here while compiling"),
+    ("generic_jump", "which way this branch goes depends on the values in a tensor, and those are not known while compiling"),
+    ("tensor.item", "this reads a number out of a tensor, and the values in it are not known while compiling"),
+    ("skip function graph_break in file", "the program asked for a graph break here"),
+    ("'skip function", "Dynamo does not look into this function (a builtin, C or library function)"),
+    ("call_function graph_break", "the program asked for a graph break here"),
+    ("recompile limit exceeded", "it has as many compilations as the recompile limit in torch._dynamo.config allows"),
+    ("cache limit exceeded", "it has as many compilations as the recompile limit in torch._dynamo.config allows"),
+    ("failed to trace builtin operator", "Dynamo does not know this builtin for these arguments"),
+)  # fmt: skip
+"""What torch's reason contains, in lower case -> the cause in plain words."""
+
+
+_DEPTH = 60
+
+
+_GIVES_UP = ("Unsupported", "UserError", "SkipFrame")
+"""torch's errors after which the frame runs as ordinary Python, unless the compilation is one with ``fullgraph=True``."""
+
+
+def raises(error: str) -> bool:
+    """Whether torch raises its ``error`` (the name of the class) into the program, asked while it reports that."""
+    from torch._dynamo import config
+
+    if gives_up(error):
+        return "SkipFrame" not in _class_names(error) and must_not_break()
+    return not config.suppress_errors
+
+
+def raised_then(error: str) -> bool:
+    """The same of a compilation that is over; whether it had ``fullgraph=True`` is not known any more."""
+    from torch._dynamo import config
+
+    return bool(error) and not gives_up(error) and not config.suppress_errors
+
+
+def gives_up(error: str) -> bool:
+    """Whether ``error`` (the name of a class of torch) says that Dynamo leaves a function alone, unless it must not."""
+    return any(name in _GIVES_UP for name in _class_names(error))
+
+
+def _class_names(error: str) -> list[str]:
+    from torch._dynamo import exc
+
+    found = getattr(exc, error, None)
+    return [cls.__name__ for cls in found.__mro__] if isinstance(found, type) else [error]
+
+
+def must_not_break() -> bool:
+    """Whether the compilation that torch reports on at this moment is one with ``fullgraph=True``, or at a place under
+    ``error_on_graph_break(True)``, where a graph break is an error of the user's to see; True where that cannot be known."""
+    frame = sys._getframe(1)
+    for _ in range(_DEPTH):
+        if "one_graph" in frame.f_code.co_varnames:
+            tracer = frame.f_locals.get("tracer_output")  # it knows what held where the graph broke
+            return bool(frame.f_locals.get("one_graph", True) or getattr(tracer, "error_on_graph_break", False))
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    return True
+
+
+_ADDRESS = re.compile(r" ?\bat 0x[0-9a-fA-F]{5,}")
+
+
+def parse_break(
+    text: str,
+    in_force: frozenset[str] = frozenset(),
+    at_break: BrokenAt = NOTHING_KNOWN,
+    resolve: Callable[[str], str] = lambda name: name,
+) -> BreakRecord:
+    """The record of one report, without the addresses of objects that torch shows: they differ in every run.
+
+    ``in_force``: the options that are as an advice would have them; ``at_break``: what the report
+    does not say; ``resolve``: the whole name of a file from the end of it."""
+    text = _ADDRESS.sub("", text)
+    at = _AT.search(text)
+    frames = [*frames_of(text, resolve), *traced_frames(at_break.traced, resolve)]
+    place, expression = None, ""
+    if at is not None:
+        where = at["file"], int(at["line"])
+        inner = next((f for f in reversed(frames) if (f.place.filename, f.place.line) == where), None)
+        place = inner.place if inner is not None else Place(*where)
+        expression = inner.expression if inner is not None else ""
+    elif frames:
+        place, expression = frames[-1].place, frames[-1].expression
+    caller = _caller(place, frames)
+    if caller is not None:
+        expression = caller.expression
+    fields = _fields(text.partition("User code traceback:")[0])
+    reason = _reason(text)
+    explanation = " ".join(fields.get("Explanation", ()))
+    advice = _possible(
+        _advice(
+            text,
+            reason,
+            explanation,
+            tuple(fields.get("Hint", ())),
+            place,
+            caller.place if caller is not None else None,
+        ),
+        in_force,
+    )
+    return BreakRecord(
+        text=text,
+        place=place,
+        reason=reason,
+        cause=_plain_words(reason, explanation, place, of_torch=caller is not None),
+        explanation=explanation,
+        hints=tuple(fields.get("Hint", ())),
+        code=_code(text),
+        skipped=_SKIPPED in text,
+        cut=_CUT in text,
+        in_loop=_IN_LOOP in text,
+        caller=caller.place if caller is not None else None,
+        asked=asked_by(reason, explanation, " ".join(fields.get("Developer debug context", ()))),
+        expression=expression,
+        module=at_break.module,
+        advice=advice,
+    )
+
+
+def _possible(given: tuple[AdviceUse, ...], in_force: frozenset[str]) -> tuple[AdviceUse, ...]:
+    """What is left of the advice: nothing that is followed already, and no function that cannot be named."""
+    return tuple(
+        use
+        for use in applicable(given, in_force)
+        if (switch := ADVICE[use.id].switch) is None
+        or switch.kind is not SwitchKind.ADD
+        or function_named(use.value(switch.value)) is not None
+    )
+
+
+def _caller(place: Place | None, frames: list[StackFrame]) -> StackFrame | None:
+    """Where ``place`` is in code of a library: the innermost frame of the program; where all of the program is in
+    libraries, the innermost one that is not in torch or the standard library."""
+    if place is None or not (of_libraries(place.filename) or installed(place.filename)):
+        return None
+    outer = [frame for frame in reversed(frames) if not of_libraries(frame.place.filename)]
+    own = next((frame for frame in outer if not installed(frame.place.filename)), None)
+    if own is None and of_libraries(place.filename):
+        own = outer[0] if outer else None
+    return own
+
+
+_OPERATORS = (
+    re.compile(r"\bcall_method \w+\(.*?\) (?P<name>\w+)"),
+    re.compile(r"\bUnsupported (?P<whole>[Tt]ensor\.\w+)"),
+    re.compile(r"builtin operator `(?P<whole>[^`]+)`"),
+    re.compile(r"^builtin (?P<whole>\w+)\b"),
+    re.compile(r"(?:builtin|function|method|class|context manager|operator) `(?P<whole>[^`]+?)\.?`"),
+    re.compile(r"enter a `(?P<whole>[^`]+)` context manager"),
+    re.compile(r"[Cc]all(?:ed)? (?:to )?`(?P<whole>[^`(]+)"),
+    re.compile(r"\b(?P<whole>aten\.\w+)\."),
+)
+"""How torch's reports name what they could not put into a graph."""
+
+
+def asked_by(reason: str, explanation: str, context: str) -> str:
+    """The operator that asked for what a graph cannot do; "" where the report does not name one."""
+    method = _OPERATORS[0].search(context)
+    if method is not None and "Tensor" in context[: method.end()]:
+        return f"Tensor.{method['name']}"
+    for pattern in _OPERATORS[1:]:
+        for text in (reason, explanation, context):
+            found = pattern.search(text)
+            if found is not None:
+                return found["whole"]
+    return ""
+
+
+def _advice(
+    text: str, reason: str, explanation: str, hints: tuple[str, ...], place: Place | None, caller: Place | None
+) -> tuple[AdviceUse, ...]:
+    shown = caller or place
+    line = linecache.getline(shown.filename, shown.line).strip() if shown is not None else ""
+    filename = place.filename if place is not None else ""
+    of_library = bool(filename) and of_libraries(filename)
+    found = for_break(BreakFacts(reason, explanation, hints, filename, of_library, line, text))
+    return (*found, *for_loop()) if _IN_LOOP in text else found
+
+
+def told_later(text: str) -> tuple[str, str]:
+    """The cause in plain words, and torch's own, of a reason as torch keeps it: without the lines around it."""
+    text = _ADDRESS.sub("", text.partition("Developer debug context:")[0].strip())
+    reason = text.partition("\n")[0].strip()
+    explanation = " ".join(_fields(text).get("Explanation", ()))
+    if not reason or reason.startswith("Unknown "):
+        return "torch keeps no cause of it: depyf.prepare_debug, entered before, records one", ""
+    return _plain_words(reason, explanation, None), f"{reason}: {explanation}" if explanation else reason
+
+
+def at_branch(filename: str, line: int) -> str:
+    """The cause of a break at a branch, of which torch keeps no reason."""
+    return _plain_words("data-dependent branching", "", Place(filename, line))
+
+
+def hints_of(text: str) -> tuple[str, ...]:
+    """torch's hints in a reason as torch keeps it."""
+    return tuple(_fields(text).get("Hint", ()))
+
+
+def _code(text: str) -> str:
+    match = re.search(r"\b(gb\d{3,5})\.html", text)
+    return match[1].upper() if match else ""
+
+
+def _reason(text: str) -> str:
+    match = _REASON.search(text)
+    reason = match["reason"].strip() if match else ""
+    if _SKIPPED in reason or reason.startswith("Encountered graph break "):  # the real one is the paragraph after it
+        rest = text[match.end() :].strip().splitlines() if match else []
+        reason = rest[0].strip() if rest else reason
+    reason = reason.removeprefix("Unsupported: ")  # the exception's name, before torch 2.7
+    if not reason:
+        reason = next((line.strip() for line in text.splitlines() if line.strip() and not _AT.match(line)), "")
+    return reason
+
+
+def _fields(text: str) -> dict[str, list[str]]:
+    """Explanation and hints, each with its continuation lines joined."""
+    found: dict[str, list[str]] = {}
+    current: list[str] | None = None
+    for line in text.splitlines():
+        match = _FIELD.match(line)
+        if match:
+            current = found.setdefault(match["name"], [])
+            current.append(match["text"].strip())
+        elif current is not None and line.startswith("      ") and line.strip():
+            current[-1] += " " + line.strip()
+        elif line.strip():
+            current = None
+    return {name: list(dict.fromkeys(texts)) for name, texts in found.items()}
+
+
+_NAMES = (
+    ("this builtin", re.compile(r"builtin operator `(?P<name>[^`]+)`"), "the builtin `{}`"),
+    ("this context manager", re.compile(r"enter a `(?P<name>[^`]+)` context manager"), "the context manager `{}`"),
+    ("this function (a builtin", re.compile(r"(?:builtin|function) `(?P<name>[\w.]+?)\.?`"), "`{}` (a builtin"),
+    ("excluded from compilation", re.compile(r"\(reason: (?P<name>(?!None\)).+)\)"), "excluded from compilation ({})"),
+)
+"""What the cause says in general, where torch's explanation has a name for it, and how it is said then."""
+
+
+def _by_name(cause: str, explanation: str) -> str:
+    for general, name, shown in _NAMES:
+        found = name.search(explanation) if general in cause else None
+        if found is not None:
+            return cause.replace(general, shown.format(found["name"]))
+    return cause
+
+
+_FOR_DEVELOPERS = (
+    (re.compile(r"\. Add \w+_impl to this VariableTracker subclass\.?$"), ""),
+    (re.compile(r"^The type (.+) has a \w+ C slot but the corresponding VariableTracker doesn't implement repr_impl\.?$"), r"Dynamo does not know repr() of a \1"),
+    (re.compile(r"^The type (.+) has an nb_(int|float) C slot but .*$"), r"Dynamo does not know \2() of a \1"),
+    (re.compile(r"^The type (.+) has an nb_absolute C slot but .*$"), r"Dynamo does not know abs() of a \1"),
+    (re.compile(r"^The type (.+) has an nb_(?:negative|positive) C slot but .*$"), r"Dynamo does not know the sign in front of a \1"),
+    (re.compile(r"^The type (.+) has an sq_(?:inplace_)?repeat C slot but .*$"), r"Dynamo does not know how to repeat a \1 with `*`"),
+    (re.compile(r"^\w+ does not implement richcompare_impl\. .*$"), "Dynamo does not know how to compare these values"),
+    (re.compile(r"^\w+ wraps (.+) which has a non-default tp_hash\. .*$"), r"Dynamo does not know the hash of a \1"),
+)  # fmt: skip
+"""What torch's explanations say to those who write Dynamo (torch/_dynamo/variables/base.py and object_protocol.py) -> what
+they say to those who use it."""
+
+
+_BRANCH = "which way this branch goes depends on the values in a tensor, and those are not known while compiling"
+_ASSERTED = "what is asserted here is false while compiling, or depends on the values in a tensor"
+"""torch speaks of a branch in both cases."""
+
+
+_ON_PURPOSE = re.compile(
+    r"^Dynamo developers have intentionally marked that the function (?P<name>`[^`]+`) should not be traced"
+)
+_ASKED_FOR = "the program asked for a graph break here"
+
+
+def _plain_words(reason: str, explanation: str, place: Place | None, of_torch: bool = False) -> str:
+    """``of_torch``: the line is in code of a library."""
+    on_purpose = _ON_PURPOSE.match(explanation)
+    if on_purpose is not None:
+        return f"torch leaves {on_purpose['name']} out of compiled code on purpose"
+    low = f"{reason} {explanation}".lower()
+    for written, plain in _FOR_DEVELOPERS:
+        if written.search(explanation):
+            return written.sub(plain, explanation)
+    for part, plain in _PLAIN:
+        if part in low:
+            line = linecache.getline(place.filename, place.line) if place is not None and plain == _BRANCH else ""
+            if plain == _ASKED_FOR and of_torch:
+                return "the code called here breaks the graph on purpose"
+            return _ASSERTED if line.lstrip().startswith("assert ") else _by_name(plain, explanation)
+    return (explanation or reason).removesuffix(".")  # what is said of the place follows it

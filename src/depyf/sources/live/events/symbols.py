@@ -1,0 +1,154 @@
+"""Dynamic-shape symbols: where each was made, what is known of it, and what made it a constant.
+
+Input: torch's events ``create_symbol``, ``create_unbacked_symbol``, ``symbolic_shape_specialization`` and
+``guard_added``.  Output: one record per symbol of a compilation.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from depyf.run.advice.source_names import named
+from depyf.run.records import Place, ShapeFact, SymbolRecord
+from depyf.sources.live.caches.seen_code import of_libraries
+from depyf.sources.live.events.shape_env import final_symbols, shape_question
+
+_SYMBOL = re.compile(r"\b[suz]+\d+\b")
+_FEW = 4
+_LONGEST, _END = 400, 120
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolPlaces:
+    """Of the symbols of a compilation, by what the program calls the value: asked for each guard that failed."""
+
+    met: Mapping[str, Place | None]
+    """Where it became a symbol."""
+    fixed: Mapping[str, Place]
+    """The line that made it a constant again."""
+
+
+NO_SYMBOLS = SymbolPlaces(MappingProxyType({}), MappingProxyType({}))
+
+
+def places_of(symbols: Iterable[SymbolRecord]) -> SymbolPlaces:
+    """The first of each name counts."""
+    met: dict[str, Place | None] = {}
+    fixed: dict[str, Place] = {}
+    for symbol in symbols:
+        name = named(symbol.source)
+        met.setdefault(name, symbol.place)
+        if symbol.became and symbol.where is not None:
+            fixed.setdefault(name, symbol.where)
+    return SymbolPlaces(met, fixed)
+
+
+@dataclass
+class SymbolTable:
+    """The symbols of one compile id while it is being compiled."""
+
+    symbols: dict[str, SymbolRecord] = field(default_factory=dict)
+    _assumed: dict[str, dict[tuple[str, Place], None]] = field(default_factory=dict)
+    """Symbol -> what the program assumed of it; what names many symbols stands at the first of them alone."""
+
+    facts: dict[ShapeFact, None] = field(default_factory=dict)
+    _env: weakref.ref[Any] | None = None
+    """torch's shape environment, which is gone soon after the compilation."""
+    _places: SymbolPlaces | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is remembered after the recording: records, no live object."""
+        return {**vars(self), "_env": None, "_places": None}
+
+    @property
+    def places(self) -> SymbolPlaces:
+        """What is known so far."""
+        if self._places is None:
+            self._places = places_of(self.symbols.values())
+        return self._places
+
+    def take(self, event: str, data: dict[str, Any]) -> None:
+        """Take one event in; what it does not say stays empty."""
+        self._places = None
+        asked = shape_question()
+        if asked.env is not None and (self._env is None or self._env() is not asked.env):
+            self._env = weakref.ref(asked.env)
+        if event in ("create_symbol", "create_unbacked_symbol"):
+            name, place = str(data.get("symbol", "")), user_place(data)
+            self.symbols[name] = SymbolRecord(
+                name, str(data.get("source", "")), str(data.get("val", "")), str(data.get("vr", "")), place,
+                dynamic=asked.dynamic,
+            )  # fmt: skip
+        elif event == "symbolic_shape_specialization":
+            known = self._known(str(data.get("symbol", "")), data)
+            became = str(data.get("value", ""))
+            reason = str(data.get("reason", "")).replace("_", " ")
+            made = known.specialised(became, reason, user_place(data) or asked.place)
+            self.symbols[known.name] = replace(made, by=asked.operator)
+        else:
+            expression = str(data.get("expr", ""))
+            place = user_place(data)
+            fact = ShapeFact(shortened(expression), place or asked.place, asked.operator, asked.asker)
+            self.facts[fact] = None
+            if place is None:  # torch's own bounds, not the program's
+                return
+            names = [name for name in dict.fromkeys(_SYMBOL.findall(expression)) if name in self.symbols]
+            for name in names if len(names) <= _FEW else names[:1]:
+                self._assumed.setdefault(name, {})[shortened(expression), place] = None
+
+    def finish(self) -> None:
+        """torch makes the guards now: what it knows of the symbols is final."""
+        self._places = None
+        env = self._env() if self._env is not None else None
+        for name, final in final_symbols(env).items() if env is not None else ():
+            known = self.symbols.get(name)
+            if known is not None:
+                self.symbols[name] = replace(
+                    known, sources=final.sources, final=final.range, equals=final.equals
+                )  # fmt: skip
+
+    def _known(self, name: str, data: dict[str, Any]) -> SymbolRecord:
+        sources = data.get("sources")
+        source = str(sources[0]) if isinstance(sources, list) and sources else ""
+        return self.symbols.get(name) or SymbolRecord(name, source, "", "", None)
+
+    def records(self) -> tuple[SymbolRecord, ...]:
+        return tuple(replace(s, assumptions=tuple(self._assumed.get(s.name, ()))) for s in self.symbols.values())
+
+
+def shortened(expression: str) -> str:
+    """``expression``, of a long one the beginning and the end: torch writes the sum of all sizes before it at each step of a
+    loop, and the whole of that would grow with the square of the steps."""
+    if len(expression) <= _LONGEST:
+        return expression
+    return f"{expression[: _LONGEST - _END]} ... {expression[-_END:]} ({len(expression)} characters)"
+
+
+def user_place(data: dict[str, Any]) -> Place | None:
+    """The innermost line of the user that torch names in an event; where there is none but those of libraries, of these."""
+    stack = data.get("user_stack")
+    frames = [frame for frame in stack if isinstance(frame, dict)] if isinstance(stack, list) else []
+    if not frames:
+        return None
+    own = (frame for frame in reversed(frames) if not of_libraries(interned(frame.get("filename", ""))))
+    frame = next(own, frames[-1])
+    line = frame.get("line", 0)
+    return Place(
+        interned(frame.get("filename", "")), line if isinstance(line, int) else 0, str(frame.get("name", "")),
+        str(frame.get("loc") or ""),
+    )  # fmt: skip
+
+
+def interned(name: object) -> str:
+    """A file name that torch sent as the number of a string it had sent before."""
+    if not isinstance(name, int):
+        return str(name)
+    from torch._logging import structured
+
+    table = getattr(structured, "INTERN_TABLE", {})
+    return next((text for text, index in table.items() if index == name), "")

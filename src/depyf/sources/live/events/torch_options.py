@@ -1,0 +1,72 @@
+"""Which of the options that an advice may name are as advised already.
+
+Input: ``torch._dynamo.config`` as it is at this moment (inside a compilation: with what ``torch.compile(dynamic=True)`` sets).
+Output: names, as ``dump/advice/in_force.py`` compares them.  Only plain values of torch's own module are looked at.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from depyf.run.advice.advice import Switch, SwitchKind
+from depyf.run.advice.registry import SWITCHES
+
+_MISSING = object()
+
+
+def in_force() -> frozenset[str]:
+    """The options that are as advised, and with a colon at the end those that this torch does not have."""
+    from torch._dynamo import config
+
+    found: set[str] = set()
+    for switch in SWITCHES:
+        if switch.kind is SwitchKind.MARK:
+            continue
+        value = getattr(config, switch.name, _MISSING)
+        if value is _MISSING:
+            found |= {switch.name, switch.name + ":"}
+        else:
+            found |= _as_advised(switch, value)
+    return frozenset(found)
+
+
+def _as_advised(switch: Switch, value: Any) -> set[str]:
+    if switch.kind is SwitchKind.CONFIG:
+        return {switch.name} if repr(value) == switch.value else set()
+    if switch.kind is SwitchKind.ADD and type(value) in (set, frozenset):
+        return {f"{switch.name}:{name}" for name, function in _functions() if any(known is function for known in value)}
+    return set()
+
+
+_FUNCTIONS = {
+    "print": ("builtins", "print"),
+    "warnings.warn": ("warnings", "warn"),
+}
+"""The functions that an advice adds to an option, and where they are."""
+OF_LOGGERS = "logging.Logger."
+"""How the name of a logger's method begins; libraries add methods to the class (``warning_once`` of transformers)."""
+
+
+def function_named(name: str) -> Any:
+    """The function of that name of those that an advice adds to an option; None for another name, and where there is none."""
+    return next((function for known, function in _functions() if known == name), None)
+
+
+def _functions() -> Iterator[tuple[str, Any]]:
+    for name, (module, attribute) in _FUNCTIONS.items():
+        if (function := vars(sys.modules[module]).get(attribute) if module in sys.modules else None) is not None:
+            yield name, function
+    for name, method in vars(logging.Logger).copy().items():
+        if not name.startswith("_"):
+            yield OF_LOGGERS + name, method
+
+
+def recompile_limit() -> int | None:
+    """``torch._dynamo.config.recompile_limit``, also under its older name."""
+    from torch._dynamo import config
+
+    limit = getattr(config, "recompile_limit", getattr(config, "cache_size_limit", None))
+    return limit if isinstance(limit, int) else None

@@ -1,0 +1,88 @@
+"""The contract of the bytecode that Dynamo generates, as options of the decompiler.
+
+Each promise is read off torch's sources (``_dynamo/output_graph.py``, ``codegen.py``, ``resume_execution.py``):
+globals with a counter or an id in their name are installed once; a graph's outputs are a list or tuple made for this
+call; the profiler's two functions enter and leave a context manager of torch; sources are what guards can read too; a set is rebuilt from items whose order Dynamo does not keep (``variables/sets.py``), and a dict from
+keys that Dynamo has hashed and compared while it traced (``variables/dicts.py``).
+"""
+
+from __future__ import annotations
+
+import re
+import types
+from dataclasses import replace
+
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.bytecode.lower import lower
+from depyf.decompiler.generated.contract import GeneratorContract, looks_up_locals
+from depyf.decompiler.generated.resume.strip import global_names
+from depyf.decompiler.options import Options
+from depyf.run.global_names import RESUME_PREFIX
+
+_RESUME_AT = re.compile(r"^__resume_at_(\d+)_\d+")
+_IN_PROLOGUE = "__is_tracing_resume_prologue"
+"""The variable by which Dynamo knows that it traces the head of a resume function; nothing reads it."""
+_FRAMES = ("__nested_resume_fns", "__nested_frame_values", "__resume_frame_values")
+"""The parameters by which resume functions hand on those of inner frames, with ``nested_graph_breaks``, and the values of a
+frame that deletes some of them."""
+_RESUMED = GeneratorContract(resumed=(RESUME_PREFIX,), tracing_flags=(_IN_PROLOGUE,), boxed_parameters=_FRAMES)
+
+
+def resume_options() -> Options:
+    """How to decompile a resume function: the user's code, after Dynamo's way back into it."""
+    return Options(promises=replace(_RESUMED, display_only=True, variables=frozenset()))
+
+
+def generated_options(code: types.CodeType | None, made: types.CodeType) -> Options:
+    """How to decompile ``made``, which Dynamo made of ``code`` (None where that is not known)."""
+    # what the user's code does not have is Dynamo's own: output_graph.new_var takes care of that
+    added = None
+    if code is not None:
+        own = () if _looks_up_locals(made) else made.co_varnames  # all of them can be seen there
+        added = frozenset(own).difference(code.co_varnames, code.co_cellvars)
+    return Options(
+        generated=True,
+        temp_prefix="value_",
+        promises=replace(
+            _RESUMED,  # resume functions with free variables are made in place
+            stable=("__compiled_fn_", "__resume_at_", "__import_", "__nested_resume_at_", "__builtins_dict_"),
+            fixed=("__import_torch_dot__dynamo_", "__import_builtins"),
+            tables=("__builtins_dict_",),
+            graphs=("__compiled_fn_",),
+            closure_factories=("__resume_at_",),
+            profiler_enter=("record_pregraph_bytecode_enter",),
+            profiler_exit=("record_pregraph_bytecode_exit",),
+            pure_calls=("call_size", "call_stride", "call_storage_offset"),
+            readers=("type",),
+            reads_first=True,
+            unordered=True,
+            plain_keys=True,
+            variables=added,
+            signatures=_signatures(code, made) if code else (),
+        ),
+    )
+
+
+def _looks_up_locals(made: types.CodeType) -> bool:
+    if not looks_up_locals(made.co_names, made.co_consts):
+        return False
+    names = global_names(lower(CodeUnit.from_code(made)))  # ``model.eval`` is no such name
+    return looks_up_locals(names, made.co_consts)
+
+
+def _signatures(code: types.CodeType, made: types.CodeType) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The parameters of the resume functions that ``made`` calls, from torch's table; they only choose names."""
+    try:
+        from torch._dynamo.resume_execution import ContinueExecutionCache
+
+        known = ContinueExecutionCache.cache.get(code) or {}
+        by_offset = {key[0]: resume for key, resume in known.items()}
+    except (ImportError, AttributeError, TypeError, IndexError):
+        return ()
+    found = []
+    for name in made.co_names:
+        match = _RESUME_AT.match(name)
+        resume = by_offset.get(int(match.group(1))) if match else None
+        if isinstance(resume, types.CodeType):
+            found.append((name, resume.co_varnames[: resume.co_argcount]))
+    return tuple(found)

@@ -1,0 +1,159 @@
+"""Asks whether torch would run a cache entry for given arguments, and if not, because of which guard.
+
+Input: live cache entries and the locals of a frame.  Output: ``EntryAnswer`` records of plain text.  torch decides (its
+verbose check, which leaves its own statistics and order alone); the readable expressions are evaluated beside it, and
+where the two differ, ``GuardStep.agrees`` says so.  Nothing is compiled and nothing of the user is called.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from depyf.run.addresses import without_addresses
+from depyf.run.advice.source_names import named
+from depyf.run.guard_vocabulary import ASKING
+from depyf.run.records import GuardRecord
+from depyf.safety.escape import cut
+from depyf.sources.live.caches.entries import LiveEntry
+from depyf.sources.live.guards.guard_order import GuardOrder
+from depyf.sources.live.guards.guard_remarks import program_place, split_comment
+from depyf.sources.live.guards.guard_tree import LiveGuardRecord, ask_leaves, live_guards, namespace
+from depyf.sources.live.guards.guard_values import NOT_THERE, GuardStep, evaluate, values_of
+from depyf.sources.live.guards.printed_guards import readable
+
+
+@dataclass(frozen=True, slots=True)
+class EntryAnswer:
+    """One cache entry asked about one set of arguments."""
+
+    compile_id: str
+    runs: bool
+    """torch's word: every guard of the entry holds."""
+    steps: tuple[GuardStep, ...]
+    failing: GuardStep | None = None
+    """The guard that torch names as the first to fail."""
+
+    def __repr__(self) -> str:
+        first = "" if self.failing is None else f": {cut(str(self.failing), 160)}"
+        return f"<cache entry {self.compile_id}, {len(self.steps)} guards, {'runs' if self.runs else 'does not run'}{first}>"
+
+    @property
+    def failing_steps(self) -> tuple[GuardStep, ...]:
+        """Every guard that fails, each once, the one that torch names first."""
+        first = () if self.failing is None else (self.failing,)
+        found = [step for step in (*first, *self.steps) if not step.holds]
+        once = {(step.expression, step.expected, step.actual): step for step in reversed(found)}
+        return tuple(reversed(once.values()))
+
+    @property
+    def not_asked(self) -> tuple[GuardStep, ...]:
+        """The guards of which nothing is known."""
+        return tuple(step for step in self.steps if step.not_asked)
+
+
+def ask_entry(entry: LiveEntry, L: dict[str, Any], resolve: Callable[[str], str] = lambda name: name) -> EntryAnswer:
+    """Evaluate every guard of ``entry`` for the frame locals ``L``."""
+    names = namespace(entry, L)
+    guards = live_guards(entry, resolve)
+    order = GuardOrder(names)
+    steps = tuple(_step(guard, names, order) for guard in guards)
+    info = entry.manager.check_verbose(L) if hasattr(entry.manager, "check_verbose") else None
+    if info is None:
+        return EntryAnswer(entry.compile_id, False, steps)
+    if info.result:
+        return EntryAnswer(entry.compile_id, True, steps)
+    return EntryAnswer(entry.compile_id, False, steps, _failing(guards, steps, info, resolve))
+
+
+class PartOfEntry:
+    """Those guards of one cache entry that can be asked where only some of the frame locals are there."""
+
+    def __init__(
+        self, entry: LiveEntry, known: Callable[[str], bool], resolve: Callable[[str], str] = lambda name: name
+    ) -> None:
+        """``known``: whether an expression looks only at what is there."""
+        self._entry = entry
+        self._guards = tuple(guard for guard in live_guards(entry, resolve) if known(guard.record.expression))
+
+    def failing(self, L: dict[str, Any]) -> tuple[GuardStep, ...]:
+        """Those that fail for these locals, in torch's order."""
+        names = namespace(self._entry, L)
+        order = GuardOrder(names)
+        steps = (_step(guard, names, order, failing_only=True) for guard in self._guards)
+        return tuple(step for step in steps if not step.holds)
+
+
+def _step(guard: LiveGuardRecord, names: dict[str, Any], order: GuardOrder, failing_only: bool = False) -> GuardStep:
+    """``failing_only``: of a guard that holds no values are wanted."""
+    record = guard.record
+    follows = order.follows(record.expression)
+    if follows and not order.may_ask(record.expression):
+        return _not_asked(record, f"{named(follows)} differs already")
+    python = evaluate(record.expression, names)
+    answer = None if follows and record.expression.startswith(_MARKS) else ask_leaves(guard.leaves, names)
+    asking = record.expression.partition("(")[0] in ASKING
+    holds = python and (answer is None or answer) if asking else python
+    agrees = answer is None or answer == holds
+    expected, actual = ("", "") if holds and failing_only else values_of(record.expression, names, holds)
+    if not holds and follows and NOT_THERE in actual:
+        return _not_asked(record, f"{named(follows)} differs already")
+    if holds and asking and answer is None:
+        return replace(_not_asked(record, "torch answers it only as a part of the whole"), actual=actual)
+    if not holds:
+        order.failed(record.expression)
+    return GuardStep(record.expression, holds, expected, actual, record.place, record.why, agrees)
+
+
+_MARKS = ("no_dynamic_marks(", "marks_within(")
+"""torch's own guards on marks ask with ``hasattr``, which calls ``__getattr__``."""
+
+
+def _not_asked(record: GuardRecord, why: str) -> GuardStep:
+    return GuardStep(record.expression, True, place=record.place, why=record.why, not_asked=why)
+
+
+def _failing(
+    guards: tuple[LiveGuardRecord, ...], steps: tuple[GuardStep, ...], info: Any, resolve: Callable[[str], str]
+) -> GuardStep:
+    parts = [split_comment(str(part), resolve) for part in getattr(info, "verbose_code_parts", ())]
+    wanted = {without_addresses(text) for text, _, _ in parts}
+    for guard, step in zip(guards, steps):
+        if not step.holds and wanted & set(guard.record.text.split("; ")):
+            return step
+    first = next((step for step in steps if not step.holds), None)
+    if first is not None:
+        return first
+    sized = _sized(steps, parts[0][0] if parts else "")
+    if sized is not None:
+        return sized
+    if not parts:
+        return GuardStep("torch_checks('')", False, "every guard to hold", "torch does not say which one failed")
+    text, place, why = parts[0]
+    if text.startswith("KeyError on "):
+        return GuardStep(readable("", text), False, "it is there", "it is not there (KeyError)", place, why)
+    return GuardStep(readable("", text), False, without_addresses(text), "it does not hold", place, why)
+
+
+_LENGTH = re.compile(r"^len\((?P<source>.*)\) != (?P<count>\d+)$")
+
+
+def _sized(steps: tuple[GuardStep, ...], text: str) -> GuardStep | None:
+    """The number of items of a dictionary: the one check that torch makes without a separate guard."""
+    match = _LENGTH.match(text)
+    if text and match is None:
+        return None
+    for step in steps:
+        if step.expression.startswith("same_items(" + (f"{match['source']}, " if match else "")):
+            expected = f"{match['count']} items" if match else step.expected
+            return replace(step, holds=False, expected=expected)
+    return None
+
+
+def user_place(guard: GuardRecord) -> bool:
+    """Whether a line of the program caused this guard, not torch's bookkeeping."""
+    if guard.place is None:
+        return bool(guard.source) or guard.expression.startswith(("L[", "2 <= L[", "check_no_aliasing"))
+    return program_place(guard.place) is not None

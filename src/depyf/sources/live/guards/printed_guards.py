@@ -1,0 +1,494 @@
+"""torch's printed guard tree -> guard records a person can read.
+
+Input: the text of a ``GuardManagerWrapper`` (also sent as the event ``dynamo_cpp_guards_str``).  Output invariant:
+one record per leaf guard in the order torch evaluates them, every ``expression`` is a valid Python expression over
+``L``, ``G`` and the functions of ``depyf.sources.live.guards.check_functions``, and nothing holds an address.
+
+    | | +- TYPE_MATCH: ___check_type_id(L['n'], 1405653356), type=<class 'int'>  # return n + x  # mp/toy.py:3 in f
+    ->  type_is(L['n'], 'int')        with place toy.py:3
+
+The text is only *shown*: what decides is the live manager (``LiveGuard.check`` in ``depyf.sources.live.page_access``).
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+
+from depyf.run.addresses import has_identity, without_addresses
+from depyf.run.records import GuardRecord, Place
+from depyf.run.reprs import sets_in_order
+from depyf.sources.live.guards.global_state import in_words
+from depyf.sources.live.guards.guard_names import equal_sides, in_python, is_expression
+from depyf.sources.live.guards.guard_remarks import read_remark, split_comment
+from depyf.sources.live.guards.guard_templates import GuardTemplates
+
+_KIND = re.compile(r"[A-Z][A-Z0-9_]*")
+_MANAGER = re.compile(r"(?:KeyManager: |ValueManager: )?(\w*(?:Manager|Guard\w*))")
+_TYPE = re.compile(r", type=<(?:class|enum) '(?P<type>[^']*)'>")
+_PAIR = re.compile(r"^KeyValueManager pair at index=(?P<index>\d+)")
+_DICTS = ("DictGuardManager", "SubclassedDictGuardManager", "DictSubclassGuardManager")
+SINGLETONS = {id(value): repr(value) for value in (None, True, False, Ellipsis)}
+"""Objects that an id alone names, in the process that compiled."""
+DICT_ITEMS = "DICT_ITEMS"
+"""Our name for what a manager of dictionaries checks itself, without a leaf guard: exact type and number of items."""
+_CONTENTS = frozenset({"DICT_CONTAINS", "SET_CONTAINS"})
+_RELATIONAL = ("OBJECT_ALIASING", "NO_TENSOR_ALIASING", "STORAGE_OVERLAPPING")
+"""Guards over several values: each of the values shows them, and they are one."""
+
+
+def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -> tuple[GuardRecord, ...]:
+    """Every leaf guard in ``text``; ``resolve`` completes the shortened file names that torch prints."""
+    records: list[GuardRecord] = []
+    around: list[tuple[int, str, Mended]] = []  # the managers that a line lies in: depth and source
+    dicts: dict[int, tuple[int, str]] = {}
+    related: set[str] = set()
+    remarks: dict[str, _Remark | None] = {}
+    keyless: int | None = None  # the index of a pair whose key has no guard, as far as was read
+    for depth, rest in _logical_lines(text):
+        while around and around[-1][0] >= depth:
+            around.pop()
+        _, above, mended = around[-1] if around else (0, "", NOT_MENDED)
+        rest = rest.replace(*mended) if mended[0] else rest
+        head, named, tail = rest.partition(": source=")
+        manager = _MANAGER.fullmatch(head) if named else None
+        if manager:
+            kind = manager[1]
+            source, _, accessor = tail.partition(", accessed_by=")
+            source = own_source(source.partition(", type=<")[0], above, accessor)
+            if head.startswith("ValueManager") and keyless is not None:
+                source = by_position(source, above, keyless)
+            keyless = None
+            if head.startswith("KeyManager") and (mended := key_mended(source, above))[0]:
+                source = source.replace(*mended)
+            around.append((depth, source, mended))
+            if kind in _DICTS:
+                found = _TYPE.search(rest)  # torch before 2.8 does not print it
+                dicts[depth] = (len(records), found["type"] if found else "")
+                records.append(dict_record(source, dicts[depth][1], 0))
+            continue
+        pair = _PAIR.match(rest) if rest.startswith("KeyValueManager") else None
+        if pair and depth - 1 in dicts and around and around[-1][0] == depth - 1:
+            position, kind = dicts[depth - 1]
+            keyless = int(pair["index"])
+            records[position] = dict_record(above, kind, keyless + 1)
+            continue
+        kind, colon, guard = rest.partition(": ")
+        if not colon or not _KIND.fullmatch(kind):  # a repeated relational guard (the first has the text), or the root
+            continue
+        if kind in _RELATIONAL:  # torch before 2.8 repeats the text, too
+            if guard in related:
+                continue
+            related.add(guard)
+        records.append(_record(kind, guard, above if depth > 1 else "", resolve, remarks))
+    return tuple(_merge_markings(_contents_in_order(records)))
+
+
+_ATTRIBUTE = re.compile(r"GetAttrGuardAccessor\((\w+)\)")
+
+
+def own_source(source: str, parent: str, accessor: str) -> str:
+    """The value that a manager looks at: torch prints one that is reached by an attribute (a class's
+    ``__dataclass_fields__``) as if it were the object itself."""
+    found = _ATTRIBUTE.match(accessor) if source == parent else None
+    return f"{source}.{found[1]}" if found else source
+
+
+Mended = tuple[str, str]
+"""Text that torch prints for a value, and what it ought to be."""
+NOT_MENDED: Mended = ("", "")
+_KEYS = re.compile(r"list\((?:dict\.keys\((?P<owner>.*)\)|(?P<older>.*)\.keys\(\))\)\[\d+\]")
+
+
+def key_mended(source: str, owner: str) -> Mended:
+    """For a key of the dictionary ``owner``: torch prints a buffer or parameter (``L['m'].weight``) as the owner of its own
+    name, where ``L['m']._parameters`` owns it."""
+    found = _KEYS.fullmatch(source)
+    named = (found["owner"] or found["older"]) if found is not None else owner
+    return NOT_MENDED if named == owner else (source, source.replace(named, owner, 1))
+
+
+def by_position(source: str, owner: str, index: int) -> str:
+    """For a value of the dictionary ``owner`` whose key no guard asks for: torch looks at the item at ``index``, whatever
+    its key, and prints the key that this one had when it was compiled."""
+    return f"{owner}[list(dict.keys({owner}))[{index}]]" if source.startswith(f"{owner}[") else source
+
+
+def dict_record(source: str, kind: str, items: int) -> GuardRecord:
+    """The guard that a manager of dictionaries is, apart from its leaves; ``items``: how many of them are guarded."""
+    text = without_addresses(f"same_items({source}, {kind!r}, {items})")
+    return GuardRecord(DICT_ITEMS, text, text, without_addresses(source))
+
+
+def _logical_lines(text: str) -> list[tuple[int, str]]:
+    lines: list[tuple[int, str]] = []
+    for line in text.splitlines():
+        bars, mark, rest = line.partition("+- ")
+        if mark and bars == "| " * (len(bars) // 2):
+            lines.append((len(bars) // 2, rest))
+        elif line.startswith("Guard latency"):  # a measurement, after the tree; another one in every run
+            break
+        elif lines and line.strip() and not line.startswith("TREE_GUARD_MANAGER"):
+            depth, rest = lines[-1]
+            lines[-1] = (depth, rest + "\n" + line)
+    return lines
+
+
+_Remark = tuple[Place, str]
+
+
+def _record(
+    kind: str, text: str, source: str, resolve: Callable[[str], str], remarks: dict[str, _Remark | None]
+) -> GuardRecord:
+    """One leaf; ``remarks``: what was read after other guards, of which many have the same."""
+    guard, mark, remark = text.partition("  # ")
+    plain = bool(mark) and "# " not in guard and not (guard.count("'") % 2 or guard.count('"') % 2)
+    if plain and remark not in remarks:
+        remarks[remark] = read_remark(remark, resolve)
+    known = remarks[remark] if plain else None
+    guard, place, why = split_comment(text, resolve) if known is None else (guard.rstrip(), *known)
+    shown, expression = TEMPLATES.read(kind, _of_any_object(guard), source)
+    return GuardRecord(kind, shown, expression, without_addresses(source), place, why)
+
+
+_OBJECT_ID = re.compile(r"(?<=, )(?P<id>\d{7,})(?=\)(?:, type=<class '[\w.]+'>)?$)")
+
+
+def _of_any_object(guard: str) -> str:
+    """The guard with the same number for any object that no literal names: it is not shown, and so is read once for all of
+    them."""
+    found = _OBJECT_ID.search(guard) if guard.startswith(("___check_obj_id(", "__check_obj_id(")) else None
+    if found is None or int(found["id"]) in SINGLETONS:
+        return guard
+    return f"{guard[: found.start()]}1000000{guard[found.end() :]}"
+
+
+def _read(kind: str, guard: str, source: str) -> tuple[str, str]:
+    """The text of a guard without addresses, and its expression."""
+    return without_addresses(guard), readable(kind, with_class(guard), source)
+
+
+TEMPLATES = GuardTemplates(_read)
+
+
+_TYPE_ID_ALONE = re.compile(r"^___check_type_id\(.*, (\d+)\)$")
+
+
+def with_class(guard: str) -> str:
+    """The guard with the class it wants, which torch before 2.9 gives by its id alone.
+
+    It passes for objects of the class that has this id now, whichever it was when torch compiled.
+    """
+    match = _TYPE_ID_ALONE.match(guard) if guard.endswith(")") else None
+    found = _class_at(int(match[1])) if match else None
+    return f"{guard}, type={type.__repr__(found)}" if found is not None else guard
+
+
+def _class_at(address: int) -> type | None:
+    """The live class with this id, found without touching what is not a class."""
+    seen: set[int] = set()
+    todo: list[type] = [object]
+    while todo:
+        cls = todo.pop()
+        if id(cls) == address:
+            return cls
+        if id(cls) not in seen:
+            seen.add(id(cls))
+            todo += type.__subclasses__(cls)
+    return None
+
+
+@functools.lru_cache(maxsize=4096)
+def readable(kind: str, text: str, source: str = "", any_names: bool = False) -> str:
+    """The guard as a Python expression; ``torch_checks('...')`` where depyf knows no better.  ``source``: the value it
+    looks at, which some guards do not name; ``any_names``: only to be read, a variable may stand for itself."""
+    made = _CHECKER.match(text) if source else None
+    if made is not None:
+        text = f"{_CHECKERS[made[1]]}({source})"
+    for rule in _RULES:
+        expression = rule(kind, text)
+        shown = in_python(expression, any_names) if expression is not None else None
+        if shown is not None:
+            return without_addresses(shown)
+    return f"torch_checks({without_addresses(text)!r})"
+
+
+_CHECKERS = {
+    "___check_metadata_": "same_metadata",
+    "___check_opaque_guard_fn_": "same_guarded_values",
+    "__dtensor_spec_": "same_dtensor_spec",
+}
+"""A function that torch makes for one guard, printed by its name alone -> what it asks."""
+_CHECKER = re.compile(rf"({'|'.join(_CHECKERS)})\d+")
+
+
+_TENSOR = re.compile(
+    r"^check_tensor\((?P<source>.*), (?P<cls>[\w.]+), DispatchKeySet\((?P<keys>[^()]*)\), (?P<dtype>torch\.\w+), "
+    r"device=(?P<device>[^,]+), requires_grad=(?P<grad>True|False), size=(?P<size>\[.*\]), stride=(?P<stride>\[.*\])\)$"
+)
+
+
+def _tensor(kind: str, text: str) -> str | None:
+    match = _TENSOR.match(text) if text.startswith("check_tensor(") else None
+    if match is None:
+        return None
+    return (
+        f"check_tensor({match['source']}, {match['cls']!r}, {match['dtype']}, size={match['size']}, "
+        f"stride={match['stride']}, requires_grad={match['grad']}, device_index={match['device']}, "
+        f"keys={match['keys']!r})"
+    )
+
+
+_TYPE_ID = re.compile(
+    r"^___check_(?:type_id|fake_script_type)\((?P<source>.*), \d+\)(?:, type=<(?:class|enum) '(?P<name>[^']+)'>)?$"
+)
+
+
+def _type_match(kind: str, text: str) -> str | None:
+    match = _TYPE_ID.match(text)
+    if match is None or match["name"] is None:
+        return None
+    return f"type_is({match['source']}, {match['name']!r})"
+
+
+_OBJECT = re.compile(r"^_{2,3}check_obj_id\((?P<source>.*?), (?P<id>\d+)\)(?:, type=(?P<shown>.*))?$", re.S)
+_SHOWN = (
+    (re.compile(r"<(?:class|enum) '(?P<kind>[^']+)'>"), ""),
+    (re.compile(r"<code object "), "code"),
+    (re.compile(r"<module '"), "module"),
+    (re.compile(r"<function "), "function"),
+    (re.compile(r"<bound method "), "method"),
+    (re.compile(r"<built-in (?:function|method) "), "builtin_function_or_method"),
+    (re.compile(r"<(?P<kind>[\w.]+) object at "), ""),
+    (re.compile(r"<(?P<kind>\w+)\.\w+: .*>"), ""),
+)
+"""How an object's repr begins -> its class; torch 2.9 and 2.10 print the object itself as the type."""
+
+
+def _id_match(kind: str, text: str) -> str | None:
+    match = _OBJECT.match(text)
+    if match is None:
+        return None
+    if int(match["id"]) in SINGLETONS:  # torch before 2.8 says no more than the id
+        return f"{match['source']} is {SINGLETONS[int(match['id'])]}"
+    found = ((name, pattern.match(match["shown"] or "")) for pattern, name in _SHOWN)
+    name = next((name or m["kind"] for name, m in found if m is not None), "object")
+    return f"same_object({match['source']}, {name!r})"
+
+
+def _global_state(kind: str, text: str) -> str | None:
+    if text == "___check_global_state()":  # torch before 2.8 does not say what it was
+        return "check_global_state()"
+    match = re.match(r"^___check_global_state\(\) against (?P<state>\{.*\})$", text, re.S)
+    if match is None:
+        return None
+    try:
+        state = json.loads(match["state"])
+    except ValueError:
+        return None
+    return "check_global_state(" + ", ".join(f"{name}={value}" for name, value in in_words(state).items()) + ")"
+
+
+def _ambient(kind: str, text: str) -> str | None:
+    if text == "___check_torch_function_mode_stack()":
+        return "check_torch_function_mode_stack()"
+    match = re.match(r"^utils_device\.CURRENT_DEVICE == (?P<device>.*)$", text)
+    if match:
+        return f"default_device_is({match['device']})"
+    match = re.match(r"^torch\._functorch\.aot_autograd\.utils\.top_saved_tensors_hooks ids == (?P<ids>.*)$", text)
+    if match:
+        return f"saved_tensors_hooks_are({without_addresses(match['ids'])})"
+    return None
+
+
+def _version(kind: str, text: str) -> str | None:
+    match = re.match(r"^___dict_version\((?P<source>.*)\) == \d+$", text)
+    return f"unchanged({match['source']})" if match else None
+
+
+def _bool(kind: str, text: str) -> str | None:
+    """torch's text says ``==``, and its guard wants this very object: ``1`` is not ``True`` to it."""
+    match = re.match(r"^(?P<source>.*) == (?P<value>True|False)$", text, re.S)
+    if match is None or kind not in ("TRUE_MATCH", "FALSE_MATCH"):
+        return None
+    return _plain(kind, f"{match['source']} is {match['value']}")
+
+
+def _equals(kind: str, text: str) -> str | None:
+    """``EQUALS_MATCH`` also wants the very type: ``True`` and ``1.0`` are not ``1`` to it."""
+    if kind != "EQUALS_MATCH":
+        return None
+    named = _classes_named(text)
+    sides = equal_sides(named)
+    if sides is not None and _plain(kind, named) is not None and in_python(named) is not None:
+        return f"same_value({sides[0]}, {sides[1]})"
+    return _shows_as(text)
+
+
+def _shows_as(text: str) -> str | None:
+    """The value wanted has a repr that is no Python: ``L['e'] == <Color.RED: 1>``."""
+    left, middle, right = text.partition(" == ")
+    right = sets_in_order(without_addresses(right))
+    return f"shows_as({left}, {right!r})" if middle and is_expression(left) else None
+
+
+def _membership(kind: str, text: str) -> str | None:
+    """torch 2.9 to 2.12 print ``item in members`` and ``item not in members`` the same."""
+    if kind != "SET_CONTAINS" or _tells_what_no_set_has() or (shown := in_python(text)) is None:
+        return None
+    tree = ast.parse(shown, mode="eval").body
+    if not isinstance(tree, ast.Compare) or not isinstance(tree.ops[0], ast.In):
+        return None
+    return f"same_membership({ast.unparse(tree.left)}, {ast.unparse(tree.comparators[0])})"
+
+
+@functools.cache
+def _tells_what_no_set_has() -> bool:
+    try:
+        from torch._dynamo.guards import GuardBuilder
+    except ImportError:
+        return True
+    return hasattr(GuardBuilder, "SET_NOT_CONTAINS")
+
+
+def _mapping_keys(kind: str, text: str) -> str | None:
+    """A ``types.MappingProxyType``, which ``dict.keys`` does not take."""
+    found = _OWN_KEYS.fullmatch(text) if kind == "MAPPING_KEYS_MATCH" else None
+    return _plain(kind, f"list({found['source']}) == {found['keys']}") if found is not None else None
+
+
+_OWN_KEYS = re.compile(r"list\((?P<source>.*)\.keys\(\)\) == (?P<keys>\[.*\])", re.S)
+
+
+def _plain(kind: str, text: str) -> str | None:
+    """Already Python: comparisons of values and of sizes."""
+    return None if has_identity(text) else without_addresses(text)
+
+
+_CLASS = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|<(?:class|enum) '(?P<name>[\w.]+)'>""")
+"""A class as ``repr`` shows it, or a string, in which there may be such a text."""
+
+
+def _classes_named(text: str) -> str:
+    """A class within an expression: ``<class 'torch.Tensor'> in G['nodes']``."""
+
+    def name(match: re.Match[str]) -> str:
+        found = match["name"]
+        if found is None:
+            return match[0]
+        if found == "NoneType":
+            return "type(None)"
+        return found if found.startswith("torch.") or found in vars(builtins) else f"class_named({found!r})"
+
+    return _CLASS.sub(name, text)
+
+
+def _with_classes(kind: str, text: str) -> str | None:
+    named = _classes_named(text)
+    return _plain(kind, named) if named != text else None
+
+
+_RULES: tuple[Callable[[str, str], str | None], ...] = (
+    _tensor,
+    _type_match,
+    _id_match,
+    _global_state,
+    _ambient,
+    _version,
+    _bool,
+    _equals,
+    _membership,
+    _mapping_keys,
+    _with_classes,
+    _plain,  # last: any other rule is more precise
+)
+
+_MARKS = re.compile(r"^hasattr\((?P<source>.*), '_dynamo_\w+_indices'\) == False$")
+_MARKED = re.compile(
+    r"^\(*(?:getattr\((?P<source>.*), '_dynamo_(?P<mark>\w+)_indices', set\(\)\)|(?P<older>.*)\._dynamo_(?P<other>\w+)_indices)"
+    r"\.issubset\((?P<indices>\{[\d, ]*\})\)+ if hasattr\(.*\) else True\)$"
+)
+
+
+def contents_of(record: GuardRecord) -> tuple[bool, str]:
+    """Whether a guard is about what a container holds, and the value it looks at."""
+    return record.kind in _CONTENTS, record.source
+
+
+def _contents_in_order(records: Iterable[GuardRecord]) -> Iterator[GuardRecord]:
+    """What a container contains and what not, each of it once: torch before 2.10 asks it up to a hundred times, in the
+    order of a set, another one in every process."""
+    for (contents, _), run in groupby(records, contents_of):
+        if contents:
+            yield from sorted(
+                dict.fromkeys(run), key=lambda r: (r.expression, "" if r.place is None else repr(r.place))
+            )
+        else:
+            yield from run
+
+
+def _merge_markings(records: Iterable[GuardRecord]) -> list[GuardRecord]:
+    """The run of guards "this tensor carries no mark_dynamic/mark_static" of one tensor becomes one record; a mark that it
+    carried when it was compiled has one of its own, and may be there."""
+    merged: list[GuardRecord] = []
+    marked: dict[str, list[str]] = {}
+    for record in records:
+        if "_indices" not in record.expression:
+            merged.append(record)
+            continue
+        found = _MARKED.match(record.expression)
+        if found is not None:
+            source, mark = found["source"] or found["older"], found["mark"] or found["other"]
+            marked.setdefault(source, []).append(mark)
+            merged.append(_shown_as(record, f"marks_within({source}, {mark!r}, {found['indices']})"))
+            continue
+        match = _MARKS.match(record.expression)
+        if match is None:
+            merged.append(record)
+            continue
+        expression = f"no_dynamic_marks({match['source']})"
+        if merged and merged[-1].expression == expression:
+            last = merged[-1]
+            merged[-1] = _shown_as(last, expression, f"{last.text}; {record.text}")
+        else:
+            merged.append(_shown_as(record, expression))
+    if not marked:
+        return merged
+    return [_but_for(record, marked) for record in merged]
+
+
+def _but_for(record: GuardRecord, marked: dict[str, list[str]]) -> GuardRecord:
+    """``no_dynamic_marks(x)`` of a tensor that was marked: it speaks of the other marks."""
+    source = record.expression.removeprefix("no_dynamic_marks(")[:-1]
+    if source not in marked or not record.expression.startswith("no_dynamic_marks("):
+        return record
+    return _shown_as(record, f"no_dynamic_marks({source}, but={', '.join(marked[source])!r})")
+
+
+def _shown_as(record: GuardRecord, expression: str, text: str = "") -> GuardRecord:
+    """Not ``dataclasses.replace``: who steps into a dispatcher would step through that."""
+    return GuardRecord(record.kind, text or record.text, expression, record.source, record.place, record.why)
+
+
+def file_resolver(known: Iterable[str], torch_root: str = "") -> Callable[[str], str]:
+    """A function that completes file names as torch shortens them (the common part with torch's own folder is cut,
+    and, outside of it, the first letter with it): the one file of ``known`` that ends so, else the name unchanged."""
+    by_name: dict[str, list[str]] = {}
+    for name in sorted(set(known)):
+        by_name.setdefault(name.rpartition("/")[2], []).append(name)
+
+    @functools.cache
+    def resolve(short: str) -> str:
+        matches = [name for name in by_name.get(short.rpartition("/")[2], ()) if name.endswith(short)]
+        if len(matches) == 1:
+            return matches[0]
+        if torch_root and short.startswith(("_dynamo/", "_functorch/", "_inductor/", "nn/", "fx/", "utils/", "optim/")):
+            return f"torch/{short}"
+        return short
+
+    return resolve

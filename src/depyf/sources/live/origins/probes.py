@@ -1,0 +1,121 @@
+"""Instruments graphs: every intermediate value becomes an output, or every gradient.
+
+Input: a GraphModule that Dynamo captured.  Output: a changed copy; the original is never touched.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from depyf.sources.live.events.module_path import node_module
+
+FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)\n\s*(?P<code>.*)')
+
+
+@dataclass(frozen=True, slots=True)
+class ProbedNode:
+    """One operation of a graph and the user's line after it."""
+
+    name: str
+    operation: str
+    place: str
+    """``file:line in function: code``; "" where torch does not know."""
+    module: str = ""
+    """The path of the module that computes it; "" outside of modules."""
+
+
+def clean_copy(gm: Any) -> Any:
+    """A copy that any backend may compile again: without the fake values of the compilation it comes from."""
+    import torch
+
+    # submodules and attributes stay shared: parameters must be the program's own
+    graph = copy.deepcopy(gm.graph)
+    made = torch.fx.GraphModule(gm, graph)
+    for node in made.graph.nodes:
+        for key in ("example_value", "val", "tensor_meta", "grapharg"):
+            node.meta.pop(key, None)
+    return made
+
+
+def operations(gm: Any) -> list[Any]:
+    """The nodes that compute something, in the order they run."""
+    return [node for node in gm.graph.nodes if node.op in ("call_function", "call_method", "call_module")]
+
+
+def with_outputs(gm: Any, names: list[str]) -> Any:
+    """A copy whose outputs are copies of the named nodes' values, taken right after each is computed."""
+    made = clean_copy(gm)
+    kept = []
+    for node in operations(made):
+        if node.name in names:
+            with made.graph.inserting_after(node):
+                kept.append(made.graph.call_function(_clone, (node,)))
+    _set_output(made, tuple(kept))
+    return made
+
+
+def with_offsets(gm: Any, names: list[str]) -> Any:
+    """A copy with one more input per named node, added to its value: the input's gradient is the node's gradient."""
+    made = clean_copy(gm)
+    nodes = [node for node in operations(made) if node.name in names]
+    last = next((node for node in reversed(made.graph.nodes) if node.op == "placeholder"), None)
+    for node in nodes:
+        start = last if last is not None else next(iter(made.graph.nodes))
+        with made.graph.inserting_after(start) if last is not None else made.graph.inserting_before(start):
+            last = made.graph.placeholder(f"offset_{node.name}")
+        users = list(node.users)
+        with made.graph.inserting_after(node):
+            moved = made.graph.call_function(_add, (node, last))
+        for user in users:
+            user.replace_input_with(node, moved)
+    _finish(made)
+    return made
+
+
+def describe(node: Any) -> ProbedNode:
+    """What to tell the user about a node."""
+    target = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", str(node.target))
+    place = user_line(str(node.meta.get("stack_trace") or ""))
+    return ProbedNode(node.name, f"{node.op} {target}", place, node_module(node))
+
+
+def user_line(stack_trace: str) -> str:
+    """The innermost frame outside torch, as ``file:line in function: code``."""
+    frame = outside_torch(list(FRAME.finditer(stack_trace)))
+    if frame is None:
+        return ""
+    return f"{frame['file']}:{frame['line']} in {frame['function']}: {frame['code'].strip()}"
+
+
+def outside_torch(frames: list[re.Match[str]]) -> re.Match[str] | None:
+    """The innermost frame that is not in torch itself; the innermost of all where there is no such frame."""
+    import torch
+
+    inside = os.path.dirname(torch.__file__)
+    return next((f for f in reversed(frames) if not f["file"].startswith(inside)), frames[-1] if frames else None)
+
+
+def _clone(value: Any) -> Any:
+    import torch
+
+    return value.detach().clone() if isinstance(value, torch.Tensor) else value
+
+
+def _add(value: Any, offset: Any) -> Any:
+    return value + offset
+
+
+def _set_output(gm: Any, values: tuple[Any, ...]) -> None:
+    output = next(node for node in gm.graph.nodes if node.op == "output")
+    output.args = (values,)
+    _finish(gm)
+
+
+def _finish(gm: Any) -> None:
+    gm.graph.eliminate_dead_code()
+    gm.graph.lint()
+    gm.recompile()

@@ -1,0 +1,32 @@
+"""Graphs that torch took from a compile cache name the lines of the program that filled it.
+
+Input: what was captured.  Output: the graphs whose text names a line that no captured graph of the same compilation names,
+where a cache answered "hit": their page says so.
+"""
+
+from __future__ import annotations
+
+import re
+
+from depyf.run.compile_stages import CAPTURED
+from depyf.run.files.layout import graph_file
+from depyf.run.records import CompileKey
+from depyf.sources.live.recording.capture import Capture
+
+_PLACE = re.compile(r"^ *# (?:[^/\n]*? )?File: (.+?:\d+) in ", re.M)
+
+
+def with_lines_of_another_run(capture: Capture) -> frozenset[str]:
+    """The file of each such graph."""
+    with capture.lock:
+        records = [graph.record for graph in capture.graphs]
+        hits = {key for key, entry in capture.entries.items() if any(cache.status == "hit" for cache in entry.caches)}
+    own: dict[CompileKey, set[str]] = {}
+    for record in records:
+        if record.stage == CAPTURED and record.key in hits:
+            own.setdefault(record.key, set()).update(_PLACE.findall(record.text))
+    return frozenset(
+        graph_file(record)
+        for record in records
+        if record.key in own and not own[record.key].issuperset(_PLACE.findall(record.text))
+    )

@@ -1,0 +1,414 @@
+"""Listens to torch.compile and keeps its reports.
+
+Input: torch's structured trace records (a ``logging.Handler`` on ``torch.__trace``) and the bytecode hook.  Output:
+builders that ``dynamo.snapshot`` freezes into a ``RunRecord``.  Invariants: nothing here raises into torch; every
+event belongs to the compile id torch gave it (a backward compiled late still lands with its forward); what a
+restarted attempt reported is dropped; only weak references to live objects are kept.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+import types
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from depyf.run.compile_stages import BY_EVENT, CAPTURED
+from depyf.run.graphs.graph_facts import GraphFacts
+from depyf.run.graphs.node_origins import NodeOrigins
+from depyf.run.phase_times import PhaseClock, PhaseTime
+from depyf.run.records import (
+    CacheRecord,
+    CodeRecord,
+    CompileKey,
+    GivenRecord,
+    GraphRecord,
+    Place,
+    RecompileRecord,
+    TransformedRecord,
+)
+from depyf.run.trace_events import TraceEvent, cache_of
+from depyf.safety.guarded import Door
+from depyf.sources.live.caches.entries import cache_entries
+from depyf.sources.live.caches.seen_code import codes_seen
+from depyf.sources.live.decorated import decorated
+from depyf.sources.live.events.break_stack import NOTHING_KNOWN, BrokenAt, TracedFrame, traced_stack
+from depyf.sources.live.events.call_values import call_values
+from depyf.sources.live.events.callers import RunningFrame, running_frames
+from depyf.sources.live.events.failures import told_failure
+from depyf.sources.live.events.graph_breaks import raises
+from depyf.sources.live.events.graph_reading import facts_of, reported_graph
+from depyf.sources.live.events.listening import Listener, ignore, listen
+from depyf.sources.live.events.metrics import cache_record, failure, first_line, last_line, phases
+from depyf.sources.live.events.module_path import traced_module
+from depyf.sources.live.events.recompiles import parse_recompile, refused_recompile, specialised
+from depyf.sources.live.events.symbols import SymbolTable, interned
+from depyf.sources.live.events.torch_options import in_force
+from depyf.sources.live.guards.number_operands import taken_as_number
+from depyf.sources.live.origins.node_reading import origins_of
+from depyf.sources.live.recording.code_record import code_record
+from depyf.sources.live.resume import origin, resume_targets
+from depyf.sources.live.wrapped import WrappedCall, wrapped_call
+
+_GRAPH_ID = re.compile(r"^[ \t]*# graph id: \d+[ \t]*(?:\n|\Z)", re.M)
+"""An address, which torch prints into the graphs around the pre-grad passes."""
+
+
+@dataclass
+class FunctionBuilder:
+    """A code object that Dynamo was given."""
+
+    code: CodeRecord
+    live: weakref.ref[types.CodeType] | None = None
+    resume_names: dict[str, None] = field(default_factory=dict)
+    """The globals that call it, where it is a resume function; torch deletes them with the parent's code."""
+    hooked: bool = False
+    """Its bytecode came to the hook: not so for a frame that Dynamo gave up."""
+    family: int = 0
+    """The id of the user's code that it is, or continues; 0 where that is not known."""
+
+
+@dataclass
+class EntryBuilder:
+    """One compile id while it is being compiled."""
+
+    key: CompileKey
+    attempt: int = 0
+    closed: bool = False
+    started: bool = False
+    """torch analysed the frame: not so where the recompile limit was reached."""
+    before: bool = False
+    """It was there when the recording began."""
+    transformed: TransformedRecord | None = None
+    guard_text: str = ""
+    breaks: dict[str, BrokenAt] = field(default_factory=dict)
+    """torch's report of each graph break -> what else was known then."""
+    in_force: frozenset[str] = frozenset()
+    """The options that were as an advice would have them when torch reported a break or a recompilation."""
+    operations: int | None = None
+    wrapped: WrappedCall | None = None
+    """What is called, where the function is torch's wrapper."""
+    error: tuple[str, Place | None] = ("", None)
+    """What torch ended with, in plain words, and the program's line."""
+    traced: tuple[TracedFrame, ...] = ()
+    """What it was tracing then."""
+    recompiles: tuple[RecompileRecord, ...] = ()
+    failed: str = ""
+    raised: bool = False
+    """The failure was the user's to see."""
+    given_up: bool = False
+    """torch said at the end that it failed: the bytecode that it may have written by then was never run."""
+    restarts: tuple[str, ...] = ()
+    symbols: SymbolTable = field(default_factory=SymbolTable)
+    caches: list[CacheRecord] = field(default_factory=list)
+    callers: tuple[RunningFrame, ...] = ()
+
+
+@dataclass
+class GraphBuilder:
+    """A graph as it arrived; ``record`` is rewritten when a better text for it is found."""
+
+    record: GraphRecord
+    attempt: int
+
+
+class Capture:
+    """Everything heard since ``start``; thread-safe; deaf in forked children, but for ``in_child``."""
+
+    def __init__(
+        self,
+        on_graph: Callable[[GraphRecord], None],
+        on_dropped: Callable[[GraphRecord], None],
+        on_closed: Callable[[CompileKey], None] = lambda key: None,
+        on_refused: Callable[[CompileKey], None] = lambda key: None,
+    ) -> None:
+        self.lock = threading.RLock()
+        self.functions: dict[tuple[int, str], FunctionBuilder] = {}
+        self.entries: dict[CompileKey, EntryBuilder] = {}
+        self.graphs: list[GraphBuilder] = []
+        self.graphs_of: dict[CompileKey, list[GraphBuilder]] = {}
+        self.notes: list[str] = []
+        self._generation = 0
+        self.current: dict[str, CompileKey] = {}
+        self._places: set[tuple[str, str, int]] = set()
+        self._on_graph = on_graph
+        self._on_dropped = on_dropped
+        self._on_closed = on_closed
+        self._on_refused = on_refused
+        self.timings: dict[CompileKey, dict[str, float]] = {}
+        """Compile times per phase, in seconds: another in every run, so no part of the records."""
+        self.phases: dict[CompileKey, list[PhaseTime]] = {}
+        """When each phase began, and its seconds: no part of the records either."""
+        self.clock = PhaseClock(time.time())
+        self._pid = os.getpid()
+        self.in_child: Callable[[], Capture | None] | None = None
+        """Called in a forked child by the first event there: the capture of a dump of the child's own."""
+        self.on_inputs: Callable[[GraphRecord, Any], None] | None = None
+        """Called with each captured graph and the live one, while Dynamo holds the inputs."""
+        self._handler: Listener | None = None
+
+    def start(self) -> None:
+        self._handler = Listener(self._take, self.note, self._timed)
+        listen(self._handler)
+
+    def stop(self) -> None:
+        """The handler goes: ``logging`` lists each one that lives."""
+        handler, self._handler = self._handler, None
+        if handler is not None:
+            ignore(handler)
+
+    @property
+    def here(self) -> bool:
+        """False in a forked child, which inherits the listeners but not the dump."""
+        return os.getpid() == self._pid
+
+    def note(self, text: str) -> None:
+        """Remember a problem of depyf for the manifest, once however often it happens."""
+        with self.lock:
+            if text not in self.notes:
+                self.notes.append(text)
+
+    def key(self, compile_id: str) -> CompileKey:
+        """The key of an id that is being talked about now."""
+        with self.lock:
+            known = self.current.get(compile_id)
+            if known is None:
+                known = CompileKey(self._generation, compile_id)
+                self.current[compile_id] = known
+            return known
+
+    def entry(self, key: CompileKey) -> EntryBuilder:
+        with self.lock:
+            return self.entries.setdefault(key, EntryBuilder(key))
+
+    def _take(self, event: TraceEvent) -> None:
+        if self.here:
+            self.handle(event)
+        elif self.in_child is not None and (own := self.in_child()) is not None:
+            own.handle(event)  # the first one; the others come to it
+
+    def _timed(self, event: Mapping[str, Any]) -> None:
+        """A phase of a compilation begins or ends."""
+        if self.here:
+            with self.lock:
+                ended = self.clock.take(event, threading.get_ident())
+                if ended is not None:
+                    self.phases.setdefault(self.key(ended[0]), []).append(ended[1])
+
+    def handle(self, event: TraceEvent) -> None:
+        """Take one event in."""
+        with self.lock:
+            if event.name == "dynamo_start":
+                self._begin(event.compile_id, event)
+                return
+            key = self.key(event.compile_id)
+            entry = self.entry(key)
+            if event.attempt > entry.attempt:
+                self._restart(entry, event.attempt)
+            if event.name in BY_EVENT:
+                path = str(event.data.get("file_path") or event.data.get("filename") or "")
+                added = self.add_graph(
+                    key, BY_EVENT[event.name], event.payload, path, event.attempt, self._facts(event),
+                    origins=self._origins(event),
+                )  # fmt: skip
+                if added is not None and added.stage == CAPTURED and self.on_inputs is not None:
+                    with Door("the inputs of a graph could not be kept", self.note):
+                        self.on_inputs(added, reported_graph(CAPTURED))
+            elif event.name == "dynamo_graph_break_reason":
+                entry.in_force = in_force()
+                if event.payload and event.payload not in entry.breaks:
+                    entry.breaks[event.payload] = self._at_break()
+            elif event.name == "recompile_reasons":
+                self._on_refused(key)
+                self._find_callers(entry)  # where torch refuses, no start follows
+                entry.in_force = in_force()
+                entry.recompiles = tuple(map(self._explained, parse_recompile(event.payload, call_values())))
+            elif event.name == "dynamo_cpp_guards_str":
+                entry.guard_text = event.payload
+                entry.symbols.finish()
+            elif event.name == "dynamo_error":
+                entry.failed = entry.failed or last_line(event.payload)
+                with Door("where torch was tracing when it failed could not be told", self.note):
+                    entry.traced = entry.traced or traced_stack()
+            elif event.name in ("compilation_metrics", "bwd_compilation_metrics"):
+                self._close(entry, event)
+            elif (cache := cache_of(event.name)) is not None:
+                entry.caches.append(cache_record(*cache, event.payload))
+            else:
+                entry.symbols.take(event.name, event.data)
+
+    def _at_break(self) -> BrokenAt:
+        with Door("where the graph broke could not be told", self.note):
+            return BrokenAt(traced_module(), traced_stack())
+        return NOTHING_KNOWN
+
+    def _explained(self, record: RecompileRecord) -> RecompileRecord:
+        """With what the symbols of the earlier entry tell."""
+        earlier = self.entries.get(self.key(record.entry)) if record.entry else None
+        if earlier is None:
+            return record
+        places = earlier.symbols.places
+        return taken_as_number(specialised(record, places), places=places)
+
+    def _close(self, entry: EntryBuilder, event: TraceEvent) -> None:
+        """torch is done with the frame, or with its backward."""
+        self.timings.setdefault(entry.key, {}).update(phases(event.name, event.data))
+        refused = event.data.get("fail_reason") and event.data.get("is_forward", False) is None
+        if event.name != "compilation_metrics" and not refused:  # 2.6: what failed before torch knew which it is
+            return
+        entry.closed = True
+        entry.symbols.finish()
+        function = self.functions.get(entry.key.function)
+        if function is not None and function.live is None:
+            _find(function)
+        reason = event.data.get("fail_reason")
+        if reason:
+            entry.failed = failure(event.data)
+            entry.error = told_failure(event.data, entry.traced)
+            entry.given_up = True
+            entry.raised = raises(str(event.data.get("fail_type")))
+            if not entry.recompiles:
+                entry.recompiles = tuple(map(self._explained, refused_recompile(str(reason))))
+            if (
+                event.data.get("fail_type") == "Unsupported" and not entry.breaks
+            ):  # fullgraph=True: torch does not report it
+                place = f"{event.data.get('fail_user_frame_filename')}:{event.data.get('fail_user_frame_lineno')}"
+                entry.breaks[f"Graph break in user code at {place}\nGraph Break Reason: {reason}"] = NOTHING_KNOWN
+        operations = event.data.get("graph_op_count")
+        entry.operations = operations if isinstance(operations, int) else None
+        restarts = event.data.get("restart_reasons")
+        entry.restarts = tuple(sorted(first_line(str(r)) for r in restarts)) if isinstance(restarts, list) else ()
+        self._on_closed(entry.key)
+
+    def begin(self, code: types.CodeType, compile_id: str) -> CompileKey:
+        """The bytecode hook saw ``code`` under ``compile_id``: register the function."""
+        with self.lock:
+            key = self.key(compile_id)
+            known = self.functions.get(key.function)
+            other = known.live() if known is not None and known.live is not None else None
+            if other is not None and other is not code:  # compared as objects: their constants are the program's
+                key = self._renew(compile_id)
+                known = None
+            if known is None or not known.hooked:
+                parent = origin(code)
+                record = replace(code_record(code), decorated=self._decorated(code))
+                builder = FunctionBuilder(record, weakref.ref(code), hooked=True, family=id(parent or code))
+                builder.resume_names.update(dict.fromkeys(self._names_of(code, parent)))
+                self.functions[key.function] = builder
+            self.entry(key).started = True
+            return key
+
+    def _decorated(self, code: types.CodeType) -> Place | None:
+        with Door(f"what {code.co_name} decorates could not be found out", self.note):
+            return decorated(code)
+        return None
+
+    def _names_of(self, code: types.CodeType, parent: types.CodeType | None) -> list[str]:
+        """The globals under which the transformed code of functions seen so far calls ``code``, which continues ``parent``."""
+        for builder in reversed(self.functions.values()) if parent is not None else ():  # mostly the last one calls it
+            live = builder.live() if builder.live is not None and builder.family in (0, id(parent)) else None
+            if live is not None and (live is parent or origin(live) is parent):
+                names = [name for entry in cache_entries(live) for name, made in resume_targets(entry) if made is code]
+                if names:
+                    return names
+        return []
+
+    def _begin(self, compile_id: str, event: TraceEvent) -> None:
+        key = self.key(compile_id)
+        entry = self.entries.get(key)
+        if entry is not None and entry.closed:  # torch._dynamo.reset() restarted the counters
+            key = self._renew(compile_id)
+        entry = self.entry(key)
+        entry.started = True
+        if key.function not in self.functions:
+            self.functions[key.function] = FunctionBuilder(_from_start(event))
+        self._find_callers(entry)
+        with Door("what a wrapper of torch calls could not be told", self.note):
+            entry.wrapped = wrapped_call()
+        code = self.functions[key.function].code
+        self._places.add((code.filename, code.name, code.line))
+
+    def _find_callers(self, entry: EntryBuilder) -> None:
+        if entry.callers:
+            return
+        with Door("the callers of a compiled function could not be told", self.note):
+            entry.callers = running_frames(lambda frame: frame.code in self._places)
+
+    def _renew(self, compile_id: str) -> CompileKey:
+        self._generation += 1
+        self.current.clear()
+        return self.key(compile_id)
+
+    def _restart(self, entry: EntryBuilder, attempt: int) -> None:
+        entry.attempt = attempt
+        entry.symbols = SymbolTable()
+        stale = [graph for graph in self.graphs_of.get(entry.key, ()) if graph.attempt < attempt]
+        for graph in stale:
+            self.graphs.remove(graph)
+            self.graphs_of[entry.key].remove(graph)
+            self._on_dropped(graph.record)
+
+    def _facts(self, event: TraceEvent) -> GraphFacts | None:
+        """Asked while torch reports the graph: later nothing holds it."""
+        with Door("the inputs of a graph could not be recorded", self.note):
+            return facts_of(BY_EVENT[event.name])
+        return None
+
+    def _origins(self, event: TraceEvent) -> NodeOrigins | None:
+        with Door("where the operations of a graph come from could not be recorded", self.note):
+            return origins_of(BY_EVENT[event.name], event.payload)
+        return None
+
+    def add_graph(
+        self,
+        key: CompileKey,
+        stage: str,
+        text: str,
+        path: str = "",
+        attempt: int = 0,
+        facts: GraphFacts | None = None,
+        given: GivenRecord | None = None,
+        origins: NodeOrigins | None = None,
+    ) -> GraphRecord | None:
+        """Record one graph or wrapper; None where this very text was reported for this stage, and in this context, before."""
+        with self.lock:
+            own = self.graphs_of.setdefault(key, [])
+            if given is not None:
+                given = replace(given, order=sum(graph.record.given is not None for graph in own))
+            same = [graph.record for graph in own if graph.record.stage == stage]
+            text = _GRAPH_ID.sub("", text)
+            if not text or any(record.text == text and _as_given(record.given) == _as_given(given) for record in same):
+                return None
+            record = GraphRecord(key, stage, len(same), text, path, facts, given, origins)
+            self.graphs.append(GraphBuilder(record, attempt))
+            own.append(self.graphs[-1])
+            self._on_graph(record)
+            return record
+
+
+def _as_given(given: GivenRecord | None) -> GivenRecord | None:
+    return None if given is None else replace(given, order=0)
+
+
+def _find(builder: FunctionBuilder) -> None:
+    """The code object of a frame that Dynamo gave up: torch reports only its name and place."""
+    known = builder.code
+    wanted = (known.filename, known.line, known.name)
+    found = [code for code in codes_seen() if (code.co_filename, code.co_firstlineno, code.co_name) == wanted]
+    if len(found) == 1:
+        builder.code, builder.live = code_record(found[0]), weakref.ref(found[0])
+
+
+def _from_start(event: TraceEvent) -> CodeRecord:
+    """What ``dynamo_start`` says of a function whose bytecode never reached the hook (a skipped frame)."""
+    stack = event.data.get("stack")
+    frame = stack[-1] if isinstance(stack, list) and stack else {}
+    filename = frame.get("filename", "")
+    line = frame.get("line", 0)
+    name = str(frame.get("name", "unknown"))
+    return CodeRecord(name, name, interned(filename), line if isinstance(line, int) else 0, (), (), (), None, None, ())

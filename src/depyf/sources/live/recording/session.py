@@ -1,0 +1,456 @@
+"""One run under ``prepare_debug``: listens, substitutes, writes.
+
+``start`` attaches to torch, ``finish`` detaches and writes what can only be written at the end.  Between the two every
+artifact is on disk as soon as torch has produced it, so a process that dies leaves a readable dump.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from depyf.run.addresses import without_addresses
+from depyf.run.causes.collect import causes_of
+from depyf.run.causes.stack_names import forget_texts
+from depyf.run.compile_stages import CAPTURED, COMPILED_AUTOGRAD, ORDER, POST_GRAD, WRAPPER
+from depyf.run.files.layout import (
+    CALL_TREE,
+    GUARDS_DATA,
+    INDEX,
+    MANIFEST,
+    MEMORY,
+    MEMORY_DATA,
+    SHAPES,
+    SHAPES_DATA,
+    TIMINGS,
+    full_code_files,
+    graph_file,
+    inputs_file,
+    kernel_file,
+    layer_index_file,
+    layers_file,
+    nodes_file,
+    original_file,
+    source_files,
+    transformed_file,
+)
+from depyf.run.files.manifest import manifest_page
+from depyf.run.files.program_files import program_files
+from depyf.run.files.timings import timings_page
+from depyf.run.files.writer import DumpWriter
+from depyf.run.graphs.graph_facts import GraphFacts
+from depyf.run.graphs.node_origins import nodes_page
+from depyf.run.records import CompileKey, FunctionRecord, GraphRecord, RunRecord, slug
+from depyf.safety.escape import safe_name
+from depyf.safety.guarded import Door, problem, warn
+from depyf.safety.source_lines import source_text
+from depyf.sources.live import page_access as live
+from depyf.sources.live.caches.code_exchange import GraphMatch, graph_codes, match_graphs, module_functions, step_text
+from depyf.sources.live.caches.entries import cache_entries
+from depyf.sources.live.caches.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
+from depyf.sources.live.caches.seen_code import codes_seen, entries_alive, why_never_compiled
+from depyf.sources.live.events.call_values import comparison
+from depyf.sources.live.guards.number_operands import number_read
+from depyf.sources.live.guards.printed_guards import TEMPLATES, readable
+from depyf.sources.live.inputs.failed_calls import FailedCalls
+from depyf.sources.live.inputs.input_recorder import InputRecorder
+from depyf.sources.live.recording.cached_lines import with_lines_of_another_run
+from depyf.sources.live.recording.capture import Capture, FunctionBuilder
+from depyf.sources.live.recording.forks import Forks
+from depyf.sources.live.recording.formatted_graphs import Formatted, FormattedGraph
+from depyf.sources.live.recording.loaded_code import loaded_files, text_of
+from depyf.sources.live.recording.packed import Packed, pack, unpack
+from depyf.sources.live.recording.snapshot import freeze, live_code_of
+from depyf.sources.live.recording.transform import TransformHook, decompile_made
+from depyf.sources.live.recording.wrapper_lines import user_lines, with_user_lines
+from depyf.sources.live.texts_in_force import EDITED, listen
+from depyf.views.pages.call_tree import call_tree_page
+from depyf.views.pages.full_code import caller_name, full_code_page, function_id
+from depyf.views.pages.function_pages import original_page
+from depyf.views.pages.graph_inputs import inputs_page
+from depyf.views.pages.graph_page import graph_page, quick_page, unchecked_page
+from depyf.views.pages.index import index_pages, provisional_page
+from depyf.views.pages.kernels import CALLS_IN_CPP, kernels_in
+from depyf.views.pages.layers import layers_pages
+from depyf.views.pages.memory import memory_page
+from depyf.views.pages.run_data import RunFindings, guards_data, memory_data, shapes_data
+from depyf.views.pages.shapes import shapes_page
+
+BEFORE = "it was compiled before prepare_debug was entered"
+_SUMMARIES: tuple[tuple[str, Callable[[RunFindings], str]], ...] = (
+    (CALL_TREE, lambda found: call_tree_page(found.run)), (SHAPES, shapes_page), (SHAPES_DATA, shapes_data), (MEMORY, memory_page),
+    (MEMORY_DATA, memory_data), (GUARDS_DATA, guards_data),
+)  # fmt: skip
+
+_MOST_SOURCE = 1 << 19
+"""Characters of a file of the program that a dump keeps a copy of."""
+
+
+class Session:
+    """State of one ``prepare_debug``; usable afterwards by ``debug``."""
+
+    def __init__(self, writer: DumpWriter, log_bytecode: bool, of_fork: bool = False, record: int = 0) -> None:
+        """``record``: how many bytes of inputs of graphs are kept."""
+        self.writer = writer
+        self._of_fork = of_fork
+        self.capture = Capture(self._write_graph, self._drop_graph, self._write_progress)
+        self.record: RunRecord | None = None
+        self.step_texts: dict[str, str] = {}
+        """Graph file -> class text of the live module it was matched with."""
+        self.level_graphs: list[GraphRecord] = []
+        """What ``debug(level=...)`` added to the dump."""
+        self.log_bytecode = log_bytecode
+        self.at_end: Callable[[Path], object] | None = None
+        """Called with the folder when the dump is written."""
+        self.inputs = InputRecorder(writer, record)
+        self._calls = FailedCalls()
+        self._handle: Any = None
+        self._formatted = Formatted(self._add_formatted, self.capture.note)
+        self._before: set[tuple[int, str]] = set()
+        """Code object and compile id of what was compiled when recording began."""
+        self._seen_before: set[int] = set()
+        self._loaded_before: dict[str, None] = {}
+        self._packed: Packed | None = None
+        self._edits: dict[CompileKey, dict[tuple[str, str], None]] = {}
+        """Compile id -> stage and path of each edited file that ``depyf.edited`` put in."""
+        self._end_edits: Callable[[], None] | None = None
+
+    def start(self) -> None:
+        from torch._dynamo.convert_frame import register_bytecode_hook
+
+        self.wake()
+        self._before = {(id(code), compile_id) for code, compile_id in entries_alive()}
+        self._seen_before = {id(code) for code in codes_seen()}
+        self._loaded_before = loaded_files()
+        self.writer.begin()
+        self.writer.write(INDEX, provisional_page())
+        self.capture.on_inputs = self.inputs.take if self.inputs.limit else None
+        self.capture.start()
+        self._formatted.start()
+        self._end_edits = listen(self._edited)
+        made = self._watch_calls if self.inputs.limit else None
+        self._handle = register_bytecode_hook(TransformHook(self.capture, self.writer, self.log_bytecode, made))
+
+    def finish(self) -> None:
+        """Detach, then write; a problem becomes a note and one warning."""
+        self.detach()
+        complete, own = False, self.capture.here  # where a forked child leaves the block the dump is its parent's
+        try:
+            if own:
+                with Door("the summary could not be written", self.capture.note):
+                    complete = self._finish()
+        finally:
+            with Door("the dump could not be closed", self.capture.note):
+                self.writer.end(complete)
+        if own:
+            self._warn(complete)
+            self.sleep()
+
+    def sleep(self) -> None:
+        """Compress the records, which are no longer in use; leave no unfinished work in caches."""
+        with Door("the records could not be packed", self.capture.note):
+            self._before, self._seen_before, self._loaded_before = set(), set(), {}
+            for cache in (readable, without_addresses, safe_name, slug, comparison, number_read):
+                cache.cache_clear()
+            TEMPLATES.clear()
+            forget_texts()
+            if self._packed is None:
+                self._packed = pack(self)
+
+    def wake(self) -> None:
+        """Have the records again."""
+        packed, self._packed = self._packed, None
+        if packed is not None:
+            unpack(self, packed)
+
+    def detach(self) -> None:
+        """Listen no longer."""
+        handle, self._handle = self._handle, None
+        end_edits, self._end_edits = self._end_edits, None
+        for step in (
+            *([handle.remove] if handle is not None else ()),
+            *([end_edits] if end_edits is not None else ()),
+            self._calls.stop,
+            self._formatted.stop,
+            self.capture.stop,
+        ):
+            with Door("torch still calls what listened", self.capture.note):
+                step()
+
+    def _finish(self) -> bool:
+        """Whether the manifest is written, so that all is."""
+        self._add_compiled_before()
+        self._add_cached_wrappers()
+        self._add_loaded_code()
+        self._mark_edits()
+        finished = self._final_graphs()
+        elsewhere = with_lines_of_another_run(self.capture)
+        for record in [graph.record for graph in self.capture.graphs]:
+            name = graph_file(record)
+            page = finished.get(name) or graph_page(record, elsewhere=name in elsewhere)
+            if name not in finished:
+                page = with_user_lines(page, user_lines(record.path))
+            self.writer.write(name, page)
+            if record.facts is not None and record.given is None:
+                self.writer.write(inputs_file(record), inputs_page(record.facts))
+            if record.given is not None or record.stage in (CAPTURED, COMPILED_AUTOGRAD):
+                self._write_layers(record, page)
+        run = freeze(self.capture, self._never_compiled())
+        run = replace(run, forks=Forks.folders(self.writer.directory))
+        self._remember_entries(run)
+        pages = pages_of(run)
+        for name, functions in pages.items():
+            page = full_code_page(functions[0], functions[1:])
+            if self.writer.write(name, page):
+                live.wrote(self.writer.path(name), page)
+        for function in run.functions:
+            self.writer.write(original_file(function.function, function.code), original_page(function))
+        self._write_origins(run)
+        kernels = self._write_kernels(run)
+        self.writer.write(TIMINGS, timings_page(self.capture.timings, self.capture.phases, self.capture.clock.began))
+        counts = Counter(wrapper.key.slug for name, wrapper in kernels.items() if not name.endswith(CALLS_IN_CPP))
+        found = RunFindings(run)
+        for name, page_of in _SUMMARIES:
+            with Door(f"{name} could not be written", self.capture.note):
+                if text := page_of(found):
+                    self.writer.write(name, text)
+        causes = causes_of(run)
+        for name, page in index_pages(found, causes, pages, counts).items():
+            self.writer.write(name, page)
+        if self.writer.problems:
+            self.capture.note("not written: " + "; ".join(self.writer.problems))
+            run = replace(run, notes=tuple(self.capture.notes))
+        self.record = run
+        steppable = frozenset(self.step_texts) | self._steppable_wrappers(run)
+        return self.writer.write(
+            MANIFEST,
+            manifest_page(run, causes, pages, frozenset(self.writer.written), steppable, kernels, self.writer.texts),
+        )
+
+    def _edited(self, compile_id: str, stage: str, path: str) -> None:
+        with Door(f"{path}: the pages do not say that it was used", self.capture.note):
+            if self.capture.here:
+                self._edits.setdefault(self.capture.key(compile_id), {})[stage, path] = None
+
+    def _mark_edits(self) -> None:
+        """The pages of a compilation with edited files say so."""
+        for graph in self.capture.graphs:
+            found = self._edits.get(graph.record.key, {})
+            said = [
+                f"{EDITED}: what runs here is the text of {path}"
+                if stage == graph.record.stage and stage != WRAPPER
+                else f"{EDITED}: {path} is used in this compilation"
+                for stage, path in found
+            ]
+            if said:
+                graph.record = replace(graph.record, edited=tuple(said))
+
+    def _write_layers(self, record: GraphRecord, page: str) -> None:
+        with Door(f"the layers of {graph_file(record)} could not be written", self.capture.note):
+            pages = layers_pages(record, page)
+            for name, text in zip((layers_file(record), layer_index_file(record)), pages or ()):
+                self.writer.write(name, text)
+
+    def _write_origins(self, run: RunRecord) -> None:
+        """What links the program's lines to the stages: the files that hold them, and where each operation comes from."""
+        with Door("the files of the program could not be copied", self.capture.note):
+            for path, name in source_files(program_files(run)).items():
+                if text := source_text(path, _MOST_SOURCE):
+                    self.writer.write(name, text)
+        of_key: dict[CompileKey, list[GraphRecord]] = {}
+        for graph in run.graphs:
+            of_key.setdefault(graph.key, []).append(graph)
+        for key, graphs in of_key.items():
+            with Door(f"{nodes_file(key)} could not be written", self.capture.note):
+                graphs.sort(
+                    key=lambda graph: (ORDER.index(graph.stage) if graph.stage in ORDER else len(ORDER), graph.index)
+                )
+                known = [(graph_file(graph), graph.origins) for graph in graphs if graph.origins is not None]
+                if page := nodes_page(known):
+                    self.writer.write(nodes_file(key), page)
+
+    def _write_kernels(self, run: RunRecord) -> dict[str, GraphRecord]:
+        """Each kernel of each wrapper as a separate file; file -> the wrapper."""
+        found: dict[str, GraphRecord] = {}
+        for wrapper in run.graphs:
+            for kernel in kernels_in(wrapper.text, graph_file(wrapper)) if wrapper.stage == WRAPPER else ():
+                name = kernel_file(wrapper, kernel.name, kernel.suffix)
+                if self.writer.write(name, kernel.text):
+                    found[name] = wrapper
+        return found
+
+    def _add_compiled_before(self) -> None:
+        """What was compiled before the recording began, as far as torch's caches still hold it."""
+        for code in codes_seen():
+            for entry in cache_entries(code):
+                known = self.capture.entries.get(self.capture.key(entry.compile_id))
+                if (id(code), entry.compile_id) not in self._before or (known is not None and known.closed):
+                    continue
+                if self._of_fork and self.capture.key(entry.compile_id).function not in self.capture.functions:
+                    continue  # it is in the dump of the parent, and a worker has little time for its end
+                key = self.capture.begin(code, entry.compile_id)
+                builder = self.capture.entry(key)
+                if builder.transformed is not None:
+                    continue
+                builder.closed = builder.before = True
+                function = self.capture.functions[key.function].code
+                work = decompile_made(key, function, code, entry.code)
+                self.writer.write(transformed_file(key, function), work.page(BEFORE).text)
+                builder.transformed = work.record(BEFORE)
+                for record in graphs_alive(key, entry):
+                    self.capture.add_graph(key, record.stage, record.text)
+
+    def _never_compiled(self) -> dict[types.CodeType, str]:
+        """The functions that Dynamo met for the first time while recording, and left alone."""
+        known = {(b.code.filename, b.code.line, b.code.name) for b in self.capture.functions.values()}
+        fresh = [
+            code
+            for code in codes_seen()
+            if id(code) not in self._seen_before and (code.co_filename, code.co_firstlineno, code.co_name) not in known
+        ]
+        return why_never_compiled(fresh)
+
+    def _final_graphs(self) -> dict[str, str]:
+        """The pages of the graphs that are alive, in the form in which they can be stepped through."""
+        pages: dict[str, str] = {}
+        for match in self.live_graphs():
+            record = match.record
+            try:
+                text = step_text(match)
+                page = unchecked_page(record, text, exact=match.exact)
+                steppable = bool(graph_codes(self.writer.path(graph_file(record)), page, match.module))
+            except Exception as error:  # one graph that cannot be aligned keeps the text torch printed
+                self.capture.note(f"{graph_file(record)}: not steppable: {problem(error)}")
+                continue
+            if steppable:
+                pages[graph_file(record)] = page
+                self.step_texts[graph_file(record)] = page
+        return pages
+
+    def _add_cached_wrappers(self) -> None:
+        """Inductor's output for graphs of which none was reported (they were compiled in a subprocess)."""
+        reported: dict[CompileKey, list[str]] = {}
+        for graph in self.capture.graphs:
+            if graph.record.stage == WRAPPER:
+                reported.setdefault(graph.record.key, []).append(graph.record.text)
+        cache = getattr(sys.modules.get("torch._inductor.codecache"), "PyCodeCache", None)
+        for builder in list(self.capture.functions.values()) if getattr(cache, "modules", True) else ():
+            code = live_code_of(builder)
+            for entry in cache_entries(code) if code is not None else ():
+                key = self.capture.key(entry.compile_id)
+                made = live_code(compiled_functions(entry)).compiled
+                known = reported.get(key, [])
+                for compiled in made if len(known) < len(made) else ():
+                    post_grad = getattr(compiled, "inductor_post_grad_graph_str", None)
+                    wrapper = str(getattr(compiled, "source_code", None) or "")
+                    if wrapper not in known:
+                        self.capture.add_graph(key, POST_GRAD, str(post_grad or ""))
+                        self.capture.add_graph(key, WRAPPER, wrapper, wrapper_path(wrapper))
+
+    def _add_loaded_code(self) -> None:
+        """What Inductor loaded and did not report: it belongs to no compile id."""
+        wrappers = [graph.record for graph in self.capture.graphs if graph.record.stage == WRAPPER]
+        known = {*self._loaded_before, *(wrapper.path for wrapper in wrappers)}
+        fresh = [path for path in loaded_files() if path not in known]
+        reported = [wrapper.text for wrapper in wrappers]
+        reported += [kernel.text for text in reported for kernel in kernels_in(text, "")] if fresh else []
+        for path in fresh:
+            text = text_of(path)
+            if not any(other.rstrip().endswith(text.strip()) for other in reported):
+                self.capture.add_graph(self.capture.key(""), WRAPPER, text, path)
+
+    def live_graphs(self) -> list[GraphMatch]:
+        """Each captured graph that is still alive, with its GraphModule."""
+        self.wake()
+        found: list[GraphMatch] = []
+        with self.capture.lock:
+            builders = list(self.capture.functions.copy().items())
+            graphs: dict[tuple[object, str], list[GraphRecord]] = {}
+            for graph in self.capture.graphs:
+                graphs.setdefault((graph.record.key.function, graph.record.key.text), []).append(graph.record)
+        for function, builder in builders:
+            code = live_code_of(builder)
+            for entry in cache_entries(code) if code is not None else ():
+                own = graphs.get((function, entry.compile_id), ())
+                found += match_graphs(own, live_code(compiled_functions(entry)))
+        return found
+
+    def dispatchers(self) -> list[tuple[Path, list[tuple[FunctionBuilder, str]]]]:
+        """The pages that are written, each with its functions and the names of their dispatchers on it."""
+        return [
+            (
+                self.writer.path(name),
+                [(self.capture.functions[f.function], caller_name(f)) for f in functions if f.entries],
+            )
+            for name, functions in (pages_of(self.record) if self.record is not None else {}).items()
+            if self.writer.path(name).exists()
+        ]
+
+    def _steppable_wrappers(self, run: RunRecord) -> frozenset[str]:
+        first = {graph.path: graph for graph in reversed(run.graphs) if graph.stage == WRAPPER and graph.path}
+        return frozenset(graph_file(graph) for path, graph in first.items() if module_functions(path))
+
+    def _remember_entries(self, run: RunRecord) -> None:
+        live.forget(str(self.writer.directory))
+        for record in run.functions:
+            code = live_code_of(self.capture.functions[record.function])
+            given_up = (
+                any(entry.transformed for entry in record.entries) and code is not None and not cache_entries(code)
+            )
+            if code is not None and not given_up:  # after a reset there is nothing left to ask
+                live.remember(str(self.writer.directory), function_id(record.function), code, record)
+
+    def _add_formatted(self, compile_id: str, graph: FormattedGraph) -> None:
+        if self.capture.here:
+            key = self.capture.key(compile_id)
+            attempt = self.capture.entry(key).attempt
+            self.capture.add_graph(
+                key, graph.stage, graph.text, attempt=attempt, facts=GraphFacts(layers=graph.layers), given=graph.given
+            )  # fmt: skip
+
+    def _write_graph(self, record: GraphRecord) -> None:
+        """As torch reported it: this is the path of the compilation, and the page is finished on exit."""
+        self.writer.write(graph_file(record), quick_page(record))
+
+    def _watch_calls(self, key: CompileKey, made: types.CodeType) -> None:
+        def told(position: int, arguments: tuple[Any, ...], error: BaseException) -> None:
+            own = [graph.record for graph in self.capture.graphs_of.get(key, ()) if graph.record.stage == CAPTURED]
+            if self.capture.here and position < len(own):
+                self.inputs.take_failed(own[position], arguments, error)
+
+        self._calls.watch(made, told)
+
+    def _write_progress(self, key: CompileKey) -> None:
+        self.writer.append(INDEX, f"- {key.label}\n")
+
+    def _drop_graph(self, record: GraphRecord) -> None:
+        self.writer.remove(graph_file(record))
+        self.inputs.drop(record)
+
+    def _warn(self, complete: bool) -> None:
+        missing = [*self.writer.problems, *self.capture.notes]
+        if not missing:
+            return
+        text = f"depyf: the dump in {self.writer.directory} is incomplete: {missing[0]}"
+        if len(missing) > 1:
+            text += f" (and {len(missing) - 1} more" + (f", see {MANIFEST})" if complete else ")")
+        warn(text)
+
+
+def pages_of(run: RunRecord) -> dict[str, tuple[FunctionRecord, ...]]:
+    """full_code file -> (function, the resume functions that continue it)."""
+    known = {function.function for function in run.functions}
+    roots = [f for f in run.functions if f.resume_of is None or f.resume_of not in known]
+    names = full_code_files(tuple(root.code for root in roots))
+    pages: dict[str, tuple[FunctionRecord, ...]] = {}
+    continued: dict[tuple[int, str] | None, list[FunctionRecord]] = {}
+    for function in run.functions:
+        continued.setdefault(function.resume_of, []).append(function)
+    for name, root in zip(names, roots):
+        pages[name] = (root, *continued.get(root.function, ()))
+    return pages

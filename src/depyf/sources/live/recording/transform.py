@@ -1,0 +1,261 @@
+"""The bytecode hook: decompile what Dynamo made, write it down, and run the recompiled text where it is proven.
+
+Input: (code given to Dynamo, code it made).  Output invariant: returns a code object only after its file is on disk
+and ``substitute.refuse`` has no objection; returns None, and has written the reason, in every other case.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from depyf.decompiler.bytecode.codeunit import nested_codes
+from depyf.decompiler.bytecode.host.code_lines import lines_of, with_lines
+from depyf.decompiler.emit.comments import remark, source_lines
+from depyf.decompiler.options import Options
+from depyf.errors import DepyfError
+from depyf.run.addresses import without_addresses
+from depyf.run.files.layout import disassembly_file, transformed_file
+from depyf.run.files.writer import DumpWriter
+from depyf.run.global_names import readable_globals, rename, transformed_name
+from depyf.run.records import CodeRecord, CompileKey, TransformedRecord, VerdictRecord
+from depyf.run.two_places import remember
+from depyf.safety.escape import cut
+from depyf.safety.guarded import Door
+from depyf.sources.live.caches.decompilation_cache import AlikeCodes
+from depyf.sources.live.generated import generated_options
+from depyf.sources.live.recording import substitute
+from depyf.sources.live.recording.capture import Capture
+from depyf.sources.live.recording.disassembly import disassembly
+from depyf.sources.live.resume import resume_globals
+from depyf.sources.live.texts_in_force import EDITED, edited_by
+from depyf.views.pages.function_pages import TransformedPage, transformed_page
+
+if TYPE_CHECKING:
+    from depyf.decompiler.driver.pipeline import Decompiled
+
+
+class TransformHook:
+    """Callable with the signature of Dynamo's bytecode hook."""
+
+    def __init__(
+        self,
+        capture: Capture,
+        writer: DumpWriter,
+        log_bytecode: bool,
+        on_made: Callable[[CompileKey, types.CodeType], None] | None = None,
+    ) -> None:
+        """``on_made`` is given what Dynamo made, before anything runs it."""
+        self._on_made = on_made
+        self._capture = capture
+        self._writer = writer
+        self._log_bytecode = log_bytecode
+        self._alike = AlikeCodes()
+
+    def __call__(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
+        place = f"{code.co_name} ({code.co_filename}:{code.co_firstlineno})"
+        with Door(f"{place}: its transformed code was not processed", self._capture.note):
+            return self._transform(code, made) if self._capture.here else None
+        return None  # the original bytecode runs
+
+    def _transform(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
+        key = self._capture.begin(code, current_compile_id())
+        function = self._capture.functions[key.function].code
+        if self._on_made is not None:
+            with Door("calls that fail are not seen", self._capture.note):
+                self._on_made(key, made)
+        work = decompile_made(key, function, code, made, self._alike)
+        reason = edited_by(made)
+        candidate, reason = (None, reason) if reason else self._candidate(code, work)
+        if self._log_bytecode:
+            self._writer.write(disassembly_file(key, function), work.disassembly)
+        if not self._writer.write(transformed_file(key, function), work.page(reason).text):
+            candidate, reason = None, "its file could not be written"
+        self._capture.entry(key).transformed = work.record(reason)
+        return candidate
+
+    def _candidate(self, code: types.CodeType, work: DecompiledCode) -> tuple[types.CodeType | None, str]:
+        """The code object to run instead, or None and why not.
+
+        It has the lines of the program, which the program may look at; ``two_places`` knows those of the file.
+        """
+        reason = work.reason or substitute.torch_objection(work.made)
+        if reason or work.found is None:
+            return None, reason or "it could not be decompiled"
+        path = self._writer.path(transformed_file(work.key, work.function))
+        kept = nested_codes(work.made)
+        recompiled = work.found.compile_at(str(path), work.page("").first_line, kept)
+        dumped = substitute.with_original_codes(work.made, substitute.like(work.made, recompiled))
+        reason = substitute.refuse(code, work.made, dumped) or substitute.refuse_constants(work.made, dumped)
+        if reason or work.found.lines is None:
+            return None, reason or "its lines in the program are not known"
+        candidate = with_lines(dumped, work.found.lines, kept)
+        remember(candidate, lines_of(dumped, kept), code)
+        return candidate, ""
+
+
+@dataclass(frozen=True, slots=True)
+class DecompiledCode:
+    """Transformed code with its readable text.  Holds live objects: lives as long as the hook's call."""
+
+    key: CompileKey
+    function: CodeRecord
+    made: types.CodeType
+    renamed: dict[str, str]
+    text: str
+    found: Decompiled | None
+    reason: str
+    """Why the text may not run; "" where nothing speaks against it so far."""
+    _records: dict[str, TransformedRecord] = field(default_factory=dict)
+    _pages: dict[str, TransformedPage] = field(default_factory=dict)
+
+    @property
+    def disassembly(self) -> str:
+        return without_addresses(rename(disassembly(self.made), self.renamed))
+
+    def record(self, reason: str) -> TransformedRecord:
+        """The record, given why the text does not run ("" where it does)."""
+        known = self._records.get(reason)
+        if known is None:
+            known = self._records[reason] = self._record(reason)
+        return known
+
+    def _record(self, reason: str) -> TransformedRecord:
+        found = self.found.verdicts if self.found is not None else ()
+
+        def named(name: str) -> str:  # up to 3.10 the code object has the last part only
+            return self.function.qualname if name == self.made.co_name else name
+
+        return TransformedRecord(
+            source=self.text,
+            substituted=not reason,
+            reason=self.stable(reason),
+            verdicts=tuple(
+                VerdictRecord(named(v.qualname), EDITED, self.stable(reason))
+                if reason.startswith(f"{EDITED}: ")
+                else VerdictRecord(named(v.qualname), v.status.value, self.stable(v.reason))
+                for v in found
+            ),
+            graphs=tuple(new for new in self.renamed.values() if new.startswith("__compiled_fn_")),
+            resumes=tuple(self.renamed.get(name, name) for name in resume_globals(self.made.co_names)),
+            needs=tuple(map(self.stable, self._needs())),
+        )
+
+    def _needs(self) -> tuple[str, ...]:
+        """What the text does not define, and how a text by itself would define the rest."""
+        if self.found is None:
+            return ()
+        return (*self.found.needs, *(f"it begins with {statement}" for statement in self.found.definitions))
+
+    def stable(self, text: str) -> str:
+        """``text`` without what differs in every run, and of bounded length."""
+        return cut(without_addresses(rename(text, self.renamed)), 500)
+
+    def page(self, reason: str) -> TransformedPage:
+        known = self._pages.get(reason)
+        if known is None:
+            disassembly = "" if self.text else self.disassembly
+            known = transformed_page(self.key, self.function, self.record(reason), disassembly)
+            self._pages[reason] = known
+        return known
+
+
+def decompile_made(
+    key: CompileKey,
+    function: CodeRecord,
+    code: types.CodeType | None,
+    made: types.CodeType,
+    alike: AlikeCodes | None = None,
+) -> DecompiledCode:
+    """Decompile ``made``, which Dynamo made of ``code`` (None where that is gone); never raises for code that cannot be
+    decompiled.  ``alike``: what was decompiled before."""
+    renamed = readable_globals(key, made.co_names)
+    options = replace(generated_options(code, made), shown=tuple(renamed.items()))
+    alike = alike or AlikeCodes()
+    found, reason = _decompile(made, transformed_name(key, function.name), options, alike)
+    text = "" if found is None else commented(rename(found.source, renamed), found.linemap, function.filename)
+    return DecompiledCode(key, function, made, renamed, text, found, reason)
+
+
+def current_compile_id() -> str:
+    """The compile id torch is working on in this thread; "unknown" outside a compilation."""
+    from torch._guards import CompileContext
+
+    found = CompileContext.current_compile_id()
+    return str(found) if found is not None else "unknown"
+
+
+def _decompile(made: types.CodeType, name: str, options: Options, alike: AlikeCodes) -> tuple[Decompiled | None, str]:
+    from depyf.decompiler.driver.pipeline import decompile_code
+
+    like = alike.key(made, options)
+    known = alike.find(like, made, name)
+    if known is not None:
+        return known, ""
+    try:
+        found = decompile_code(made, name=name, options=options)
+    except DepyfError as error:
+        return None, str(error)
+    if found.code is None or not found.proven:
+        unproven = [verdict for verdict in found.verdicts if not verdict.proven]
+        why = "; ".join(f"{verdict.qualname}: {verdict.reason}" for verdict in unproven) or "no proof"
+        return found, f"not proven equivalent: {why}"
+    alike.keep(like, made, name, found)
+    return found, ""
+
+
+_WRITTEN_BACK = re.compile(r" *(\w+) = \1(?:  # .*)?$")
+"""Dynamo stores the variables that functions share (cells) again after each graph, those too that did not change."""
+
+
+_NEVER = re.compile(
+    r" *if 0: (?:shared_* = (?P<shared>lambda: [\w(), ]+)|(?P<local>[\w =]+) = None|(?P<generator>yield))(?:  # .*)?$"
+)
+"""What only tells the compiler something about the function, as ``emit.scopes`` writes it."""
+_CELL = re.compile(r"\b__cell_(\w+)")
+
+
+def _says(line: str, cells: set[str]) -> str:
+    """What an unusual line means; ``cells``: those that were explained before."""
+    if (never := _NEVER.match(line)) is not None:
+        if never["shared"]:
+            names = never["shared"].removeprefix("lambda: ").strip("()")
+            return f"never runs: makes {names} shared with other functions"
+        return "never runs: makes this a generator" if never["generator"] else "never runs: makes it a local variable"
+    new = [name for name in dict.fromkeys(_CELL.findall(line)) if name not in cells]
+    cells.update(new)
+    return ", ".join(f"__cell_{name}: the cell that holds {name}" for name in new)
+
+
+def commented(text: str, linemap: tuple[tuple[int, int | None], ...], filename: str) -> str:
+    """``text`` with the user's file and line after the first statement of each user line; same lines, same code."""
+    lines = source_lines(text)
+    short = Path(filename).name
+    last: int | None = None
+    for number, user in sorted(linemap, key=lambda pair: pair[0]):
+        if user is None or user == last or not 0 < number <= len(lines):
+            continue
+        last = user
+        if "#" not in lines[number - 1] and not lines[number - 1].rstrip().endswith("\\"):
+            lines[number - 1] = remark(lines[number - 1], f"{short}:{user}")
+    cells: set[str] = set()
+    for position, line in enumerate(lines):
+        if ("if 0: " in line or "__cell_" in line) and not line.rstrip().endswith("\\") and (why := _says(line, cells)):
+            lines[position] = remark(line, why)
+        if (own := _WRITTEN_BACK.match(line)) is not None:
+            lines[position] = remark(line, f"torch writes {own[1]} back as it is")
+        if "record_pregraph_bytecode_" in line and not line.rstrip().endswith("\\"):
+            lines[position] = remark(line, "torch's bookkeeping")
+    result = "\n".join(lines) + ("\n" if text.endswith("\n") else "")
+    if not any(part in text for part in ('"""', "'''", "\\\n")):  # every line ends outside of strings
+        return result
+    try:
+        same = ast.dump(ast.parse(result)) == ast.dump(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError):
+        same = False
+    return result if same else text  # a line inside a string is no place for a comment

@@ -1,0 +1,160 @@
+"""Finds what torch.compile was given: from a compiled callable to the function whose frame Dynamo sees.
+
+Input: whatever ``torch.compile`` returned (a wrapper, an ``OptimizedModule``, a bound method), or the plain function or
+module inside it.  Output: the function, the arguments it gets in front of the caller's, and the backend asked for.
+Nothing is called and nothing is compiled.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import inspect
+import types
+from dataclasses import dataclass
+from typing import Any
+
+from depyf.errors import DepyfError
+from depyf.sources.live.pure_access import (
+    attribute,
+    cell_contents,
+    class_module,
+    class_namespace,
+    classes_of,
+    full_name,
+    is_a,
+    short_name,
+)
+
+ORIGINAL = "_torchdynamo_orig_callable"
+_BACKEND_LINKS = ("_torchdynamo_orig_backend", "_torchdynamo_orig_callable")
+_EMPTY = object()
+_MODULE_CALLS = ("_wrapped_call_impl", "_call_impl", "__call__")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A function that torch may have compiled, as the caller of ``compiled_fn`` reaches it."""
+
+    function: types.FunctionType
+    leading: tuple[Any, ...] = ()
+    """``self`` of a method or module, and the arguments of ``functools.partial``."""
+    keywords: tuple[tuple[str, Any], ...] = ()
+    backend: Any = None
+    """The compiler inside the wrapper; None where ``compiled_fn`` is not a compiled callable."""
+    module: Any = None
+    """The module whose call reaches the function, its ``forward``: hooks run around that, as Python."""
+
+    @property
+    def code(self) -> types.CodeType:
+        return self.function.__code__
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
+        """The arguments as the function's own parameters, defaults filled in.  TypeError as a call raises it."""
+        signature = inspect.signature(self.function, follow_wrapped=False)
+        bound = signature.bind(*self.leading, *args, **dict(self.keywords) | kwargs)
+        bound.apply_defaults()
+        return bound
+
+    def frame_locals(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The locals of the frame at its first instruction, free variables included.  TypeError as a call raises it."""
+        given = self.bind(args, kwargs).arguments
+        for name in self.code.co_varnames[: self.code.co_argcount]:
+            if name.startswith("."):  # a comprehension's: inspect calls it otherwise
+                given[name] = given.pop(f"implicit{name[1:]}")
+        return {**given, **free_variables(self.function)}
+
+
+def free_variables(function: types.FunctionType) -> dict[str, Any]:
+    """The values of the cells that ``function`` closes over; empty cells are left out."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or ())
+    return {name: found for name, cell in cells if (found := cell_contents(cell, _EMPTY)) is not _EMPTY}
+
+
+def find_target(fn: Any) -> Target:
+    """The target of ``fn``.  DepyfError where there is no Python function."""
+    leading: tuple[Any, ...] = ()
+    keywords: dict[str, Any] = {}
+    backend: Any = None
+    module: Any = None
+    for _ in range(64):  # wrappers around wrappers; a cycle must not hang
+        if is_a(fn, functools.partial):
+            leading, keywords = (*leading, *fn.args), {**fn.keywords, **keywords}
+            fn = fn.func
+        elif type(fn) is types.MethodType:  # before the next: a method shows the attributes of its function
+            if _is_module(fn.__self__) and fn.__func__.__name__ in _MODULE_CALLS:
+                module = fn.__self__
+                fn = _forward(module)
+            else:
+                leading = (fn.__self__, *leading)
+                fn = fn.__func__
+        elif _own(fn, ORIGINAL) is not None:
+            backend = _backend(fn) if backend is None else backend
+            fn = _own(fn, ORIGINAL)
+        elif type(fn) is types.FunctionType:
+            return Target(fn, leading, tuple(keywords.items()), backend, module)
+        elif _is_module(fn):
+            fn = _module_entry(fn)
+        elif _call(fn) is not None:
+            fn = types.MethodType(_call(fn), fn)
+        else:
+            break
+    shown = attribute(fn, "__qualname__") or f"a {full_name(type(fn))}"
+    raise DepyfError(f"{shown} has no Python bytecode: there is nothing for torch.compile in it")
+
+
+def _own(fn: Any, name: str) -> Any:
+    """An attribute of a wrapper; a module passes unknown attributes on to the one it wraps, which is not meant."""
+    return None if _is_module(fn) else attribute(fn, name)
+
+
+def _call(fn: Any) -> Any:
+    """``__call__`` of an object's class, where that is a Python function."""
+    found = next(
+        (class_namespace(cls)["__call__"] for cls in classes_of(fn) if "__call__" in class_namespace(cls)), None
+    )
+    return found if type(found) is types.FunctionType else None
+
+
+def _is_module(value: Any) -> bool:
+    return any(short_name(cls) == "Module" and class_module(cls).startswith("torch.nn.") for cls in classes_of(value))
+
+
+def _module_entry(module: Any) -> Any:
+    """What a call of ``module`` reaches first: the wrapper that ``torch.compile`` put there, else its ``forward``."""
+    state = vars(module)
+    wrapper = (
+        state.get("_forward") or state.get("forward") if "dynamo_ctx" in state else state.get("_compiled_call_impl")
+    )
+    if wrapper is not None and callable(wrapper):
+        return wrapper
+    return _forward(module)
+
+
+def _backend(wrapper: Any) -> Any:
+    """The innermost compiler of a ``torch.compile`` wrapper, found among the variables it closes over."""
+    if type(wrapper) is not types.FunctionType:
+        return None
+    return innermost_backend(free_variables(wrapper).get("callback"))
+
+
+def innermost_backend(callback: Any) -> Any:
+    """The compiler inside what torch's frame evaluation calls; None where that compiles nothing."""
+    if callback is None or isinstance(callback, bool):
+        return None
+    for _ in range(64):
+        inner = next((found for link in _BACKEND_LINKS if (found := attribute(callback, link)) is not None), None)
+        if inner is None:
+            return callback
+        callback = inner
+    return None
+
+
+def functions_of(code: types.CodeType) -> list[types.FunctionType]:
+    """Every function alive that has this code."""
+    found = [item for item in gc.get_referrers(code) if type(item) is types.FunctionType]
+    return [function for function in found if function.__code__ is code]
+
+
+def _forward(module: Any) -> Any:
+    return module.forward

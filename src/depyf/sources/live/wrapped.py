@@ -1,0 +1,135 @@
+"""What a wrapper of torch's own calls, where it is compiled: a module whose ``forward`` is torch's, a callable object.
+
+Input: the frames of Dynamo while it compiles ``wrap_inline.<locals>.inner``.  Output: what the program calls it: its class,
+and the global variable that holds it.  Objects of the program are only looked at through ``pure_access``.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from dataclasses import dataclass, replace
+from typing import Any
+
+from depyf.run.advice.advice import AdviceUse
+from depyf.run.installed_files import installed
+from depyf.run.records import RecompileRecord
+from depyf.sources.live.caches.seen_code import of_libraries
+from depyf.sources.live.pure_access import (
+    attribute,
+    cell_contents,
+    class_mro,
+    class_namespace,
+    own_attributes,
+    short_name,
+)
+
+_DEPTH = 80
+_ARGUMENT = re.compile(r"(?:\bL\['args'\]|\bargs)\[(\d+)\]")
+_OBJECT = re.compile(r"\bL\['fn'\]|\bfn\b(?=[.\[])")
+_LAYERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class WrappedCall:
+    """The object that a wrapper calls."""
+
+    name: str
+    """``net (Sequential)``: the variable, where a global one holds it, and the class."""
+    parameters: tuple[str, ...] = ()
+    """What the positional arguments of the wrapper are called in the object's function."""
+
+    def spoken(self, text: str) -> str:
+        """``text`` about the wrapper's variables, in terms of the object: ``args[0].size()`` -> ``input.size()``."""
+
+        def parameter(match: re.Match[str]) -> str:
+            number = int(match[1])
+            return self.parameters[number] if number < len(self.parameters) else match[0]
+
+        return _OBJECT.sub("self", _ARGUMENT.sub(parameter, text))
+
+    def about(self, record: RecompileRecord) -> RecompileRecord:
+        """The same of a recompilation."""
+        advice = tuple(
+            AdviceUse(use.id, tuple((name, self.spoken(value)) for name, value in use.values)) for use in record.advice
+        )
+        return replace(record, guard=self.spoken(record.guard), advice=advice)
+
+
+def is_wrapper(code: types.CodeType) -> bool:
+    """Whether it is the code of torch's wrapper around a callable."""
+    return code.co_freevars == ("fn",) and code.co_filename.replace("\\", "/").endswith("_dynamo/external_utils.py")
+
+
+def wrapped_call() -> WrappedCall | None:
+    """The object whose wrapper Dynamo compiles at this moment; None where it compiles something else."""
+    frame: types.FrameType | None = sys._getframe(1)
+    for _ in range(_DEPTH):
+        if frame is None:
+            return None
+        if frame.f_code.co_name == "_compile":
+            break
+        frame = frame.f_back
+    known = frame.f_locals if frame is not None and frame.f_code.co_name == "_compile" else {}
+    code, closure = known.get("code"), known.get("closure")
+    if not isinstance(code, types.CodeType) or not is_wrapper(code) or not isinstance(closure, tuple) or not closure:
+        return None
+    called = cell_contents(closure[0])
+    return None if called is None else WrappedCall(_name(called, frame), _parameters(called))
+
+
+def _name(called: Any, frame: types.FrameType | None) -> str:
+    kind = _kind(called)
+    variable = _variable(called, frame)
+    return f"{variable} ({kind})" if variable and variable != kind else kind
+
+
+def _kind(called: Any) -> str:
+    """The class; of a wrapper of one module, such as DistributedDataParallel, that of the module, too."""
+    if type(called) in (types.FunctionType, types.MethodType):
+        return str(attribute(called, "__qualname__", "") or attribute(called.__func__, "__qualname__", "a method"))
+    kind = short_name(type(called))
+    inner = _modules(called)
+    if set(inner) == {"module"}:
+        return f"{kind} of {_kind(inner['module'])}"
+    partial = attribute(called, "func") if kind == "partial" else None
+    return (
+        f"partial of {attribute(partial, '__qualname__', short_name(type(partial)))}" if partial is not None else kind
+    )
+
+
+def _modules(called: Any) -> dict[str, Any]:
+    """The modules in a module; {} where it is none."""
+    found = (own_attributes(called) or {}).get("_modules")
+    return dict(found) if type(found) is dict else {}
+
+
+def _variable(called: Any, frame: types.FrameType | None) -> str:
+    """The global variable of the program that holds the object, or what ``torch.compile`` made of it."""
+    for _ in range(_DEPTH):
+        if frame is None:
+            break
+        filename = frame.f_code.co_filename
+        if not of_libraries(filename) and not installed(filename):
+            for name, value in dict.copy(frame.f_globals).items():
+                if value is called or _modules(value).get("_orig_mod") is called:
+                    return name
+        frame = frame.f_back
+    return ""
+
+
+def _parameters(called: Any) -> tuple[str, ...]:
+    """The names of the positional parameters of ``forward`` or ``__call__``."""
+    for _ in range(_LAYERS):
+        inner = _modules(called)
+        if set(inner) != {"module"}:
+            break
+        called = inner["module"]
+    for name in ("forward", "__call__"):
+        for cls in class_mro(type(called)):
+            function = class_namespace(cls).get(name)
+            if type(function) is types.FunctionType and "_call_impl" not in function.__name__:
+                code = function.__code__
+                return code.co_varnames[1 : code.co_argcount]
+    return ()

@@ -1,0 +1,1 @@
+"""What is shown of a run: pages, the report, comparisons.  Nothing of torch."""

@@ -1,0 +1,306 @@
+"""Which functions of two dumps are the same, wherever they stand in their files.
+
+Input: what two manifests say of the functions, and their sources.  Output: a ``Pairing``: functions are paired by name, and
+those of one name, or that have another name or file, by their code; lines of the program by the functions that they are in.
+It turns names and lines of the first dump into those of the second, so that their texts can be compared.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from depyf.run.global_names import RESUME_PREFIX
+from depyf.run.installed_files import installed
+from depyf.run.records import slug
+from depyf.safety.escape import safe_name
+from depyf.views.compare.line_diff import in_common
+
+Function = dict[str, Any]
+_AT = re.compile(r"_at_\d+$")
+
+
+@dataclass(frozen=True, eq=False)
+class Met:
+    """A function of one dump; ``path`` is told from the program's folder, ``source`` without the name in it."""
+
+    record: Function
+    id: tuple[int, str]
+    """Generation and number of the frame, as in compile ids."""
+    name: str
+    path: str
+    line: int
+    source: tuple[str, ...] = ()
+
+    @property
+    def last(self) -> str:
+        return self.name.rpartition(".")[2]
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.line}"
+
+    @property
+    def code(self) -> tuple[str, ...]:
+        """The source without the function's own name."""
+        return (
+            tuple(re.sub(rf"\b{re.escape(self.last)}\b", "*", text, count=1) for text in self.source[:1])
+            + self.source[1:]
+        )
+
+    @property
+    def is_resume(self) -> bool:
+        return bool(self.record.get("resume_of"))
+
+
+@dataclass
+class Pairing:
+    """``pairs`` has the functions of both sides, None where one side lacks it."""
+
+    pairs: list[tuple[Met | None, Met | None]]
+    lines: dict[str, dict[int, int]] = field(default_factory=dict)
+    """File of the first dump -> its known lines -> those of the second."""
+    files: dict[str, str] = field(default_factory=dict)
+    ids: dict[str, str] = field(default_factory=dict)
+    """Compile ids and numbers of frames, as in file names, that are others in the second dump."""
+    words: dict[str, str] = field(default_factory=dict)
+    _order: dict[str, list[int]] = field(default_factory=dict)
+    _whole: dict[str, str] = field(default_factory=dict)
+    """The end of a path, as texts have it -> the only file that it is; "" where there is not one."""
+
+    def line(self, path: str, line: int) -> int:
+        """The line of the second dump for one of the first: shifted as the next known line above it is."""
+        known = self.lines.get(path)
+        if not known:
+            return line
+        order = self._order.get(path)
+        if order is None or len(order) != len(known):
+            order = self._order[path] = sorted(known)
+        above = order[max(bisect_right(order, line) - 1, 0)]
+        return line + known[above] - above
+
+    def add_lines(self, path: str, one: Mapping[int, str], two: Mapping[int, str]) -> None:
+        """What else is known of the text of a file, by line."""
+        known = self.lines.get(path)
+        if known is not None and one and two:
+            mine, other = sorted(one), sorted(two)
+            for at, place, count in in_common([one[n] for n in mine], [two[n] for n in other]):
+                for n in range(count):
+                    known.setdefault(mine[at + n], other[place + n])
+
+    def text(self, text: str, home: str, page: bool = False) -> str:
+        """A text of the first dump with the names and lines of the second; ``home`` is the program's file that it is about.
+
+        ``page``: it is no Python, and has compile ids in its words.
+        """
+        text = _PLACE.sub(self._placed, text) if self.lines else text
+        text = _GOES_ON.sub(lambda match: f"{match[1]}{self.line(home, int(match[2]))}", text)
+        if self.ids:
+            text = _LIVE.sub(lambda match: match[1] + self._label(match[2]), text)
+            text = _LABEL.sub(lambda match: self._label(match[0]), text) if page else text
+        return _NAME.sub(self._named, text) if self.words or self.ids else text
+
+    def _label(self, text: str) -> str:
+        """A compile id, or a number of a frame, as texts have it."""
+        new = self.ids.get(text.replace("/", "_").replace("!", "ca"))
+        return text if new is None else new.replace("_", "/").replace("ca", "!")
+
+    def _placed(self, match: re.Match[str]) -> str:
+        path, line = match["path"], int(match["line"])
+        if path not in self.lines:
+            if path not in self._whole:
+                found = [other for other in self.lines if other.endswith("/" + path)]
+                self._whole[path] = found[0] if len(found) == 1 else ""
+            path = self._whole[path]
+            if not path:
+                return match[0]
+        return f"{match['path']}:{self.line(path, line)}"
+
+    def _named(self, match: re.Match[str]) -> str:
+        name = match[0]
+        if name in self.words:
+            return self.words[name]
+        if name.startswith("__original_") and f"__{name[11:]}" in self.words:
+            return f"__original_{self.words[f'__{name[11:]}'].lstrip('_')}"
+        if name.startswith("__original_") and name[11:] in self.words:
+            return f"__original_{self.words[name[11:]]}"
+        numbered = _NUMBERED.fullmatch(name)
+        if numbered is None:
+            return name
+        rest = numbered["rest"]
+        if rest.startswith("_for_"):
+            rest = f"_for_{self.words.get(rest[5:], rest[5:])}"
+        return f"{numbered['kind']}{self._id(numbered['id'])}{rest}"
+
+    def _id(self, text: str) -> str:
+        if text in self.ids:
+            return self.ids[text]
+        first, _, last = text.rpartition("_")  # the second graph of a compilation
+        return f"{self.ids[first]}_{last}" if first in self.ids else text
+
+
+_INTEGER = re.compile(r"[0-9]{1,15}")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_NUMBERED = re.compile(
+    r"(?P<kind>__compiled_fn_|__transformed_code_|__original_code_|guards?_|frame_)(?P<id>(?:ca)?\d+(?:_\d+)*(?:r\d+)?)(?P<rest>|_for_\w*)"
+)
+_LIVE = re.compile(r"(live_(?:frame|guard)\(__file__, ')([^']+)")
+_LABEL = re.compile(r"(?<![\w/.])!?\d+(?:/\d+)+(?:r\d+)?(?![\w/])")
+_COUNTED = re.compile(r"\b(?:__(?:original_|nested_)*resume_|__builtins_dict___)\d+\b")
+_GOES_ON = re.compile(r"(\bgoes_on_from_line_|# the rest, from line )(\d+)\b")
+_PLACE = re.compile(r"(?P<path>[\w<>./+-]*\w\.py):(?P<line>\d+)\b")
+
+
+def met(
+    functions: Iterable[Function], at: Callable[[str], str], source: Callable[[tuple[int, str], str], str]
+) -> list[Met]:
+    """The functions of a manifest; ``at`` tells a path from the program's folder, ``source`` has the source of one."""
+    found: list[Met] = []
+    generation, last = 0, -1
+    for item in functions:
+        entries = item.get("entries", ())
+        number = str(entries[0].get("compile_id", "")).rpartition("/")[0].rpartition("/")[2] if entries else ""
+        if _INTEGER.fullmatch(number):
+            generation, last = generation + (int(number) < last), int(number)
+        path, _, line = str(item.get("from")).rpartition(":")
+        key = generation, number
+        name = str(item.get("function"))
+        lines = tuple(source(key, name.rpartition(".")[2]).splitlines())
+        found.append(Met(item, key, name, at(path), int(line) if _INTEGER.fullmatch(line) else 0, lines))
+    return found
+
+
+def pairing(one: Sequence[Met], two: Sequence[Met]) -> Pairing:
+    """The functions of both sides in the order of the first, then those of the second alone."""
+    pairs = _roots([f for f in one if not f.is_resume], [f for f in two if not f.is_resume])
+    found = Pairing([])
+    for mine, other in pairs:
+        if mine is not None and other is not None:
+            known = found.lines.setdefault(mine.path, {})
+            found.files[mine.path] = other.path
+            if not installed(mine.path):
+                known.update(_lines(mine, other))
+    for mine, other in pairs:
+        if mine is not None and other is not None and mine.path in found.lines:
+            end = mine.line + len(mine.source), other.line + len(other.source)
+            found.lines[mine.path].setdefault(*end)
+    rests = _rests(one), _rests(two)
+    for mine, other in pairs:
+        found.pairs.append((mine, other))
+        found.pairs += _resumes(_after(mine, rests[0]), _after(other, rests[1]), found)
+    for mine, other in found.pairs:
+        if mine is not None and other is not None:
+            _translate(mine, other, found)
+    return found
+
+
+def _roots(one: Sequence[Met], two: Sequence[Met]) -> list[tuple[Met | None, Met | None]]:
+    """By name and file; of several of one name those with the same code first; then by code alone, then by name alone."""
+    left = list(two)
+    partner: dict[int, Met] = {}
+    keys: tuple[Callable[[Met], object], ...] = (
+        lambda f: (f.last, f.path, f.source),
+        lambda f: (f.last, f.path),
+        lambda f: (f.last, f.source) if f.source else None,
+        lambda f: (f.path, f.code) if f.source else None,
+        lambda f: f.code if f.source else None,
+        lambda f: f.last,
+    )
+    for key in keys:
+        groups: dict[object, list[Met]] = {}
+        for other in left:
+            groups.setdefault(key(other), []).append(other)
+        for mine in one:
+            group = groups.get(wanted) if (wanted := key(mine)) is not None else None
+            if id(mine) not in partner and group:
+                partner[id(mine)] = group.pop(0)
+        taken = {id(other) for other in partner.values()}
+        left = [other for other in left if id(other) not in taken]
+    return [*((mine, partner.get(id(mine))) for mine in one), *((None, other) for other in left)]
+
+
+def _lines(one: Met, two: Met) -> Iterator[tuple[int, int]]:
+    """Lines of the two that say the same."""
+    yield one.line, two.line
+    for at, place, count in in_common(one.source, two.source):
+        yield from ((one.line + at + n, two.line + place + n) for n in range(count))
+
+
+def _resumes(ours: Sequence[Met], theirs: Sequence[Met], found: Pairing) -> list[tuple[Met | None, Met | None]]:
+    """The resume functions of two functions, by their lines."""
+    at: dict[int, list[Met]] = {}
+    for resume in theirs:
+        at.setdefault(resume.line, []).append(resume)
+    pairs: list[tuple[Met | None, Met | None]] = []
+    for resume in ours:
+        group = at.get(found.line(resume.path, resume.line))
+        pairs.append((resume, group.pop(0) if group else None))
+    return [*pairs, *((None, resume) for group in at.values() for resume in group)]
+
+
+_Rests = Mapping[tuple[int, str], Sequence[Met]]
+
+
+def _rests(functions: Iterable[Met]) -> _Rests:
+    """Generation and number of a function -> the resume functions that continue it."""
+    found: dict[tuple[int, str], list[Met]] = {}
+    for function in functions:
+        found.setdefault((function.id[0], str(function.record.get("resume_of"))), []).append(function)
+    return found
+
+
+def _after(function: Met | None, rests: _Rests) -> Sequence[Met]:
+    return () if function is None else rests.get(function.id, ())
+
+
+def _translate(one: Met, two: Met, found: Pairing) -> None:
+    """Names and ids of ``one`` that ``two`` has otherwise."""
+    old, new = safe_name(one.last), safe_name(two.last)
+    if old != new:
+        found.words[old] = new
+    ids = [
+        (slug(*f.id), [slug(f.id[0], str(e.get("compile_id"))) for e in f.record.get("entries", ())])
+        for f in (one, two)
+    ]
+    if ids[0][0] != ids[1][0]:
+        found.ids[ids[0][0]] = ids[1][0]
+    found.ids.update((a, b) for a, b in zip(ids[0][1], ids[1][1]) if a != b)
+
+
+def with_counters(before: str, after: str) -> str:
+    """``before`` with the counters that torch has in names as in ``after``, where they are others throughout."""
+    one, two = _COUNTED.findall(before), _COUNTED.findall(after)
+    names = dict(zip(one, two))
+    stem = re.compile(r"\d+$")
+    alike = len(one) == len(two) and [names[name] for name in one] == two and len(set(names.values())) == len(names)
+    if one == two or not alike or any(stem.sub("", a) != stem.sub("", b) for a, b in names.items()):
+        return before
+    return _COUNTED.sub(lambda match: names[match[0]], before)
+
+
+def moved(one: Met, two: Met) -> str:
+    """What to say of two functions that are one, and not where, or not what, they were; "" where they are."""
+    said = []
+    if _AT.sub("", one.last) != _AT.sub("", two.last):
+        said.append(f"is called {two.name} in 2")
+    if one.path != two.path and not installed(one.path):
+        said.append(f"is in {two.path} in 2")
+    if one.source and two.source and one.code != two.code:
+        kept = sum(count for _, _, count in in_common(one.source, two.source))
+        said.append(f"has another source in 2 (-{len(one.source) - kept} +{len(two.source) - kept} lines)")
+    return " and ".join(said)
+
+
+def sources(files: Mapping[str, Callable[[], str]]) -> Callable[[tuple[int, str], str], str]:
+    """The source of a function by its id and name, from the files of a dump, which ``files`` reads by name."""
+
+    def source(key: tuple[int, str], name: str) -> str:
+        read = files.get(f"__original_code_{slug(*key)}_for_{safe_name(name)}.txt")
+        if read is None or name.startswith(RESUME_PREFIX):
+            return ""
+        return read().partition("\n\n")[2].partition("\n\nBytecode:\n")[0]
+
+    return source

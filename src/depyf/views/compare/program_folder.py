@@ -1,0 +1,59 @@
+"""Finds the program's folder, so that dumps of one program in two folders can be compared.
+
+Input: the lists of functions of two manifests.  Output: two folders, whose files correspond: ``/a/train.py`` of the one is
+``/b/train.py`` of the other.  Files that both runs have at the same place are no evidence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from depyf.run.installed_files import installed
+
+_LINE = re.compile(r":\d+$")
+
+
+def program_folders(first: Iterable[dict[str, Any]], second: Iterable[dict[str, Any]]) -> tuple[str, str]:
+    """The folder on each side, with a slash at its end; the pair that most files agree on, and ("", "") without any.
+
+    >>> program_folders([{"from": "/a/x/m.py:3"}], [{"from": "/b/x/m.py:3"}])
+    ('/a/', '/b/')
+    """
+    one, two = set(_files(first)), set(_files(second))
+    one, two = one - two, two - one
+    votes: Counter[tuple[str, str]] = Counter()
+    for mine in one:
+        votes.update({_apart(mine, other) for other in two if _name(other) == _name(mine)})
+    return min(votes, key=lambda pair: (-votes[pair], pair), default=("", ""))
+
+
+def from_folder(text: str, folder: str) -> str:
+    """``text`` with the paths below ``folder`` told from there."""
+    if not folder.strip("/"):
+        return text
+    return re.sub(rf"(?<![\w./-]){re.escape(folder)}", "<program>/", text)
+
+
+def _files(functions: Iterable[dict[str, Any]]) -> Iterator[str]:
+    for function in functions:
+        places = [function.get("from")]
+        places += [found.get("at") for entry in function.get("entries", ()) for found in entry.get("graph_breaks", ())]
+        for place in places:
+            path = _LINE.sub("", str(place or ""))
+            if path.startswith("/") and not installed(path):
+                yield path
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _apart(one: str, two: str) -> tuple[str, str]:
+    """What is left of the two when their common end is taken away."""
+    mine, other = one.split("/"), two.split("/")
+    while len(mine) > 1 and len(other) > 1 and mine[-1] == other[-1]:
+        del mine[-1], other[-1]
+    return "/".join(mine) + "/", "/".join(other) + "/"

@@ -1,0 +1,172 @@
+"""What two runs did differently, as events: functions, compilations, graph breaks, recompilations.
+
+Input: the lists of functions of two manifests.  Output: lines for people, the earliest difference first; () where both
+did the same.  The files of the dumps then show what followed from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from depyf.run.global_names import in_words
+from depyf.run.installed_files import installed, library_file
+from depyf.run.records import values_beside
+from depyf.views.compare.pairing import Met, Pairing, met, moved, pairing
+from depyf.views.compare.program_folder import from_folder, program_folders
+
+Function = dict[str, Any]
+_MANY = 12
+"""Lines that are shown; what came later mostly follows from what came first."""
+
+
+def events_apart(first: Sequence[Function], second: Sequence[Function], pairs: Pairing | None = None) -> list[str]:
+    """The lines; "1" and "2" are the two runs.  ``pairs`` has their functions, if those were paired by their sources."""
+    folders = program_folders(first, second)
+    if pairs is None:
+        pairs = pairing(
+            *(met(f, partial(from_folder, folder=folder), lambda *_: "") for f, folder in zip((first, second), folders))
+        )
+    lines: list[str] = []
+    for one, two in _in_order(pairs):
+        if one is None or two is None:
+            there = one or two
+            lines += _only(there.record, "1" if two is None else "2") if there is not None else []
+        else:
+            apart = moved(one, two)
+            lines += [f"{_name(one.record)} {apart}"] if apart and not one.is_resume else []
+            lines += _apart(one, two, pairs, folders)
+    shifted = _shifted(first, second, pairs)
+    more = len(lines) - _MANY
+    if more > 0:
+        lines = [*lines[:_MANY], f"and {more} more"]
+    return _cached(first, second) + lines + shifted
+
+
+def _in_order(pairs: Pairing) -> list[tuple[Met | None, Met | None]]:
+    """Those that both have, or the first; then those of the second alone."""
+    return sorted(pairs.pairs, key=lambda pair: pair[0] is None)
+
+
+def _cached(first: Sequence[Function], second: Sequence[Function]) -> list[str]:
+    """What only one of the two found in torch's compile caches: that alone makes files that are there on one side only."""
+    one, two = _hits(first), _hits(second)
+    lines = []
+    for mine, other, side, without in ((one, two, "1", "2"), (two, one, "2", "1")):
+        found = {key: mine[key] - other[key] for key in mine if key in other and mine[key] - other[key]}
+        if found:
+            caches = ", ".join(sorted(set().union(*found.values())))
+            lines.append(
+                f"only {side} found {', '.join(found)} in torch's caches ({caches}): what a hit does not run again is in {without} only"
+            )
+    return lines
+
+
+def hit_on_one_side(first: Sequence[Function], second: Sequence[Function]) -> tuple[frozenset[str], frozenset[str]]:
+    """The compile ids that only the first found in torch's caches, and those that only the second did."""
+    one, two = _hits(first), _hits(second)
+    return (
+        frozenset(key for key in one if key in two and one[key] - two[key]),
+        frozenset(key for key in two if key in one and two[key] - one[key]),
+    )
+
+
+def _hits(functions: Iterable[Function]) -> dict[str, set[str]]:
+    """compile id -> the caches that had it."""
+    return {
+        str(entry.get("compile_id")): {str(c.get("cache")) for c in entry.get("caches", ()) if c.get("status") == "hit"}
+        for function in functions
+        for entry in function.get("entries", ())
+    }
+
+
+def _place(place: object, folder: str) -> str:
+    """A line of the program in ``folder``; of a library only the file, whose lines differ between versions."""
+    text = str(place)
+    return library_file(text).rpartition(":")[0] if installed(text) else from_folder(text, folder)
+
+
+def _name(function: Function) -> str:
+    return f"{function.get('function')} ({function.get('from')})"
+
+
+def _only(function: Function, side: str) -> list[str]:
+    if function.get("resume_of"):  # what a graph break leaves; the break itself is told
+        return []
+    entries = function.get("entries", ())
+    if not entries:
+        return []
+    return [f"only {side} compiled {_name(function)}", *_lacking(function, _breaks(function, ""), {}, side)]
+
+
+def _apart(mine: Met, other: Met, pairs: Pairing, folders: tuple[str, str]) -> list[str]:
+    one, two = mine.record, other.record
+    lines: list[str] = []
+    breaks = _breaks(one, folders[0], pairs), _breaks(two, folders[1])
+    for this, side in ((one, "1"), (two, "2")):
+        that = two if side == "1" else one
+        lines += _lacking(this, *(breaks if side == "1" else breaks[::-1]), side)
+        lines += _lacking(this, _given_up(this), _given_up(that), side)
+        lines += _lacking(this, _recompiled(this), _recompiled(that), side)
+    counts = [sum(bool(entry.get("compiled")) for entry in function.get("entries", ())) for function in (one, two)]
+    if counts[0] != counts[1]:
+        lines.append(f"{_name(one)}: {counts[0]} compilation{'s' * (counts[0] != 1)} in 1, {counts[1]} in 2")
+    return lines
+
+
+def _lacking(function: Function, mine: dict[str, str], other: dict[str, str], side: str) -> list[str]:
+    return [f"{_name(function)}: only {side} {what}" for key, what in mine.items() if key not in other]
+
+
+def _breaks(function: Function, folder: str, pairs: Pairing | None = None) -> dict[str, str]:
+    """Place, as the second run has it -> what to say of it; another torch says the cause in other words."""
+    return {
+        (
+            _place(at, folder) if pairs is None else pairs.text(_place(at, folder), "")
+        ): f"breaks the graph at {at or 'a line that torch did not name'}: {found.get('cause')}"
+        for entry in function.get("entries", ())
+        for found in entry.get("graph_breaks", ())
+        for at in [found.get("from") or found.get("at")]
+    }
+
+
+def _given_up(function: Function) -> dict[str, str]:
+    failed = [e for e in function.get("entries", ()) if e.get("failed") and not e.get("compiled")]
+    if not failed:
+        return {}
+    what = "raised an error" if failed[0].get("raised") else "ran it as ordinary Python"
+    return {"failed": f"{what}: {failed[0]['failed']}"}
+
+
+def _recompiled(function: Function) -> dict[str, str]:
+    found = [
+        _reason(entry["recompiled_because"][0])
+        for entry in function.get("entries", ())
+        if entry.get("recompiled_because")
+    ]
+    return {reason: f"compiled it again, because an entry did not fit: {reason}" for reason in found}
+
+
+def _reason(record: dict[str, Any]) -> str:
+    guard = str(record.get("guard"))
+    values = values_beside(guard, str(record.get("expected") or ""), str(record.get("actual") or ""))
+    return guard + values
+
+
+def _shifted(first: Iterable[Function], second: Iterable[Function], pairs: Pairing) -> list[str]:
+    """From which compile id on the two sides' ids are of different functions."""
+    one, two = _owners(first), _owners(second)
+    same = {
+        (id(mine.record), id(other.record)) for mine, other in pairs.pairs if mine is not None and other is not None
+    }
+    for key, owner in one.items():
+        if key in two and (id(owner), id(two[key])) not in same:
+            names = [in_words(str(side.get("function"))) for side in (owner, two[key])]
+            return [f"from {key} on compile ids are of other functions ({key} is {names[0]} in 1, {names[1]} in 2)"]
+    return []
+
+
+def _owners(functions: Iterable[Function]) -> dict[str, Function]:
+    found = {str(e.get("compile_id")): f for f in functions for e in f.get("entries", ())}
+    return dict(sorted(found.items(), key=lambda pair: [int(n) if n.isdigit() else -1 for n in pair[0].split("/")]))

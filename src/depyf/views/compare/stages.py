@@ -1,0 +1,479 @@
+"""Two dumps compared stage by stage, and the ranks of one distributed run.
+
+Input: folders written by ``prepare_debug``.  Output: a ``Comparison``: for each stage how many files are the same, differ,
+or are there only once, and for each compile id the first stage at which the two part ways.  Files are paired by name,
+which is keyed by compile id.  What differs in every run by nature (timings, Inductor's cache folder) is left out; files
+that say the same in other words (``meaning``) are *alike*, and no difference unless it is asked for.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from depyf.decompiler.emit.comments import comment
+from depyf.errors import DepyfError
+from depyf.run.compile_stages import CAPTURED, ORDER
+from depyf.run.files.reading import MANIFEST, NoManifest, rank_folders, read_file, read_manifest
+from depyf.run.records import slug
+from depyf.views.compare.line_diff import unified
+from depyf.views.compare.meaning import meaning
+from depyf.views.compare.pairing import Pairing, met, pairing, sources, with_counters
+from depyf.views.compare.program_folder import from_folder, program_folders
+from depyf.views.compare.run_diff import events_apart, hit_on_one_side
+
+_LEFT_OUT = (
+    "index",
+    "timings",
+    "manifest",
+    "report",
+    "call_tree",
+    "recorded_inputs",
+    "failed_inputs",
+    "shapes_data",
+    "memory_data",
+    "guards_data",
+    "node_origins",
+    "source",
+)
+_CACHE = re.compile(r"(?:/[^\s'\"]*)?/torchinductor_[^\s'\"]*|\b[a-z2-7]{50,}\b|/tmp/tmp\w+/[^\s'\"]*")
+"""Inductor's cache: a folder of the user's, and file names that are hashes of (among others) the torch version."""
+
+
+_PASSED = re.compile(r', "passed": \[[^\]]*\]')
+"""The range of what the program passed to a graph: other data in each run, and on each rank."""
+
+
+@dataclass(frozen=True, slots=True)
+class DumpFile:
+    """One file of a dump, as its manifest has it."""
+
+    name: str
+    stage: str
+    compile_id: str
+    path: Path
+    place: tuple[str, str] = ("", "")
+    """The function that it is about, and the line of the program where that begins."""
+
+    def text(self, normal: Callable[[str], str]) -> str:
+        text = read_file(self.path.parent, self.path.name)
+        text = _PASSED.sub("", text) if self.name.endswith(".json") else text
+        return normal(_CACHE.sub("<inductor cache>", text) if self.stage.startswith("kernel") else text)
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """A folder and what its manifest says."""
+
+    folder: Path
+    torch: str
+    python: str
+    files: dict[str, DumpFile]
+    notes: tuple[str, ...]
+    functions: tuple[dict[str, Any], ...] = ()
+    """What was compiled, as the manifest has it."""
+    finished: bool = True
+    """Whether there is a manifest: it is written on exit.  Without, there is what torch had reported until then."""
+    ranks: int = 0
+    """How many ranks the run had; 0 where that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A file that is not the same on both sides; ``where`` is "both", "first" or "second"."""
+
+    file: str
+    stage: str
+    compile_id: str
+    where: str
+    added: int = 0
+    removed: int = 0
+    diff: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DumpComparison:
+    """What differs between two dumps."""
+
+    first: Dump
+    second: Dump
+    same: dict[str, int]
+    differences: tuple[Difference, ...]
+    alike: tuple[DumpFile, ...] = ()
+    """Files whose texts differ and mean the same."""
+    pairs: Pairing | None = None
+    """The functions of the two; None where every character counts."""
+    cached: tuple[Difference, ...] = ()
+    """What one side lacks because it found the compilation in torch's caches: no difference."""
+
+    @property
+    def events(self) -> list[str]:
+        """What happened differently."""
+        return events_apart(self.first.functions, self.second.functions, self.pairs)
+
+    @property
+    def equal(self) -> bool:
+        return not self.differences
+
+    @property
+    def stages(self) -> list[str]:
+        found = {item.stage for item in self.differences} | {file.stage for file in self.alike}
+        return sorted({*self.same, *found}, key=_rank)
+
+    def counts(self, stage: str) -> tuple[int, int, int, int, int]:
+        """(same, alike, differ, only in the first, only in the second)."""
+        here = [item.where for item in self.differences if item.stage == stage]
+        alike = sum(file.stage == stage for file in self.alike)
+        return self.same.get(stage, 0), alike, here.count("both"), here.count("first"), here.count("second")
+
+    def alone(self) -> list[str]:
+        """The compile ids that one side only has."""
+        one, two = ({file.compile_id for file in side.files.values()} for side in (self.first, self.second))
+        both = {item.compile_id for item in self.differences if item.where == "both"}
+        found = [key for key in self.first_by_compile_id() if key and (key not in one or key not in two)]
+        return [key for key in found if key not in both]
+
+    def first_by_compile_id(self) -> dict[str, Difference]:
+        """For each compile id the earliest stage that differs: everything after it follows from it."""
+        found: dict[str, Difference] = {}
+        for item in self.differences:
+            found.setdefault(item.compile_id, item)
+        return dict(sorted(found.items(), key=lambda pair: [int(n) for n in re.findall(r"\d+", pair[0])]))
+
+    def to_json(self, diffs: bool = False) -> dict[str, Any]:
+        return {
+            "equal": self.equal,
+            "first": _side(self.first),
+            "second": _side(self.second),
+            "stages": {
+                stage: dict(zip(("same", "alike", "differ", "only_first", "only_second"), self.counts(stage)))
+                for stage in self.stages
+            },
+            "events": self.events,
+            "alike": [file.name for file in self.alike],
+            "not_written_on_a_hit": [item.file for item in self.cached],
+            "first_difference": {key: item.file for key, item in self.first_by_compile_id().items()},
+            "differences": [
+                {
+                    "file": item.file, "stage": item.stage, "compile_id": item.compile_id, "in": item.where,
+                    "added": item.added, "removed": item.removed, **({"diff": list(item.diff)} if diffs else {}),
+                }
+                for item in self.differences
+            ],
+        }  # fmt: skip
+
+
+def _side(dump: Dump) -> dict[str, Any]:
+    return {
+        "folder": str(dump.folder), "torch": dump.torch, "python": dump.python, "files": len(dump.files), "finished": dump.finished,
+    }  # fmt: skip
+
+
+def _rank(stage: str) -> tuple[int, str]:
+    return (ORDER.index(stage) if stage in ORDER else len(ORDER)), stage
+
+
+def load(folder: Path) -> Dump:
+    """The dump in ``folder``.  DepyfError where there is none."""
+    try:
+        manifest = read_manifest(folder)
+    except NoManifest as error:
+        if reported := _reported(folder):
+            return Dump(folder, "?", "?", reported, (), finished=False)
+        if ranks := rank_folders(folder):
+            raise DepyfError(f"{folder} holds the dumps of {len(ranks)} ranks: name one of them, or `depyf merge {folder}`") from error  # fmt: skip
+        raise
+    files = {item["file"]: _file(folder, item) for item in manifest.files if item["kind"] not in _LEFT_OUT}
+    return Dump(folder, manifest.torch, manifest.python, files, manifest.notes, manifest.functions, ranks=manifest.ranks)  # fmt: skip
+
+
+_ON_THE_WAY = re.compile(
+    r"__(?:transformed_code|compiled_fn)_(?P<id>(?:ca)?\d+(?:_\d+)+)(?:r\d+)?(?:_for_.*|\.(?P<stage>[a-zA-Z_]+?)(?:_\d+|\.\d+))\.py"
+)
+"""Files that are written while the program runs."""
+
+
+def _reported(folder: Path) -> dict[str, DumpFile]:
+    """What the dump of a run that has not finished holds; {} where the folder is none."""
+    if not folder.is_dir() or (folder / MANIFEST).exists():
+        return {}
+    names = {path.name: match for path in folder.iterdir() if (match := _ON_THE_WAY.fullmatch(path.name))}
+    return {
+        name: DumpFile(name, match["stage"] or "transformed_code", match["id"].replace("_", "/"), folder / name)
+        for name, match in sorted(names.items())
+    }
+
+
+def _as_far(dump: Dump) -> Dump:
+    """Of a finished dump what one that has not finished can have as well."""
+    return replace(dump, files={n: file for n, file in dump.files.items() if _ON_THE_WAY.fullmatch(n)}, functions=())
+
+
+def _graph_alone(text: str) -> str:
+    """A graph without what its page has more of when it is finished: imports, made-up inputs, and the way in which what
+    runs takes its arguments."""
+    if not text.startswith(comment("Compile id")):
+        return text
+    found = re.search(r"^class .*?(?=^if __name__|\Z)", text, re.M | re.S)
+    return _TAKEN.sub(
+        lambda taken: f"({', '.join(['self', *_NEXT.findall(taken[1])])}):\n", found[0] if found else text
+    )
+
+
+_NEXT = re.compile(r"^ +(.*) = next\(args_iter\)$", re.M)
+_TAKEN = re.compile(
+    r"\(self, args_list\):\n +args_iter = iter\(args_list\)\n((?: +.* = next\(args_iter\)\n)*) +args_list\.clear\(\)\n"
+)
+
+
+def _file(folder: Path, item: dict[str, Any]) -> DumpFile:
+    name, kind = item["file"], item["kind"]
+    stage = "kernel" if kind == "wrapper" else item.get("stage") or kind or "other"
+    ids = item.get("compile_ids") or [""]
+    place = str(item.get("function", "")), str((item.get("from") or [""])[0])
+    return DumpFile(name, stage, item.get("compile_id") or ids[0], folder / name, place)
+
+
+GRAPH_INPUTS = "graph_inputs"
+"""The inputs of a graph; torch does not tell them again of one that it found in a cache."""
+
+
+def compare(
+    first: Dump, second: Dump, normal: Callable[[str], str] = lambda text: text, strict: bool = False
+) -> DumpComparison:
+    """Compare all files; ``normal`` takes out of a text what may differ (the number of a device between ranks).
+    ``strict``: every character counts; otherwise what ``meaning`` leaves of the texts."""
+    if not (first.finished and second.finished):
+        first, second, whole = _as_far(first), _as_far(second), normal
+
+        def normal(text: str) -> str:
+            return _graph_alone(whole(text))
+
+    same: dict[str, int] = {}
+    alike: list[DumpFile] = []
+    differences: list[Difference] = []
+    cached: list[Difference] = []
+    hits = hit_on_one_side(first.functions, second.functions)
+    folders = program_folders(first.functions, second.functions)
+    pairs = Pairing([]) if strict else paired(first, second, folders)
+    renamed = {} if strict else _renamed(first, second, pairs, folders)
+    ours = {renamed.get(name, name): file for name, file in first.files.items()}
+    for name in sorted({*ours, *second.files}, key=lambda name: _position(ours.get(name) or second.files[name])):
+        one, two = ours.get(name), second.files.get(name)
+        file = two or one
+        assert file is not None
+        before, after = (side.text(normal) if side is not None else "" for side in (one, two))
+        if one is not None and two is not None and before == after:
+            same[file.stage] = same.get(file.stage, 0) + 1
+            continue
+        if not strict:
+            before, after = (from_folder(text, folder) for text, folder in zip((before, after), folders))
+            before = pairs.text(before, _path(one or file, folders[0]), page=name.endswith(".md"))
+            before, after = meaning(name, before), meaning(name, after)
+            before = with_counters(before, after)
+        if one is not None and two is not None and before == after:
+            alike.append(file)
+            continue
+        where = "both" if one is not None and two is not None else "first" if one is not None else "second"
+        names = (str(first.folder / (one or file).name), str(second.folder / name))
+        lines = unified(before, after, names)
+        added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
+        removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
+        found = Difference(file.name, file.stage, file.compile_id, where, added, removed, lines)
+        hit = [text for text, ids in ((before, hits[0]), (after, hits[1])) if file.compile_id in ids]
+        untold = bool(hit) and (hit == [""] or (file.stage == GRAPH_INPUTS and '"inputs": []' in hit[0]))
+        (cached if untold and not strict else differences).append(found)
+    return DumpComparison(
+        first, second, same, tuple(differences), tuple(alike), None if strict else pairs, tuple(cached)
+    )
+
+
+def paired(first: Dump, second: Dump, folders: tuple[str, str]) -> Pairing:
+    """The functions of the two, and what else their graphs tell of the lines of the program."""
+    sides = []
+    for dump, folder in zip((first, second), folders):
+        texts = {name: partial(file.text, str) for name, file in dump.files.items()}
+        sides.append(met(dump.functions, partial(from_folder, folder=folder), sources(texts)))
+    found = pairing(*sides)
+    told = [_told_lines(dump, folder) for dump, folder in zip((first, second), folders)]
+    for path in found.lines:
+        found.add_lines(path, told[0].get(path, {}), told[1].get(found.files.get(path, path), {}))
+    callers = [_callers(dump) for dump in (first, second)]
+    for mine, other in found.pairs:
+        if mine is not None and other is not None:
+            old, new = (names.get(slug(*f.id), "") for names, f in zip(callers, (mine, other)))
+            if old and new and old != new:
+                found.words[old] = new
+    return found
+
+
+_TOLD = re.compile(r"^ *# File: (.*):(\d+) in .*, code: (.*)$", re.M)
+_CALLER = re.compile(r"^frame_(\w+) = live_frame\([^\n]*\n+def (__\w+)\(", re.M)
+
+
+def _told_lines(dump: Dump, folder: str) -> dict[str, dict[int, str]]:
+    """File -> line -> its text, as the captured graphs have it."""
+    found: dict[str, dict[int, str]] = {}
+    for file in dump.files.values():
+        if file.stage == CAPTURED:
+            for path, line, text in _TOLD.findall(file.text(str)):
+                found.setdefault(from_folder(path, folder), {})[int(line)] = text
+    return found
+
+
+def _callers(dump: Dump) -> dict[str, str]:
+    """Number of the frame -> the name under which a page has a resume function."""
+    found: dict[str, str] = {}
+    for file in dump.files.values():
+        if file.stage == "full_code":
+            found.update(_CALLER.findall(file.text(str)))
+    return found
+
+
+def _path(file: DumpFile, folder: str) -> str:
+    return from_folder(file.place[1], folder).rpartition(":")[0]
+
+
+def _renamed(first: Dump, second: Dump, pairs: Pairing, folders: tuple[str, str]) -> dict[str, str]:
+    """Files of the first dump whose partner in the second has another name."""
+    pages = [
+        {file.place: name for name, file in dump.files.items() if file.stage == "full_code"} for dump in (first, second)
+    ]
+    found: dict[str, str] = {}
+    for mine, other in pairs.pairs:
+        if mine is not None and other is not None:
+            one, two = ((f.name, str(f.record.get("from"))) for f in (mine, other))
+            if one in pages[0] and two in pages[1]:
+                found[pages[0][one]] = pages[1][two]
+    for name, file in first.files.items():
+        if file.stage != "full_code":
+            stem, dot, rest = name.partition(".")
+            found[name] = pairs.text(stem, "") + dot + rest
+    taken: dict[str, str] = {}
+    for name, new in found.items():  # two files never become one
+        if taken.setdefault(new, name) != name or (new != name and new in first.files and new not in found):
+            return {}
+    return found
+
+
+def _position(file: DumpFile) -> tuple[tuple[int, str], str]:
+    return _rank(file.stage), file.name
+
+
+def dumps_in(folder: Path, *, unfinished: bool = False) -> dict[int, Path]:
+    """rank -> its dump, also of a rank that died where ``unfinished`` ones are wanted; a run of one process is rank 0 in
+    the folder itself.  DepyfError where there is no dump."""
+    if (folder / MANIFEST).exists():
+        return {0: folder}
+    found = {
+        rank: path
+        for rank, path in rank_folders(folder).items()
+        if (path / MANIFEST).exists() or (unfinished and _reported(path))
+    }
+    if not found:
+        raise DepyfError(f"{folder} holds no dump of depyf, and no rank_N folders with one")
+    return found
+
+
+def ranks_of_two(first: Path, second: Path) -> tuple[dict[int, Path], dict[int, Path]] | None:
+    """The ranks of two runs of several; None where one of the folders is a dump itself.  DepyfError where one has none."""
+    if any((folder / MANIFEST).exists() or not rank_folders(folder) for folder in (first, second)):
+        return None
+    return dumps_in(first, unfinished=True), dumps_in(second, unfinished=True)
+
+
+def without_device(text: str) -> str:
+    """``cuda:3`` -> ``cuda:N``, and a rank's own folder alike: ranks differ in these and mean the same."""
+    text = re.sub(r"\b(cuda|xpu|hpu):\d+", r"\1:N", text)
+    text = re.sub(r"\b(device_index|index|get_raw_stream|_DeviceGuard|set_device)(=|\()\d+", r"\1\2N", text)
+    return re.sub(r"(?<![\w.])rank_\d+(?=/)", "rank_N", text)
+
+
+def ranks_in(folder: Path) -> tuple[dict[int, Dump], list[int]]:
+    """The dumps of the ranks of one run, and the ranks that are left over from another one, which had more."""
+    found = {rank: load(path) for rank, path in sorted(dumps_in(folder, unfinished=True).items())}
+    count = next((dump.ranks for dump in found.values() if dump.ranks), len(found))
+    over = [rank for rank in found if rank >= count and found[rank].ranks != count]
+    return {rank: dump for rank, dump in found.items() if rank not in over}, over
+
+
+def compare_ranks(found: dict[int, Dump], folder: Path) -> list[tuple[int, DumpComparison]]:
+    """Every rank against the lowest one.  DepyfError where there are not at least two."""
+    if len(found) < 2:
+        raise DepyfError(f"{folder} holds the dump of one process only: there is nothing to merge")
+    lowest, *others = found
+    return [(rank, compare(found[lowest], found[rank], without_device)) for rank in others]
+
+
+def table(comparison: DumpComparison) -> list[str]:
+    """The summary, one line per stage."""
+    lines = [f"{'stage':18} {'same':>6} {'alike':>6} {'differ':>7} {'only 1':>7} {'only 2':>7}"]
+    for stage in comparison.stages:
+        same, alike, differ, one, two = comparison.counts(stage)
+        lines.append(f"{stage:18} {same:6} {alike or '-':>6} {differ or '-':>7} {one or '-':>7} {two or '-':>7}")
+    if comparison.alike:
+        lines += ["", f"{len(comparison.alike)} alike: they differ in comments, places, layout, bytecode or released names only; --strict compares all"]  # fmt: skip
+    return lines
+
+
+def first_change(item: Difference, width: int = 150) -> list[str]:
+    """The first line that is another one, as it is on both sides; [] where the file is on one side only.  Of long lines
+    the part where they differ."""
+    if item.where != "both":
+        return []
+    body = [line for line in item.diff if not line.startswith(("---", "+++", "@@")) and _TELLING.match(line)]
+    found = _other_value(body) if item.stage == "full_code" else []
+    found = found or [next((line for line in body if line.startswith(sign)), "") for sign in "-+"]
+    lines = [line for line in found if line]
+    parts = [line[1:] for line in lines] if any(len(line) > width for line in lines) else []
+    at = next((i for i, (one, two) in enumerate(zip(*parts)) if one != two), 0) if len(parts) == 2 else 0
+    return [_around(line, at, width) for line in lines]
+
+
+def _other_value(body: Sequence[str]) -> list[str]:
+    """The first guard that is there on both sides with another value: more telling than those of one side only, which
+    follow from what was compiled."""
+    for one, two in pairwise(body):
+        if one.startswith("-") and two.startswith("+") and not _JUMPS.match(one):
+            if difflib.SequenceMatcher(None, one[1:], two[1:]).ratio() > _NEARLY:
+                return [one, two]
+    return []
+
+
+_NEARLY = 0.8
+_JUMPS = re.compile(r"-\s*(?:return |[\w.]+ = |def |@|if )")
+"""Statements of a page that are no guards."""
+
+
+def _around(line: str, at: int, width: int) -> str:
+    """``line``, at most ``width`` long, with what stands from column ``at`` of the text on, after its sign."""
+    sign, text = line[0], line[1:]
+    indent = len(text) - len(text.lstrip())
+    start = max(indent, at - width // 3) if at > width // 2 and len(text) >= width else indent
+    text = text[:indent] + ("..." if start > indent else "") + text[start:]
+    return sign + (text if len(text) < width else text[: width - 4] + "...")
+
+
+_TELLING = re.compile(r"[-+]\s*(?!from |import |\s|$)")
+
+
+def listing(differences: Sequence[Difference], alone: Collection[str] = ()) -> list[str]:
+    """One line per file that differs, and one for all files of a compile id in ``alone``, which one side only has."""
+    words = {"both": "differs", "first": "only in 1", "second": "only in 2"}
+    width = max((len(item.file) for item in differences if item.compile_id not in alone), default=0)
+    lines = [
+        f"{words[item.where]:10} {item.file:{width}}  -{item.removed} +{item.added}"
+        for item in differences
+        if item.compile_id not in alone
+    ]
+    for compile_id in alone:
+        mine = [item for item in differences if item.compile_id == compile_id]
+        if mine:
+            lines.append(f"{words[mine[0].where]:10} {compile_id}: {len(mine)} file{'s' * (len(mine) > 1)}")
+    return lines

@@ -1,0 +1,381 @@
+"""The page of one ``full_code_for_*`` file: a function, and everything torch does when it is called.
+
+Input: records only.  Output invariant: valid Python that can be imported (it then defines functions and asks nothing
+of torch); for each cache entry the guards as expressions with the user's line that caused each, the transformed code,
+the resume functions it goes on in, and what happens on a miss.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+import textwrap
+from collections.abc import Iterable
+from symtable import symtable
+
+from depyf.decompiler.emit.comments import comment, comments, heading, in_docstring, remark, source_lines, split_remark
+from depyf.run.files.layout import transformed_file
+from depyf.run.global_names import transformed_name, without_changing_parts
+from depyf.run.guard_vocabulary import ASKING, CHECKS
+from depyf.run.records import BreakRecord, EntryRecord, FunctionRecord, GuardRecord, RecompileRecord, values_beside
+from depyf.safety.escape import one_line, printable, safe_name
+from depyf.safety.unheard import spelled_out
+from depyf.views.pages.stand_alone import without_defaults
+from depyf.views.pages.wrap import WIDTH, split_call, wrap
+
+_CHECKS = sorted(CHECKS)
+_LONGEST = max(map(len, _CHECKS))
+_LAST_WORD = re.compile(r"\w+\Z")
+
+
+def full_code_page(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
+    """The whole file for ``root`` and the resume functions that continue it."""
+    functions = (root, *resumes)
+    parts = [_head(root, resumes), "from __future__ import annotations\n\n" + _imports(functions)]
+    for function in functions:
+        parts += _function(function)
+    return "\n\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
+
+
+def _head(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
+    code = root.code
+    ids = ", ".join(entry.key.text for entry in root.entries) or "none"
+    inner = code.decorated
+    known = "" if inner is None else f", the decorated {inner.function} ({inner.filename}:{inner.line}),"
+    lines = [
+        f"What runs when {code.qualname} ({code.filename}:{code.line}){known} is called.",
+        "",
+        f"Compilations: {ids}. Read it from {caller_name(root)}() down: torch tries the entries in that order, runs the",
+        "first one whose guards hold, and compiles a new entry when none does.",
+        "",
+        "In the process that compiled, this file runs (depyf.replay): guards_*() is evaluated and compared with torch's own",
+        "answer, __transformed_code_*() is the very code torch runs, and nothing is compiled. Elsewhere it is for reading.",
+    ]
+    if resumes:
+        lines += ["", "After a graph break the rest of the function is a separate function, compiled the same way:"]
+        for resume in resumes:  # both ways after one test have the same name and line
+            ids = ", ".join(entry.key.text for entry in resume.entries)
+            lines.append(f"  {resume.code.name} (line {resume.code.line}){f': {ids}' if ids else ''}")
+    text = in_docstring("\n".join(map(printable, lines)))
+    return f'"""{text}\n"""'
+
+
+def _imports(functions: Iterable[FunctionRecord]) -> str:
+    text = "\n".join(g.expression for f in functions for e in f.entries for g in e.guards)
+    tails = {piece[-_LONGEST - 1 :] for piece in text.split("(")}  # a tenth of what a search for the calls takes
+    called = {match[0] for tail in tails if (match := _LAST_WORD.search(tail)) is not None}
+    used = [name for name in _CHECKS if name in called]
+    live = "live_frame, live_guard" if any(shown(e) for f in functions for e in f.entries) else "live_frame"
+    lines = [f"from depyf.dynamo.live import {live}"]
+    if used:
+        names = "".join(f"    {name},\n" for name in used)
+        lines.insert(0, f"from depyf.dynamo.guard_checks import (\n{names})")
+    if "torch." in text:
+        lines.insert(0, "import torch\n")
+    if "math." in text:
+        lines.insert(0, "import math\n")
+    return "\n".join(lines)
+
+
+def caller_name(function: FunctionRecord) -> str:
+    """The name under which the page defines what a call does."""
+    return called(function.resume_names, function.code.name)
+
+
+def called(resume_names: tuple[str, ...], name: str) -> str:
+    """``caller_name`` of a function that is called so by other transformed code, and ``name`` by itself."""
+    name = without_changing_parts(resume_names[0]) if resume_names else name
+    if name.isidentifier() and not keyword.iskeyword(name):
+        return name
+    safe = safe_name(name)
+    return safe + "_" if keyword.iskeyword(safe) else safe
+
+
+def _function(function: FunctionRecord) -> list[str]:
+    code = function.code
+    what = "resume function" if function.resume_of is not None else "function"
+    title = heading(f"{what} {code.qualname}, {code.filename}:{code.line}")
+    parts = [
+        f"{title}\n\n{frame_name(function)} = live_frame(__file__, {function_id(function.function)!r})",
+        _dispatcher(function),
+    ]
+    parts += [
+        remark(f"{name} = {caller_name(function)}", "another name for the same resume function")
+        for name in dict.fromkeys(map(without_changing_parts, function.resume_names[1:]))
+        if name.isidentifier() and name != caller_name(function)
+    ]
+    parts.append(_original(function))
+    for entry in function.entries:
+        parts += _entry(function, entry)
+    return parts
+
+
+def function_id(function: tuple[int, str]) -> str:
+    """The number of the frame in the compile ids of one function: ``0``, ``0r1`` after ``torch._dynamo.reset()``."""
+    generation, text = function
+    return f"{text}r{generation}" if generation else text
+
+
+def frame_name(function: FunctionRecord) -> str:
+    return f"frame_{re.sub('[^0-9A-Za-z]+', '_', function_id(function.function).replace('!', 'ca')).strip('_')}"
+
+
+def entry_id(entry: EntryRecord) -> str:
+    return f"{entry.key.text}r{entry.key.generation}" if entry.key.generation else entry.key.text
+
+
+def shown(entry: EntryRecord) -> bool:
+    """Whether the page has guards and code for this compilation; otherwise it says why there is none."""
+    return entry.transformed is not None or bool(entry.guards)
+
+
+def original_name(function: FunctionRecord) -> str:
+    return original_of(caller_name(function))
+
+
+def original_of(caller: str) -> str:
+    """The name under which the page has the original of what it calls ``caller``."""
+    return f"__original_{caller.lstrip('_')}"
+
+
+def _original(function: FunctionRecord) -> str:
+    """The function as it was before torch.compile, under a separate name."""
+    code, name = function.code, original_name(function)
+    source = spelled_out(_without_future(textwrap.dedent(code.source)))  # nothing that reads the page is warned of it
+    renamed = re.sub(
+        r"^(?P<start>(?:@.*\n)*(?:async )?def )\w+", lambda m: m["start"] + name, source, count=1, flags=re.M
+    )
+    try:
+        tree = ast.parse(renamed)
+        if "nonlocal" in renamed:  # the parser lets it pass without a function around
+            symtable(renamed, "<original>", "exec")
+    except (SyntaxError, ValueError, RecursionError):
+        tree = None
+    node = tree.body[0] if tree is not None and len(tree.body) == 1 else None
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and name in renamed:
+        return without_defaults(renamed, node, f"@{frame_name(function)}.original")
+    text = comments(["The original:", *source_lines(source or "(its source cannot be read)")])
+    stub = f"def {name}({code.parameters}):\n    raise NotImplementedError({f'see {code.filename}:{code.line}'!r})"
+    return f"{text}\n@{frame_name(function)}.original\n{stub}"
+
+
+def _entry(function: FunctionRecord, entry: EntryRecord) -> list[str]:
+    if not shown(entry):
+        return [_without_code(entry)]
+    slug = entry.key.slug
+    parts = [
+        f"guard_{slug} = live_guard(__file__, {entry_id(entry)!r})\n\n\n{_guards(function, entry)}",
+    ]
+    notes = [f"Compile id {entry.key.text}."]
+    notes += [f"Compiled because {_unfit(record)}" for record in entry.recompiles[:1]]
+    notes += [f"Graph break: {_broken(record)}" for record in entry.breaks]
+    transformed = entry.transformed
+    if transformed is not None and transformed.source:
+        notes.append(f"Runs from {transformed_file(entry.key, function.code)}" if transformed.substituted else
+                     f"Dynamo's own bytecode runs instead: {one_line(transformed.reason)}")  # fmt: skip
+        notes += [f"{name}(...) is the compiled graph in {name}.*.py" for name in transformed.graphs]
+        text = _standing_alone(_unwrapped(_without_future(transformed.source)))
+        parts.append("\n".join([comments(notes), _decorated(text, f"@guard_{slug}.runs")]))
+    else:
+        why = transformed.reason if transformed is not None else "its bytecode never reached depyf"
+        name = transformed_name(entry.key, function.code.name)
+        notes.append(f"It could not be decompiled: {one_line(why)}")
+        parts.append("\n".join([comments(notes), f"@guard_{slug}.runs", f"def {name}({function.code.parameters}):",
+                                f"    raise NotImplementedError({'see ' + transformed_file(entry.key, function.code)!r})"]))  # fmt: skip
+    return parts
+
+
+def _without_future(source: str) -> str:
+    """``source`` as part of a larger file, where a ``__future__`` import may no longer stand."""
+    lines = [line for line in source_lines(source) if not line.startswith("from __future__ import ")]
+    return "\n".join(lines).strip("\n")
+
+
+_MAKER = re.compile(r"^def (__make_\w+)\(.*\):$")
+
+
+def _unwrapped(source: str) -> str:
+    """``source`` with its function in place of the function that makes it, which a closure needs to be compiled."""
+    lines = source_lines(source)
+    start = next((number for number, line in enumerate(lines) if _MAKER.match(line)), None)
+    if start is None:
+        return source
+    end = next(n for n, line in enumerate(lines) if n > start and line.startswith("    return "))
+    return "\n".join([*lines[:start], *(line.removeprefix("    ") for line in lines[start + 1 : end])])
+
+
+def _standing_alone(source: str) -> str:
+    """``source`` without the ``nonlocal`` statements of nested functions for variables that only the cut away outer
+    function has: what runs under this name is not this text, and legal Python it must be."""
+    if "nonlocal" not in source:
+        return source
+    try:
+        symtable(source, "<shown>", "exec")
+    except SyntaxError as error:
+        if "nonlocal" not in str(error):
+            return source
+        return re.sub(
+            r"^( +)nonlocal (.*)$", lambda m: remark(f"{m[1]}...", f"free variables: {m[2]}"), source, flags=re.M
+        )
+    return source
+
+
+def _decorated(source: str, decorator: str) -> str:
+    """``source`` with the decorator above its last function (what stands before it are the helpers it needs)."""
+    lines = source_lines(_as_def(source))
+    start = max((number for number, line in enumerate(lines) if line.startswith(("def ", "async def "))), default=0)
+    return "\n".join([*lines[:start], decorator, *lines[start:]])
+
+
+def _as_def(source: str) -> str:
+    """``name = lambda x: x + 1`` with a comment, where ``source`` is that, as a ``def``, which takes a decorator."""
+    if "lambda" not in source:
+        return source
+    tree = ast.parse(source)
+    last = tree.body[-1] if tree.body else None
+    if (
+        not isinstance(last, ast.Assign)
+        or not isinstance(last.value, ast.Lambda)
+        or not isinstance(last.targets[0], ast.Name)
+    ):
+        return source
+    value = ast.get_source_segment(source, last.value.body) or ast.unparse(last.value.body)
+    if "\n" in value:
+        value = f"({value})"
+    lines = source_lines(source)
+    why = split_remark(lines[(last.end_lineno or last.lineno) - 1])[1]
+    head = f"def {last.targets[0].id}({ast.unparse(last.value.args)}):"
+    return "\n".join([*lines[: last.lineno - 1], head, remark(f"    return {value}", why)])
+
+
+def _without_code(entry: EntryRecord) -> str:
+    """A compilation that ended without compiled code: the frame runs as Python, unless torch raised an error."""
+    end = "torch raised an error" if entry.raised else "the function ran as ordinary Python"
+    lines = [f"Compile id {entry.key.text}: nothing was compiled, {end}."]
+    lines += [f"Because: {_broken(record)}" for record in entry.breaks]
+    if entry.failed and not entry.breaks:
+        lines.append(f"Because: {one_line(entry.failed)}")
+    return comments(lines)
+
+
+def _guards(function: FunctionRecord, entry: EntryRecord) -> str:
+    name = transformed_name(entry.key, function.code.name)
+    slug = entry.key.slug
+    lines = [
+        f"@guard_{slug}.confirmed",
+        f"def guards_{slug}(L, G):",
+        f'    """What must hold for {name}() to run (L: local variables, G: globals)."""',
+    ]
+    if not entry.guards:
+        asked = remark(f"    return guard_{slug}.check(L)", "torch did not print the guards of this entry")
+        return "\n".join([*lines, asked])
+    lines.append("    return (")
+    place, seen = "", None  # the heading that stands, and the place it is of
+    for position, guard in enumerate(entry.guards):
+        caused = place if seen is not None and guard.place is seen else _heading(guard)
+        seen = None if caused in _NO_LINE else guard.place
+        if caused and caused != place:
+            lines.append(comment(caused, " " * 8))
+            place = caused
+        lines += _operand(guard, f"guard_{slug}[{position}]", "and " if position else "")
+        if guard.why.startswith("user code shown is first use"):
+            lines[-1] = remark(lines[-1], "a size of 0 or 1 would be compiled separately")
+    lines.append("    )")
+    return "\n".join(lines)
+
+
+def _operand(guard: GuardRecord, handle: str, joint: str) -> list[str]:
+    """The lines of one operand: the expression, in parentheses where ``and`` would take it apart; with ``handle`` where it
+    has to ask torch.  A long call is broken between its arguments."""
+    expression = guard.expression.strip()
+    check = expression.partition("(")[0]
+    asking, arguments = check in ASKING, expression[len(check) + 1 : -1]
+    if asking and arguments and "(" not in arguments and expression[-1] == ")" and len(expression) < WIDTH // 2:
+        return [f"        {joint}{check}({', '.join(_asking(check, [arguments], handle))})"]
+    told = (_TENSOR if check == "check_tensor" else _PAIR).fullmatch(expression) if asking else None
+    if told is not None:  # nearly all guards, told by one match
+        return wrap(f"{joint}{check}(", _asking(check, list(told.groups()), handle), ")", " " * 8)
+    call = split_call(expression) if asking or len(expression) + len(joint) + 8 > WIDTH else None
+    if asking and call is not None:
+        return wrap(f"{joint}{check}(", _asking(check, call[1], handle), ")", " " * 8)
+    if _MAY_BE_LOOSE.search(expression):
+        body = ast.parse(expression, mode="eval").body
+        if isinstance(body, (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)):
+            return [f"        {joint}({expression})"]
+    if len(expression) + len(joint) + 8 <= WIDTH or call is None:
+        return [f"        {joint}{expression}"]
+    return wrap(f"{joint}{call[0]}(", call[1], ")", " " * 8)
+
+
+_TENSOR = re.compile(
+    r"check_tensor\(([\w.\[\]']+), ('[\w.]+'), (torch\.\w+), (size=\[[^]]*\]), (stride=\[[^]]*\]), (requires_grad=\w+)"
+    r", (device_index=\w+), (keys='[\w, ]*')\)"
+)
+_PAIR = re.compile(r"\w+\(([\w.\[\]']+), ('[\w.]+')\)")
+_MAY_BE_LOOSE = re.compile(r"\b(?:and|or|if|lambda)\b|:=")
+
+
+def _asking(check: str, arguments: list[str], handle: str) -> list[str]:
+    """The arguments of a check, with torch's own guard among them."""
+    if check == "check_global_state":
+        return [handle, *arguments]
+    return [*arguments, *{"check_tensor": [f"guard={handle}"], "torch_checks": [handle, "L", "G"]}.get(check, [handle])]
+
+
+_NO_LINE = ("", "relations between sizes", "state of torch")
+"""What stands above guards that no line of the user caused."""
+
+
+def _heading(guard: GuardRecord) -> str:
+    if guard.place is None and guard.source:
+        return _NO_LINE[0]
+    if guard.place is None or "torch/_dynamo/" in guard.place.filename:
+        measured = any(part in guard.expression for part in (".size()", ".stride()", ".storage_offset()"))
+        return _NO_LINE[1] if measured else _NO_LINE[2]
+    return one_line(f"{guard.place}: {guard.place.text}" if guard.place.text else str(guard.place))
+
+
+def _dispatcher(function: FunctionRecord) -> str:
+    code = function.code
+    forwarded = code.forwarded.split(", ") if code.forwarded else []
+    parameters = code.parameters.split(", ") if code.parameters else []
+    lines = wrap(f"def {caller_name(function)}(", parameters, "):")
+    free = f" and the free variables {', '.join(code.freevars)}" if code.freevars else ""
+    lines.append(comment(f"L: the arguments{free}; G: the globals", " " * 4))
+    spelled = code.spelled
+    given = [f"{name!r}: {spelled[name]}" for name in code.locals]
+    lines += wrap(f"L, G = {frame_name(function)}.enter({{", given, "})", " " * 4)
+    for entry in function.entries:
+        if not shown(entry):
+            continue
+        name = transformed_name(entry.key, code.name)
+        gone = "" if entry.guard_state == "live" else "no longer in torch's cache when the dump was written"
+        lines.append(remark(f"    if guards_{entry.key.slug}(L, G):", gone))
+        lines += wrap(f"return {name}(", forwarded, ")", " " * 8)
+    skipped = all(entry.failed and not entry.raised for entry in function.entries)
+    why = (
+        ["Nothing was compiled (why is said below), so the original runs:"]
+        if skipped
+        else [
+            "No entry fits. torch compiles this call, adds an entry and runs it; once the function has",
+            "torch._dynamo.config.recompile_limit entries, or where Dynamo skips the frame, the original runs:",
+        ]
+    )
+    lines += [
+        comments(why, " " * 4),
+        *wrap(f"return {original_name(function)}(", forwarded, ")", " " * 4),
+    ]
+    return "\n".join(lines)
+
+
+def _unfit(record: RecompileRecord) -> str:
+    values = values_beside(record.guard, record.expected, record.actual)
+    return one_line(f"{record.entry or 'the earlier entry'} did not fit: {record.guard}{values}")
+
+
+def _broken(record: BreakRecord) -> str:
+    place = record.caller or record.place
+    at = f"{place.filename}:{place.line}: " if place else ""
+    within = f", in {record.place.filename}:{record.place.line}" if record.caller and record.place else ""
+    return one_line(f"{at}{record.cause} ({record.reason}{within})")

@@ -1,0 +1,187 @@
+"""``index.md``: what to fix first, and what happened, on a screen or two.
+
+Input: what is found in a ``RunRecord`` and the names of the files written.  Output invariant: the same run gives the same text; every
+graph break, recompilation and function that ran as ordinary Python is in it, with the user's line, or on a page that it
+links to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from depyf.run.causes.cause import Cause
+from depyf.run.causes.folding import counted
+from depyf.run.causes.stack_names import shown_names
+from depyf.run.compile_stages import CAPTURED, FORWARD, WRAPPER
+from depyf.run.files.layout import (
+    BREAKS,
+    CAUSES,
+    FUNCTIONS,
+    INDEX,
+    MEMORY,
+    PYTHON,
+    RECOMPILATIONS,
+    REST,
+    SHAPES,
+    STAGES,
+    TIMINGS,
+    graph_file,
+)
+from depyf.run.records import NOTHING_TO_COMPILE, RunRecord
+from depyf.views.pages.call_tree import call_tree_section
+from depyf.views.pages.markdown import message
+from depyf.views.pages.memory import memory_section
+from depyf.views.pages.run_data import RunFindings
+from depyf.views.pages.sections.breaks import break_lines, distinct_breaks
+from depyf.views.pages.sections.fix_first import IN_INDEX, fix_first, left_out
+from depyf.views.pages.sections.functions import Pages, function_lines, python_lines
+from depyf.views.pages.sections.recompilations import recompile_lines
+from depyf.views.pages.sections.stage_table import stage_lines
+from depyf.views.pages.sections.words import link, where, with_cells
+from depyf.views.pages.shapes import shapes_section
+
+SCREENS = 90
+"""Lines of the index; the longest sections move to pages until it has no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSection:
+    """A part of the index; where it is too long it moves to ``page``, and ``summary`` takes its place."""
+
+    title: str
+    lines: Sequence[str]
+    page: str = ""
+    summary: str = ""
+
+    @property
+    def height(self) -> int:
+        return sum(1 + line.count("\n") for line in self.lines)
+
+
+def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, kernels: dict[str, int]) -> dict[str, str]:
+    """``index.md`` and the pages that it needs, by file name; ``kernels`` counts the kernel files of each compile id."""
+    run = found.run
+    entries = sorted(((f, e) for f in run.functions for e in f.entries), key=lambda pair: pair[1].key.order)
+    compiled = [(f, e) for f, e in entries if not e.failed]
+    empty = [(f, e) for f, e in entries if e.failed == NOTHING_TO_COMPILE]
+    eager = [(f, e) for f, e in entries if e.failed not in ("", NOTHING_TO_COMPILE) and not e.raised]
+    errors = [(f, e) for f, e in entries if e.failed and e.raised]
+    breaks = distinct_breaks(run)
+    again = [(f, e) for f, e in entries if e.recompiles]
+    graphs = len({graph.key for graph in run.graphs if graph.stage in (CAPTURED, FORWARD, WRAPPER)})
+    happened = [
+        f"- {counted(len(compiled), 'compilation')}, {counted(graphs, 'graph')}",
+        f"- {counted(len(breaks), 'distinct graph break')}",
+        f"- {counted(sum(not e.failed for _, e in again), 'recompilation')}",
+        f"- {counted(len(eager), 'time')} a function ran as ordinary Python",
+        *([f"- {counted(len(errors), 'error')} that torch raised instead of compiling"] if errors else ()),
+        f"- torch {run.torch_version}, Python {run.python_version}. Every file here is described in `manifest.json`; "
+        f"compile times, which differ in every run, are in `{TIMINGS}`.",
+    ]
+    first = fix_first(causes)
+    left = left_out(causes, IN_INDEX)
+    if left > 0:
+        first.append(f"\n{counted(left, 'cause')} that {'costs' if left == 1 else 'cost'} less: {link(CAUSES, CAUSES)}")
+    sections = [
+        IndexSection("Fix first", first),
+        IndexSection("What happened", happened),
+        IndexSection("Nothing was compiled", [] if run.functions or run.never_compiled else [_NOTHING]),
+        IndexSection("Call tree", call_tree_section(run)),
+        IndexSection("Functions", function_lines(pages), FUNCTIONS, counted(len(pages), "function")),
+        IndexSection("Failed: torch raised an error", python_lines(errors), PYTHON, counted(len(errors), "error")),
+        IndexSection("Ran as ordinary Python", python_lines(eager), PYTHON, counted(len(eager), "time")),
+        IndexSection("Nothing to compile", python_lines(empty), PYTHON, counted(len(empty), "function")),
+        IndexSection(
+            "Never compiled",
+            [f"- {where(c)}: {message(why)}" for c, why in run.never_compiled],
+            PYTHON,
+            counted(len(run.never_compiled), "function"),
+        ),
+        IndexSection(
+            "Graphs of no compiled function", _alone(run), REST, "captured for `torch.export` or by a caller like it"
+        ),
+        IndexSection("Graph breaks", break_lines(breaks), BREAKS, counted(len(breaks), "distinct graph break")),
+        IndexSection(
+            "Recompilations",
+            recompile_lines(again, shown_names(run)),
+            RECOMPILATIONS,
+            counted(len(again), "recompilation"),
+        ),
+        IndexSection("Dynamic shapes", shapes_section(found, SHAPES)),
+        IndexSection("Kept for the backward", memory_section(found, MEMORY)),
+        IndexSection("Stages", stage_lines(run, kernels), STAGES, "graphs, kernels and caches of each compile id"),
+        IndexSection(
+            "Forked processes that compiled, too",
+            [f"- {link(name, name + '/index.md')}" for name in run.forks],
+            REST,
+            counted(len(run.forks), "process", "processes"),
+        ),
+        IndexSection(
+            f"Not reported by torch {run.torch_version}",
+            [f"- {what}" for what in run.not_reported],
+            REST,
+            "what this torch does not tell",
+        ),
+        IndexSection("Notes", [f"- {message(note)}" for note in run.notes], REST, counted(len(run.notes), "note")),
+    ]
+    sections = [section for section in sections if section.lines]
+    moved = _too_long(sections)
+    shown = [_shown(section) for section in sections if section not in moved]
+    links = [f"- {section.title}: {link(section.page, section.page)}, {section.summary}" for section in moved]
+    shown += ["## On pages by themselves\n\n" + "\n".join(links)] if links else []
+    made = {INDEX: "\n\n".join(["# What torch.compile did", *shown]) + "\n"}
+    for section in moved:
+        text = f"## {section.title}\n\n" + "\n".join(section.lines) + "\n"
+        made[section.page] = f"{made[section.page]}\n{text}" if section.page in made else text
+    if left > 0:
+        made[CAUSES] = "## Fix first\n\n" + "\n".join(fix_first(causes, len(causes))) + "\n"
+    return {name: with_cells(text, run.cells) for name, text in made.items()}
+
+
+_ALWAYS = 10
+"""Lines of a section that stays in the index."""
+
+
+def _too_long(sections: list[IndexSection]) -> list[IndexSection]:
+    """The sections that move to a page, in their order: the longest ones, until the rest fits."""
+    moved: list[IndexSection] = []
+    by_height = sorted(sections, key=lambda section: -section.height)
+    height = sum(section.height + 3 for section in sections)
+    for section in by_height:
+        if height > SCREENS and section.page and section.height > _ALWAYS:
+            moved.append(section)
+            height -= section.height - 1
+    return [section for section in sections if section in moved]
+
+
+def _shown(section: IndexSection) -> str:
+    return f"## {section.title}\n\n" + "\n".join(section.lines)
+
+
+_NOTHING = """\
+No function came to Dynamo while this was recorded. That is so where
+
+- no compiled function was called, or all that they call for was compiled before and is gone from torch's caches;
+- compiling is switched off (`TORCH_COMPILE_DISABLE=1`, `torch.compiler.set_stance("force_eager")`);
+- what was called is torch's own code, which Dynamo passes over where no function of yours calls it: a
+  `torch.nn.Sequential` compiled in place (`module.compile()`) runs as ordinary Python, `torch.compile(module)` compiles it."""
+
+
+def provisional_page() -> str:
+    """What stands in the index while the program runs, and stays there if it dies; finished compile ids are added."""
+    return (
+        "# What torch.compile did: not finished\n\n"
+        "The program is still inside `prepare_debug`, or it died there. The transformed code and the graphs that torch\n"
+        "had reported are in this folder; guards and summaries are written on exit. Compile ids finished:\n\n"
+    )
+
+
+def _alone(run: RunRecord) -> list[str]:
+    """Graphs that were captured and not compiled in the place of a function: ``torch.export`` asks for them."""
+    known = {function.function for function in run.functions}
+    return [
+        f"- {graph.key.label}: {link(graph_file(graph), graph_file(graph))}, captured for `torch.export` or by a caller like it"
+        for graph in run.graphs
+        if graph.stage == CAPTURED and graph.key.function not in known
+    ]

@@ -1,0 +1,182 @@
+"""``Fix first``: the causes of a run, the most expensive first, each with its place, its cost and the way out.
+
+Input: ranked causes.  Output: lines, for Markdown or for a terminal.  Seconds, which differ in every run, are written only
+where they are given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from depyf.run.advice.registry import text_of
+from depyf.run.causes.cause import Cause, CauseKind
+from depyf.run.causes.folding import counted, folded_ids, listed
+from depyf.run.installed_files import library_file
+from depyf.run.records import CompileKey, Place
+from depyf.safety.escape import cut, one_line, printable
+from depyf.views.pages.markdown import code, message, plain
+
+IN_INDEX = 7
+ON_TERMINAL = 5
+_LONGEST_LINE = 80
+_NEEDED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PrintStyle:
+    """How a medium shows source text, names and messages, each on one line, and what begins a line of detail."""
+
+    code: Callable[[str], str]
+    plain: Callable[[str], str]
+    message: Callable[[str], str]
+    detail: str
+    way_out: str
+
+
+MARKDOWN = PrintStyle(code, plain, message, "   - ", "   - **way out:** ")
+TERMINAL = PrintStyle(lambda text: f"`{printable(text)}`", printable, one_line, "     ", "     way out: ")
+
+
+def fix_first(
+    causes: Sequence[Cause],
+    most: int = IN_INDEX,
+    style: PrintStyle = MARKDOWN,
+    seconds: Mapping[CompileKey, float] | None = None,
+) -> list[str]:
+    """Two or three lines for each of the first ``most`` causes, and one for each that is needed; [] where there is none.
+
+    ``seconds``: what each compilation took."""
+    short = short_names(causes)
+    lines = []
+    for number, cause in enumerate(to_fix(causes)[:most], 1):
+        lines.append(f"{number}. {_head(cause, style, short)}")
+        if cause.more:
+            lines.append(style.detail + style.message(cause.more))
+        spent = _spent(cause, seconds)
+        costs = cost_in_words(cause, style.plain)
+        lines.append(style.detail + (f"{costs}{spent}" if costs else spent.lstrip(", ")))
+        lines += _ways_out(cause, style)
+    return [line for line in lines if line.strip()] + _needed(causes, style, short, seconds)
+
+
+def to_fix(causes: Sequence[Cause]) -> list[Cause]:
+    """Those of which something can be changed."""
+    return [cause for cause in causes if not cause.needed]
+
+
+def left_out(causes: Sequence[Cause], most: int) -> int:
+    """How many causes ``fix_first`` leaves out."""
+    return max(0, len(to_fix(causes)) - most)
+
+
+def _needed(
+    causes: Sequence[Cause], style: PrintStyle, short: Mapping[str, str], seconds: Mapping[CompileKey, float] | None
+) -> list[str]:
+    """Compilations after which there is nothing to change, a line for each cause."""
+    needed = [cause for cause in causes if cause.needed]
+    if not needed:
+        return []
+    opening = "Needed, with nothing to change:" if to_fix(causes) else "Nothing. These compilations are needed:"
+    lines = [opening, *([""] if style is MARKDOWN else [])]
+    for cause in needed[:_NEEDED]:
+        costs = f"{cost_in_words(cause, style.plain)}{_spent(cause, seconds)}"
+        lines.append(
+            f"- {_place(cause.place, style, short) or style.code(cause.function)}: {style.message(cause.text)}; {costs}"
+        )
+    more = len(needed) - _NEEDED
+    lines += [f"- and {counted(more, 'cause')} more of this kind"] if more > 0 else []
+    return ["", *lines] if len(needed) < len(causes) else lines
+
+
+def _ways_out(cause: Cause, style: PrintStyle) -> list[str]:
+    """The first two advices; an explanation, after which there is nothing to change, is no way out."""
+    remedies = cause.remedies[:2]
+    if not remedies:
+        found = [text for use in cause.advice if (text := text_of(use))]
+        return [style.detail + style.message(text) for text in found[:1]]
+    first, *more = remedies
+    lines = [style.way_out + style.message(text_of(first))]
+    other = "and: " if cause.needed_together > 1 else "or: "
+    return lines + [style.detail + other + style.message(text_of(use)) for use in more]
+
+
+def _head(cause: Cause, style: PrintStyle, short: Mapping[str, str]) -> str:
+    place = _place(cause.place, style, short) or style.code(cause.function)
+    module = f" in {style.code(cause.module)}" if cause.module else ""
+    inside = ""
+    if cause.inside is not None:
+        inside = f" (asked in {style.plain(library_file(cause.inside.filename))}:{cause.inside.line})"
+    asked = f"{style.code(cause.asked)}: " if _says_more(cause) else ""
+    return f"{place}{module}: {asked}{style.message(cause.text)}{inside}"
+
+
+def _says_more(cause: Cause) -> bool:
+    """Whether the name of the operator is worth a word: the line or the sentence may have it."""
+    if cause.kind not in (CauseKind.BREAKS, CauseKind.RAN_AS_PYTHON) or not cause.asked:
+        return False
+    last = cause.asked.rpartition(".")[2]
+    line = cause.place.text if cause.place is not None else ""
+    return not re.search(rf"\b{re.escape(last)}\b", f"{line} {cause.text}")
+
+
+def _place(place: Place | None, style: PrintStyle, short: Mapping[str, str]) -> str:
+    if place is None:
+        return ""
+    text = cut(place.text, _LONGEST_LINE)
+    return f"{style.plain(short.get(place.filename, place.filename))}:{place.line}" + (
+        f" {style.code(text)}" if text else ""
+    )
+
+
+def short_names(causes: Sequence[Cause]) -> dict[str, str]:
+    """The name of each file, with as many folders as tell it from the others, and what package an ``__init__.py`` is of."""
+    files = sorted({cause.place.filename for cause in causes if cause.place is not None})
+    return {name: _shortest(name, files) for name in files}
+
+
+def _shortest(name: str, files: Sequence[str]) -> str:
+    parts = name.split("/")
+    for count in range(1, len(parts)):
+        tail = "/".join(parts[-count:])
+        if tail != "__init__.py" and sum(other == tail or other.endswith("/" + tail) for other in files) == 1:
+            return tail
+    return name
+
+
+def cost_in_words(cause: Cause, plain: Callable[[str], str] = printable) -> str:
+    """What a cause costs: ``6 recompilations of f (0/2 ... 0/7), then it ran as ordinary Python``."""
+    costs = cause.costs
+    names = [plain(name) for name in cause.functions]
+    python = [plain(name) for name in cause.python]
+    parts = []
+    if cause.kind is CauseKind.FAILED:
+        parts.append(f"torch raised an error: nothing is compiled for {listed(names)} ({folded_ids(cause.entries)})")
+    elif cause.kind is CauseKind.RECOMPILES:
+        if costs.compilations:
+            parts.append(
+                f"{counted(costs.compilations, 'recompilation')} of {listed(names)} ({folded_ids(cause.caused)})"
+            )
+        if python:
+            who = "it" if python == names else listed(python)
+            parts.append(f"then {who} ran as ordinary Python" if parts else f"{listed(python)} ran as ordinary Python")
+    else:
+        if costs.breaks:
+            broke = [name for name in names if name not in python and f"the rest of {name}" not in python] or names
+            parts.append(f"ends the graph in {listed(broke)}")
+        if python:
+            parts.append(f"{listed(python)} ran as ordinary Python")
+        if costs.compilations:
+            parts.append(f"{counted(costs.compilations, 'more compilation')} ({folded_ids(cause.caused)})")
+    if costs.operations:
+        parts.append(f"{counted(costs.operations, 'operation')} left the graph")
+    return ("; " if any(", " in part for part in parts) else ", ").join(parts)
+
+
+def _spent(cause: Cause, seconds: Mapping[CompileKey, float] | None) -> str:
+    if not seconds:
+        return ""
+    keys = cause.caused or (cause.entries if cause.kind is CauseKind.FAILED else ())
+    total = sum(seconds.get(key, 0.0) for key in keys)
+    return f", {total:.1f} s of compiling" if total >= 0.05 else ""

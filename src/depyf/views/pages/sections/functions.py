@@ -1,0 +1,89 @@
+"""The section of ``index.md`` on functions: what became of each compilation, those of one outcome in one line.
+
+Input: the records of a run, by page.  Output: lines of Markdown.
+"""
+
+from __future__ import annotations
+
+from depyf.run.causes.folding import counted, folded_ids
+from depyf.run.records import CompileKey, EntryRecord, FunctionRecord
+from depyf.views.pages.markdown import code, message, plain
+from depyf.views.pages.sections.words import at, link, where
+
+Pages = dict[str, tuple[FunctionRecord, ...]]
+
+
+def function_lines(pages: Pages) -> list[str]:
+    """Each function with the rests of it after graph breaks."""
+    lines = []
+    for name, functions in pages.items():
+        root = functions[0]
+        lines.append(f"- {where(root.code)}{_remark(root)}: {link(name, name)}")
+        for function in functions:
+            what = f"after the break at line {function.code.line}: " if function.resume_of is not None else ""
+            outcomes: dict[str, list[CompileKey]] = {}
+            for entry in function.entries:
+                outcomes.setdefault(outcome(entry), []).append(entry.key)
+            lines += [f"  - {what}{folded_ids(keys)}: {told}" for told, keys in outcomes.items()]
+    return lines
+
+
+def _remark(function: FunctionRecord) -> str:
+    """What a function is that is none of the user's: torch's stand-in for ``__call__`` of an object, or for a partial, which
+    is compiled as part of it; the graph that compiled autograd has captured and compiles."""
+    record = function.code
+    if record.decorated is not None:
+        return f", in its decorator's {code(record.qualname)} ({plain(record.filename)}:{record.line})"
+    if (
+        record.wrapped
+        or record.qualname == "wrap_inline.<locals>.inner"
+        and record.filename.endswith("external_utils.py")
+    ):
+        return ", torch's wrapper around a callable object"
+    if not function.entries or not all(entry.key.text.startswith("!") for entry in function.entries):
+        return ""
+    traced = record.filename.startswith("<")
+    return f", a backward that compiled autograd captured{'' if traced else ' calls it'}"
+
+
+def outcome(entry: EntryRecord) -> str:
+    """What became of one compilation."""
+    if entry.failed:
+        return "failed: torch raised an error" if entry.raised else "ran as ordinary Python"
+    parts = [counted(len(entry.guards), "guard")] if entry.guards else []
+    transformed = entry.transformed
+    if entry.before:
+        parts.append("compiled before the recording began")
+    elif transformed is not None and not transformed.substituted:
+        parts.append(f"Dynamo's own bytecode runs: {message(transformed.reason)}")
+    if entry.breaks:
+        parts.append(counted(len(entry.breaks), "graph break"))
+    if entry.guard_state != "live":
+        parts.append("no longer in torch's cache")
+    return ", ".join(["compiled", *parts])
+
+
+def python_lines(pairs: list[tuple[FunctionRecord, EntryRecord]]) -> list[str]:
+    """Functions without compiled code, and why there is none; one line for those of one reason."""
+    found: dict[str, list[CompileKey]] = {}
+    for function, entry in pairs:
+        head, why = where(function.code), _why(entry)
+        found.setdefault(f"- {head}, \0: {why}", []).append(entry.key)
+    return [line.replace("\0", folded_ids(keys), 1) for line, keys in found.items()]
+
+
+def _why(entry: EntryRecord) -> str:
+    broken = next((b for b in reversed(entry.breaks) if b.skipped), entry.breaks[-1] if entry.breaks else None)
+    if broken is None:
+        place = f", {at(entry.error_at)}" if entry.error_at is not None else ""
+        return message(entry.error or entry.failed) + place
+    if broken.limit:
+        return f"{message(broken.cause)}; why the entries did not fit stands under *Recompilations*"
+    end = (
+        "with `fullgraph=True` that is an error, and where `error_on_graph_break` is set"
+        if entry.raised
+        else "Dynamo cannot go on after a graph break in a loop"
+        if broken.in_loop
+        else "Dynamo cannot go on after a graph break there"
+    )
+    return f"{message(broken.cause)}, {at(broken.caller or broken.place)}; {end}"

@@ -1,0 +1,52 @@
+"""Places, links and counts as the sections of ``index.md`` write them.
+
+Input: records.  Output: Markdown on one line, with everything of the program escaped.
+"""
+
+from __future__ import annotations
+
+import linecache
+
+from depyf.run.global_names import resumed
+from depyf.run.records import CodeRecord, Place
+from depyf.safety.escape import cut
+from depyf.views.pages.markdown import code, plain
+
+LONGEST_LINE = 160
+"""Of a line of the program so much is shown: the same line may be the place of very many symbols."""
+
+
+def at(place: Place | None) -> str:
+    """``train.py:16 `self.calls += 1` ``."""
+    if place is None:
+        return "a line that torch did not name"
+    text = place.text or linecache.getline(place.filename, place.line).strip()
+    text = cut(text, LONGEST_LINE)
+    return f"{plain(place.filename)}:{place.line}" + (f" {code(text)}" if text else "")
+
+
+def function_name(record: CodeRecord) -> str:
+    """The program's name of a function; of what comes after a graph break, `` `Net.forward` after line 9``."""
+    rest = resumed(record.shown)
+    return code(record.shown) if rest is None else f"{code(rest[0])} after line {rest[1]}"
+
+
+def where(record: CodeRecord) -> str:
+    """A function and the line that it begins in; for a decorator's inner function what it decorates."""
+    inner = record.decorated
+    if inner is not None:
+        return f"{code(inner.function)} ({plain(inner.filename)}:{inner.line})"
+    return f"{function_name(record)} ({plain(record.filename)}:{record.line})"
+
+
+def with_cells(text: str, cells: tuple[tuple[str, str], ...]) -> str:
+    """``text`` with the number of the cell where it names the file of a cell of a notebook, whole or shortened."""
+    for filename, cell in cells:
+        for name in (plain(filename), filename.replace("\\", "/").rpartition("/")[2]):
+            text = text.replace(f"{name}:", f"{cell}:")
+    return text
+
+
+def link(text: str, target: str) -> str:
+    """A link to a file of the dump."""
+    return f"[{plain(text)}]({target})"

@@ -1,0 +1,71 @@
+"""The graphs of a dump: which there are, and the modules that their lines belong to.
+
+The picture is drawn by the page, from the text of the file, when it is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from depyf.run.compile_stages import CAPTURED
+from depyf.views.report.dump_view import DumpView, ShownFile
+from depyf.views.report.links.chain_links import chains_of
+from depyf.views.report.links.graph_lines import graph_lines
+from depyf.views.report.links.later_layers import later_layers
+from depyf.views.report.told_entries import told_functions
+
+_MOST_LINES = 1 << 20
+_OPERATION = re.compile(r"^ +(?!\w+ = \w+$)\w+(?:: \"[^\"]*\")? = ", re.M)
+
+
+def graphs_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
+    """Each graph with its size, the captured ones first; None where no graph was captured."""
+    titles = {entry.key: function.title for function in told_functions(view) for entry in function.entries}
+    graphs = []
+    for file in sorted((file for file in view.files if file.kind == "graph" and file.key), key=_order):
+        text = view.text(file.name)
+        if file.key is not None and text is not None:
+            graphs.append({
+                "file": file.name, "stage": file.stage, "index": file.index, "id": file.key.text,
+                "generation": file.key.generation, "function": titles.get(file.key, ""),
+                "operations": len(_OPERATION.findall(text.partition('\nif __name__ == "__main__"')[0])),
+                "layers": _layers(view, file) or _from_captured(view, file, text),
+            })  # fmt: skip
+    return {"graphs": graphs} if graphs else None
+
+
+def _order(file: ShownFile) -> tuple[Any, ...]:
+    order = file.key.order if file.key is not None else ()
+    return order, file.stage != CAPTURED, file.stage, file.index
+
+
+def _from_captured(view: DumpView, file: ShownFile, text: str) -> list[list[Any]]:
+    """The modules of a later graph, by the captured operations that its lines come from."""
+    first = next((one for one in view.of(file.key, stage=CAPTURED)), None) if file.key is not None else None
+    page = view.text(first.name) if first is not None and first.name != file.name else None
+    layers = _layers(view, first) if first is not None else []
+    if first is None or page is None or not layers:
+        return []
+    of = next((one.operations.of for one in chains_of(view) if one.key == file.key), {})
+    return later_layers(graph_lines(page), layers, of.get(first.name, {}), graph_lines(text), of.get(file.name, {}))
+
+
+def _layers(view: DumpView, file: ShownFile) -> list[list[Any]]:
+    """[module, class, [[first line, last line], ...]], as the graph enters them."""
+    name = file.name.removesuffix(".py") + ".layers.json"
+    page = view.json(name) if name in view.by_name else None
+    layers = page.get("layers") if isinstance(page, dict) else None
+    return [
+        [layer.get("module", ""), layer.get("class", ""), _stretches(layer.get("lines"))]
+        for layer in (layers if isinstance(layers, list) else ())
+        if isinstance(layer, dict)
+    ]
+
+
+def _stretches(lines: object) -> list[list[int]]:
+    return [
+        [first, last]
+        for first, last in (pair for pair in (lines if isinstance(lines, list) else ()) if isinstance(pair, list) and len(pair) == 2)
+        if isinstance(first, int) and isinstance(last, int) and 0 < first <= last < _MOST_LINES
+    ]  # fmt: skip

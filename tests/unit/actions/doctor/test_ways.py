@@ -1,0 +1,73 @@
+"""Which ways out are tried, and what is said of what they did."""
+
+from __future__ import annotations
+
+from depyf.actions.doctor.returned_values import first_difference
+from depyf.actions.doctor.trial import FollowedAdvice, Measured
+from depyf.actions.doctor.ways import WayOutcome, judged, way_in_words, ways_out
+from depyf.run.advice.registry import use
+from depyf.run.causes.cause import Cause, CauseKind, Costs
+
+
+def tensor(*values, dtype="float32", grad=False):
+    return {"shape": [len(values)], "dtype": dtype, "requires_grad": grad, "values": list(values)}
+
+
+def cause(function, *advice):
+    return Cause(CauseKind.RECOMPILES, function, None, "", "", (), Costs(), "", advice)
+
+
+def test_results_are_compared_within_the_tolerance_of_their_dtypes():
+    one = {"f": [[tensor(1.0, 1e-9), 3]]}
+    assert first_difference(one, {"f": [[tensor(1.0001, 0.0), 3]]}) == ""
+    assert "1.1 instead of 1.0" in first_difference(one, {"f": [[tensor(1.1, 1e-9), 3]]})
+    assert "4 instead of 3" in first_difference(one, {"f": [[tensor(1.0, 1e-9), 4]]})
+    assert "requires_grad True instead of False" in first_difference(one, {"f": [[tensor(1.0, 1e-9, grad=True), 3]]})
+    assert first_difference(one, {"f": []}) == "f was called 0 times instead of 1"
+    assert "0 values instead of 2" in first_difference(one, {"f": [[]]})
+    whole = {"f": [[tensor(5, dtype="int64")]]}
+    assert first_difference(whole, {"f": [[tensor(6, dtype="int64")]]})
+    nan = {"f": [[tensor(float("nan"), float("inf"))]]}
+    assert first_difference(nan, nan) == "" and first_difference(nan, {"f": [[tensor(float("inf"), float("inf"))]]})
+    assert first_difference({"f": [[tensor(1.0, dtype="bfloat16")]]}, {"f": [[tensor(1.02, dtype="bfloat16")]]}) == ""
+
+
+def test_ways_that_need_an_edit_are_not_tried():
+    mark = use("mark-dynamic", tensor="x", dimension="0")
+    causes = [cause("f", mark, use("contiguous", tensor="x")), cause("g", mark, use("compile-dynamic"))]
+    # the names of functions are those of the dump: a cause may have a better one
+    found = ways_out(
+        causes, [(use("compile-dynamic"), "h"), (use("capture-scalars"), "h"), (mark, "f"), (mark, "g.<locals>.h")]
+    )
+    assert [(way.use.id, way.function) for way in found] == [
+        ("mark-dynamic", "f"), ("mark-dynamic", "g.<locals>.h"), ("compile-dynamic", ""), ("capture-scalars", ""),
+    ]  # fmt: skip
+    assert way_in_words(found[0]) == "torch._dynamo.mark_dynamic(x, 0) before the first call of f"
+    number = FollowedAdvice(use("unspecialised-int", name="self.n"), "")
+    assert way_in_words(number) == "torch._dynamo.config.allow_unspec_int_on_nn_module = True"
+
+
+WAY = [FollowedAdvice(use("compile-dynamic"), "")]
+
+
+def outcome(before, after, deterministic=True):
+    return judged(WAY, before, after, deterministic).outcome
+
+
+def test_verdicts():
+    calls, others = {"f": [[1.0]]}, {"f": [[2.0]]}
+    base = Measured(0, 9, 3, 1, calls=calls)
+    assert outcome(base, Measured(0, 5, 3, 1, calls=calls)) is WayOutcome.HELPS
+    assert outcome(base, Measured(0, 9, 3, 1, calls=calls)) is WayOutcome.NOTHING
+    assert outcome(base, Measured(0, 10, 3, 1, calls=calls)) is WayOutcome.WORSE
+    assert outcome(base, Measured(0, 12, 2, 1, calls=calls)) is WayOutcome.MIXED
+    assert outcome(base, Measured(0, 12, 3, 0, calls=calls)) is WayOutcome.HELPS, "what was Python is compiled"
+    assert outcome(base, Measured(0, 1, 0, 0, calls=others)) is WayOutcome.HARMFUL
+    assert outcome(base, Measured(0, 1, 0, 0, calls=others), deterministic=False) is WayOutcome.HELPS
+    assert judged(WAY, base, Measured(0, 1, 0, 0, calls=others), False).results == "unknown"
+    assert outcome(base, Measured(1, 1, 0, 0, calls=calls)) is WayOutcome.FAILED
+    bad_end = Measured(1, 9, 3, 1, seconds=1.0, calls=calls)
+    as_bad = Measured(1, 5, 3, 1, seconds=1.0, calls=calls, problem="it ended with status 1: as before")
+    assert outcome(bad_end, as_bad) is WayOutcome.HELPS, "the program ends badly as it is"
+    assert outcome(bad_end, Measured(1, problem="it did not end within 9 s")) is WayOutcome.FAILED
+    assert outcome(base, Measured(0, 1, 0, 0, errors=1, calls=calls)) is WayOutcome.FAILED

@@ -1,0 +1,95 @@
+"""Functions of two dumps are paired by name and code, and lines by the functions that they are in."""
+
+from __future__ import annotations
+
+from depyf.views.compare.pairing import Met, Pairing, met, moved, pairing, with_counters
+from work import calls
+
+
+def functions(*found: tuple[str, str, str]) -> list[Met]:
+    """Of (name, place, source) in the order of their compilation."""
+    items = [
+        {"function": name, "from": f"/p/{place}", "entries": [{"compile_id": f"{n}/0"}]}
+        for n, (name, place, _) in enumerate(found)
+    ]
+    return met(items, lambda path: path, lambda key, _: found[int(key[1])][2])
+
+
+def names(found: Pairing) -> list[tuple[str | None, str | None]]:
+    return [(a and f"{a.name}:{a.line}", b and f"{b.name}:{b.line}") for a, b in found.pairs]
+
+
+F, G = "def run(x):\n    return x + 1", "def run(x):\n    return x - 1"
+
+
+def test_of_one_name_by_code() -> None:
+    one = functions(("A.run", "m.py:3", F), ("B.run", "m.py:9", G))
+    two = functions(("B.run", "m.py:4", G), ("A.run", "m.py:11", F))
+    found = pairing(one, two)
+    assert names(found) == [("A.run:3", "A.run:11"), ("B.run:9", "B.run:4")]
+    assert found.line("/p/m.py", 4) == 12 and found.line("/p/m.py", 10) == 5
+    assert (
+        found.text("m.py:10, __compiled_fn_0_0, __compiled_fn_1_0_1", "")
+        == "m.py:5, __compiled_fn_1_0, __compiled_fn_0_0_1"
+    )
+
+
+def test_renamed_moved_and_changed() -> None:
+    (one,) = functions(("run", "m.py:3", F))
+    for other, said in (
+        (("go", "m.py:5", F.replace("run", "go")), "is called go in 2"),
+        (("run", "n.py:3", F), "is in /p/n.py in 2"),
+        (("run", "m.py:3", G), "has another source in 2 (-1 +1 lines)"),
+        (("run", "m.py:8", F), ""),
+    ):
+        ((a, b),) = pairing([one], functions(other)).pairs
+        assert a is one and b is not None and moved(one, b) == said
+    assert names(pairing([one], functions(("go", "m.py:3", "def go(): pass")))) == [("run:3", None), (None, "go:3")]
+
+
+def test_lines_between_are_shifted_as_those_above() -> None:
+    found = pairing(functions(("run", "m.py:3", F)), functions(("run", "m.py:6", F)))
+    assert [found.line("/p/m.py", n) for n in (1, 3, 4, 20)] == [4, 6, 7, 23]
+    found.add_lines("/p/m.py", {1: "import a", 20: "z = 1"}, {1: "import a", 30: "z = 1"})
+    assert [found.line("/p/m.py", n) for n in (1, 2, 4, 21)] == [1, 2, 7, 31]
+    assert (
+        found.text("goes_on_from_line_4(...)  # m.py:4, other.py:4", "/p/m.py")
+        == "goes_on_from_line_7(...)  # m.py:7, other.py:4"
+    )
+
+
+def test_counters_that_are_others_throughout() -> None:
+    assert (
+        with_counters("__resume_3(__resume_4, __resume_3)", "__resume_8(__resume_9, __resume_8)")
+        == "__resume_8(__resume_9, __resume_8)"
+    )
+    swapped = "__resume_4(__resume_3, __resume_3)"
+    assert with_counters(swapped, "__resume_8(__resume_9, __resume_8)") == swapped
+
+
+def test_the_work_grows_with_the_functions() -> None:
+    """Each looks for the rests of functions after it, and each place in a text for its file."""
+
+    class Number(str):
+        compared = 0
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            Number.compared += 1
+            return str.__eq__(self, other)
+
+    def work(count: int) -> int:
+        sides = []
+        for _ in range(2):
+            items = [
+                {"function": f"f{n}", "from": f"/p/m{n}.py:1", "entries": [{"compile_id": f"{n}/0"}], "resume_of": rest}
+                for n, rest in enumerate([None] * count + [Number(n) for n in range(count)])
+            ]
+            sides.append(met(items, str, lambda key, _: "def f(): pass"))
+        Number.compared = 0
+        found = pairing(*sides)
+        before = Number.compared
+        return before + calls(lambda: found.text("q/other.py:3\n" * count, ""))
+
+    assert len(pairing([], []).pairs) == 0
+    assert work(80) < 2.5 * work(40)

@@ -1,0 +1,29 @@
+"""Ranks as columns: what one lacks, or did otherwise, is marked."""
+
+from __future__ import annotations
+
+from depyf.views.report.dump_view import DumpView
+from depyf.views.report.panels.ranks_panel import ranks_panel
+from made_dumps import entry, made_dump
+
+
+def test_a_function_that_one_rank_lacks_differs(tmp_path):
+    common = {"function": "f", "from": "a.py:1", "entries": [entry("0/0")]}
+    extra = {
+        "function": "g",
+        "from": "a.py:9",
+        "entries": [entry("1/0", graph_breaks=[{"at": "a.py:10", "cause": "print"}])],
+    }
+    made_dump(tmp_path / "rank_0", {"functions": [common], "ranks": 2})
+    made_dump(tmp_path / "rank_1", {"functions": [common, extra], "ranks": 2})
+    view = DumpView(tmp_path)
+    data = ranks_panel(view, None)
+    assert [(r["rank"], r["compilations"], r["breaks"]) for r in data["ranks"]] == [(0, 1, 0), (1, 2, 1)]
+    assert [(row["name"], row["differs"]) for row in data["functions"]] == [("f", False), ("g", True)]
+    assert data["functions"][1]["cells"][0] is None
+    assert any("a.py:10" in event for event in data["apart"][0]["events"])
+    assert view.missing == []
+
+
+def test_one_process_has_no_panel(tmp_path):
+    assert ranks_panel(DumpView(made_dump(tmp_path, {})), None) is None

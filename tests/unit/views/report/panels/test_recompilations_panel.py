@@ -1,0 +1,60 @@
+"""The matrix: calls by entries, repeats marked."""
+
+from __future__ import annotations
+
+from depyf.views.report.dump_view import DumpView
+from depyf.views.report.panels.recompilations_panel import recompilations_panel
+from made_dumps import entry, made_dump, refused
+from work import calls
+
+
+def test_rows_are_calls_and_columns_entries(tmp_path):
+    grown = [refused("0/0", "L['n'] == 1", "a.py:3", "1", "2")]
+    again = [refused("0/1", "L['n'] == 2", "a.py:3", "2", "3"), refused("0/0", "L['n'] == 1", "a.py:3", "1", "3")]
+    folder = made_dump(tmp_path, {"functions": [{
+        "function": "f", "from": "a.py:1",
+        "entries": [
+            entry("0/2", recompiled_because=again), entry("0/0"), entry("0/1", recompiled_because=grown),
+            entry("0/3", recompiled_because=again, failed="the function has as many entries as allowed", compiled=False),
+        ],
+    }]})  # fmt: skip
+    (found,) = recompilations_panel(DumpView(folder), None)["functions"]
+    assert found["entries"] == ["0/0", "0/1", "0/2"]
+    assert [row["id"] for row in found["rows"]] == ["0/0", "0/1", "0/2", "0/3"]
+    assert [row["same"] for row in found["rows"]] == [False, False, True, False]
+    assert found["rows"][3]["state"] == "python"
+    texts = [[None if n is None else found["guards"][n]["actual"] for n in row["cells"]] for row in found["rows"]]
+    assert texts == [[None, None, None], ["2", None, None], ["3", "3", None], ["3", "3", None]]
+    assert found["guards"][found["rows"][2]["first"]]["guard"] == "L['n'] == 2"
+
+
+def test_nothing_recompiled_is_no_panel(tmp_path):
+    folder = made_dump(tmp_path, {"functions": [{"function": "f", "from": "a.py:1", "entries": [entry("0/0")]}]})
+    assert recompilations_panel(DumpView(folder), None) is None
+
+
+def test_the_work_grows_with_the_guards_that_failed(tmp_path):
+    """Entries that are gone are columns, too; each call was tried on all older ones."""
+
+    class Entry(str):
+        __hash__ = str.__hash__
+        compared = 0
+
+        def __eq__(self, other):
+            Entry.compared += 1
+            return str.__eq__(self, other)
+
+    def work(count):
+        view = DumpView(made_dump(tmp_path, {"functions": [{"function": "f", "from": "a.py:1", "entries": [
+            entry(f"0/{new}", recompiled_because=[refused(f"0/{n}", f"L['n'] == {n}", "a.py:3", str(n), "9") for n in range(new)], compiled=False)
+            for new in range(count)
+        ]}]}))  # fmt: skip
+        for made in view.page["functions"][0]["entries"]:
+            for reason in made.get("recompiled_because", ()):
+                reason["entry"] = Entry(reason["entry"])
+        Entry.compared = 0
+        return calls(lambda: recompilations_panel(view, None)), Entry.compared
+
+    few, many = work(32), work(64)
+    assert many[0] < 4.5 * few[0]
+    assert many[1] < 5 * (64 * 63 // 2)
