@@ -24,12 +24,12 @@ hypothesis.settings.load_profile("any load")
 
 
 LONGEST = (
-    "models/test_catalogue", "torch/test_tutorials", "torch/test_dap", "torch/test_many_breaks", "torch/test_run_diff",
-    "unit/safety/test_growth", "test_cases", "unit/decompiler/bytecode/files/test_bombs", "property/test_random_cfg", "torch/test_compare",
-    "torch/test_nonfinite", "torch/test_repro", "torch/test_doctor", "property/test_linear_time", "torch/test_triton_kernels",
-    "torch/test_frame_shapes", "torch/test_gallery", "torch/test_guarded", "torch/test_levels", "unit/cli/test_cli",
-    "torch/test_export", "torch/test_results", "torch/test_many", "torch/test_edited", "torch/test_situations",
-    "torch/test_determinism", "property/test_attack", "browser/test_answers_page", "test_package", "browser/test_accessible",
+    "models/test_catalogue", "torch/answers/test_tutorials", "torch/stepping/test_dap", "torch/capture/test_many_breaks", "torch/answers/test_run_diff",
+    "unit/safety/test_growth", "test_cases", "unit/decompiler/bytecode/files/test_bombs", "property/test_random_cfg", "torch/compared/test_compare",
+    "torch/stepping/test_nonfinite", "torch/scripts/test_repro", "torch/answers/test_doctor", "property/test_linear_time", "torch/stepping/test_triton_kernels",
+    "torch/capture/test_frame_shapes", "torch/scripts/test_gallery", "torch/guest/test_guarded", "torch/stepping/test_levels", "unit/cli/test_cli",
+    "torch/scripts/test_export", "torch/capture/test_results", "torch/capture/test_many", "torch/compared/test_edited", "torch/capture/test_situations",
+    "torch/capture/test_determinism", "property/test_attack", "browser/test_answers_page", "test_package", "browser/test_accessible",
 )  # fmt: skip
 """The files that take longest (``--slowest-files`` tells them) start first: else one process works on the last of them alone."""
 

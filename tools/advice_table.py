@@ -12,7 +12,7 @@ WIDTH = 128
 HEAD = """\
 # Advice
 
-What depyf advises in *Fix first*, `depyf.why`, `depyf.explain` and `depyf doctor`, by id. `tests/torch/test_advice.py` has a
+What depyf advises in *Fix first*, `depyf.why`, `depyf.explain` and `depyf doctor`, by id. `tests/torch/answers/test_advice.py` has a
 program for each: it needs the advice, following it removes what it says, and the results stay the same. A *switch* needs no edit
 of what is compiled, and `depyf doctor --try` measures it. torch's own hints are not passed on: each was read and tried before it
 came into this list. Advice that is followed already, or that cannot apply (`mark_dynamic` for a module's parameter, a global, a

@@ -11,7 +11,7 @@ has no packages for is named and left out; the tests that need it are skipped:
 - transformers, for ``make demo``, ``make models`` and some tests;
 - torchvision (the release that belongs to torch) and timm, in FOLDER/vision, found by tools/models only: torchvision's wheel
   needs help beside a CPU torch;
-- triton, for its interpreter, in FOLDER/triton, found by tests/torch/test_triton_kernels.py only: torch behaves differently beside it.
+- triton, for its interpreter, in FOLDER/triton, found by tests/torch/stepping/test_triton_kernels.py only: torch behaves differently beside it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     PYTHONPATH=src python tools/gallery.py [--only NAME ...] [-o FOLDER]
 
-The same torch gives the same files; tests/torch/test_gallery_examples.py regenerates some and runs them all.
+The same torch gives the same files; tests/torch/scripts/test_gallery_examples.py regenerates some and runs them all.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A dump of a real run, in one file: the program of ``tests/torch/test_chain.py`` on torch 2.13, the CPU and Inductor."""
+"""A dump of a real run, in one file: the program of ``tests/torch/capture/test_chain.py`` on torch 2.13, the CPU and Inductor."""
 
 from __future__ import annotations
 

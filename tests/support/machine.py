@@ -49,6 +49,6 @@ def _imported(file: Path) -> Iterator[Path]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         for name in names:
-            for folder in (file.parent, TESTS / "support", TOOLS):
+            for folder in (file.parent, file.parent.parent, TESTS / "support", TOOLS):
                 place = folder / name.replace(".", "/")
                 yield from (path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file())

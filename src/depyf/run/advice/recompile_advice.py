@@ -1,4 +1,4 @@
-"""The advice on recompilations.  ``tests/torch/test_advice.py`` has a program for each of them."""
+"""The advice on recompilations.  ``tests/torch/answers/test_advice.py`` has a program for each of them."""
 
 from __future__ import annotations
 

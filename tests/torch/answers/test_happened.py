@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
+from commands import python
 from dumps import check_dump
-from test_run_diff import python
 
 from depyf.api import prepare_debug
 from depyf.views.compare.run_diff import events_apart

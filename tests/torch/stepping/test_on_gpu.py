@@ -1,6 +1,6 @@
 """What only a GPU shows: Triton kernels as Inductor launches them, CUDA graphs, gradients, and each page about them.
 
-``tests/torch/test_triton_kernels.py`` runs such kernels in Triton's interpreter, without a GPU.
+``tests/torch/stepping/test_triton_kernels.py`` runs such kernels in Triton's interpreter, without a GPU.
 """
 
 from __future__ import annotations

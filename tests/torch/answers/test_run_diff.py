@@ -4,16 +4,14 @@ of their own (``python``), what a dump then has in processes that have imported 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
 import sys
 
 import pytest
-from dumps import ROOT, check_dump, files_of
+from commands import environment, python
+from dumps import check_dump, files_of
 
 import with_torch
-from signals import hear_interrupts
 
 pytestmark = pytest.mark.torch
 
@@ -39,21 +37,10 @@ if "--interrupt" in sys.argv:
 """
 
 
-def environment(env):
-    return dict(os.environ) | {"PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "ignore"} | (env or {})
-
-
 def recorded(*command, cwd, env=None):
     """``depyf run --out`` with these arguments."""
     command = [sys.executable, "-m", "depyf", "run", "--out", *command]
     return with_torch.run(command, cwd=cwd, env=environment(env))
-
-
-def python(*command, cwd, env=None):
-    return subprocess.run(
-        [sys.executable, *command], cwd=cwd, env=environment(env), capture_output=True, text=True, timeout=300, check=False,
-        preexec_fn=hear_interrupts,
-    )  # fmt: skip
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from dumps import as_in_a_process_of_its_own, traces_autocast_calls
 import with_torch
 
 pytestmark = pytest.mark.torch
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 GALLERY = ROOT / "examples" / "gallery"
 SCRIPTS = sorted(GALLERY.glob("*/graph_*.py"))
 REGENERATED = ("classifier", "graph_break", "kv_cache")
