@@ -77,6 +77,22 @@ def test_file(path: Path) -> None:
         assert ast.get_docstring(tree), "a module says what it is for"
 
 
+KNOW_VERSIONS = ("decompiler/bytecode/", "decompiler/emit/grammar.py")
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_versions_are_compared_in_one_room(path: Path) -> None:
+    """What a version's compiler does is a property of ``CodeUnit`` with a name that says it."""
+    if relative(path).startswith(KNOW_VERSIONS):
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Compare) and any(
+            isinstance(side, ast.Tuple) and [type(getattr(one, "value", None)) for one in side.elts] == [int, int]
+            for side in (node.left, *node.comparators)
+        ):
+            assert "version" not in ast.unparse(node), f"line {node.lineno}"
+
+
 def test_import_is_light() -> None:
     """``import depyf`` brings in neither torch nor anything else that is not the standard library."""
     program = (

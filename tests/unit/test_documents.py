@@ -163,6 +163,47 @@ def test_changes_that_strangers_make_are_in_the_index_of_changes():
         assert re.search(rf"^{name[0]}\b", path.read_text(encoding="utf-8"), re.M), name
 
 
+VERSION = re.compile(r"\(3, ?(?:[89]|1\d)\)")
+"""A version that code compares with, or keeps as a key."""
+WRITTEN = re.compile(r"3\.15|3\.8 to 3")
+"""A document that says which versions there are."""
+ONCE = {"changelog.md", "scoreboard.md", "cpython_316.md"}
+"""Pages of a date, which stay as they are."""
+
+
+def test_every_place_that_knows_versions_is_in_the_index_of_changes():
+    """Where code compares versions, and where a document names the newest, a new Python may need a change."""
+    (entry,) = re.findall(
+        r"^- \*\*A new Python version\.\*\*.*?(?=^- \*\*)", section("Index: change -> places"), re.M | re.S
+    )
+    named = {name.rpartition("/")[2] for name in re.findall(r"[\w./]+\.(?:py|md|toml|yml)", entry)}
+    knowing = {
+        path.name
+        for path in SOURCE.rglob("*.py")
+        if "versions" not in path.parts and VERSION.search(_without_docstrings(path.read_text(encoding="utf-8")))
+    }
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "pyproject.toml", *(ROOT / "docs").rglob("*.md")]
+    saying = {path.name for path in pages if WRITTEN.search(path.read_text(encoding="utf-8"))} - ONCE
+    tools = {
+        path.name
+        for path in (ROOT / "tools").rglob("*.py")
+        if re.search(r"\"3\.15\"|3\.15\b.*3\.14|\(3, 15\)", path.read_text(encoding="utf-8"))
+    }
+    assert knowing and saying and tools
+    assert sorted((knowing | saying | tools) - named) == []
+
+
+def _without_docstrings(text: str) -> str:
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            for stmt in body:
+                if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant):
+                    stmt.value = ast.Constant(None)
+    return ast.unparse(tree)
+
+
 def test_rungs_in_the_architecture_are_those_of_the_driver():
     from depyf.decompiler.driver.rungs import LADDER, Rung
 

@@ -109,6 +109,16 @@ class CodeUnit:
         return self.version < (3, 10)
 
     @property
+    def drops_constant_statements(self) -> bool:
+        """Whether a statement whose condition is a constant leaves nothing, not even its variables (up to 3.9)."""
+        return self.version < (3, 10)
+
+    @property
+    def prepares_for_annotations_in_match(self) -> bool:
+        """Whether an annotation inside of a ``match`` makes the compiler prepare ``__annotations__`` (3.11+)."""
+        return self.version >= (3, 11)
+
+    @property
     def null_above_callable(self) -> bool:
         """Whether the NULL in a call sequence lies above the callable (3.13+) or below it (3.11, 3.12)."""
         return self.version >= (3, 13)

@@ -286,8 +286,7 @@ def _in_order(scope: Scope, lines: list[str], spell: Spell) -> list[str]:
     unit = scope.unit
     declared = [line for line in lines if line.startswith(("global ", "nonlocal "))]
     known = [name for name in unit.varnames if name not in unit.params] if unit else []
-    # up to 3.9 a condition that is a constant makes nothing of what is in the statement, variables included
-    test = "if 0 and 0" if unit is not None and unit.version < (3, 10) else "if 0"
+    test = "if 0 and 0" if unit is not None and unit.drops_constant_statements else "if 0"
     front = []
     for is_own, group in groupby(known, scope.bound.__contains__):
         names = [spell(name) for name in group if is_own or name in scope.comp_bound]

@@ -31,7 +31,7 @@ def restore_traces(unit: CodeUnit, body: Body, prepared: bool) -> Body:
             isinstance(stmt, AnnAssign) for stmt in walk(_inner(body) if is_class else body)
         )
     elif prepared:
-        looks_into = None if unit.version < (3, 11) else True  # 3.10 does not look for annotations in a ``match``
+        looks_into = unit.prepares_for_annotations_in_match or None
         prepared = not any(
             isinstance(stmt, AnnAssign)
             for stmt, _ in walk_within(body, True, lambda stmt, _, at: looks_into if isinstance(stmt, Match) else True)
