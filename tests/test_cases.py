@@ -11,7 +11,6 @@ are run beside the source.
 
 from __future__ import annotations
 
-import ast
 import functools
 import re
 import subprocess
@@ -182,11 +181,19 @@ def outcome(version: str, text: str) -> str:
     return done.stdout.strip()
 
 
-def function_text(text: str, name: str) -> str:
-    """The text of a function of the module."""
-    defs = [node for node in ast.parse(text).body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    (node,) = [node for node in defs if node.name == name]
-    return "\n".join(text.splitlines()[node.lineno - 1 : node.end_lineno])
+FIND_FUNCTION = """
+import ast, sys
+(node,) = [node for node in ast.parse(sys.stdin.read()).body if getattr(node, "name", "") == sys.argv[1]]
+print(node.lineno, node.end_lineno)
+"""
+
+
+def function_text(text: str, name: str, version: str) -> str:
+    """The text of a function of the module; the grammar is that of ``version``."""
+    command = [need(version), "-I", "-W", "ignore", "-X", "utf8", "-c", FIND_FUNCTION, name]
+    done = subprocess.run(command, input=text, capture_output=True, check=True, encoding="utf-8")
+    first, last = map(int, done.stdout.split())
+    return "\n".join(text.splitlines()[first - 1 : last])
 
 
 @pytest.mark.parametrize(("case", "version", "mode"), KNOWN)
@@ -203,7 +210,7 @@ def test_known_texts_run(case: Case, version: str, mode: str) -> None:
             if name in failed:
                 assert name == "<module>" or "raise NotImplementedError" in result.source
             elif name != "<module>":
-                sides = [{"text": function_text(text, name)} for text in (case.source, result.source)]
+                sides = [{"text": function_text(text, name, version)} for text in (case.source, result.source)]
                 runs = executor.differences(*sides, range(8))
                 assert [run for run in runs if without_ends(run[1]) != without_ends(run[2])] == []
     finally:
