@@ -13,7 +13,7 @@ import native_sources
 
 SOURCE = Path(__file__).parents[2] / "src" / "depyf"
 PACKAGES = ("ir", "cfg", "lift", "structure", "emit", "bytecode", "fallback", "idioms", "generated", "driver", "verify")
-MODULES = [path for package in PACKAGES for path in sorted((SOURCE / package).rglob("*.py"))]
+MODULES = [path for package in PACKAGES for path in sorted((SOURCE / "decompiler" / package).rglob("*.py"))]
 WRITTEN_ANEW = re.compile(
     r"@(dataclass|node)\b|    @cached_property$|    def \w+\(self\) -> |from dataclasses import|    \w+: .* = |.*\btuple\["
     r"|_?[A-Z][A-Z0-9_, ]*(: .*)? = "
@@ -149,7 +149,7 @@ def test_nothing_is_compiled_to_something_else(path: Path) -> None:
 
 def test_long_sequences_are_no_tuples() -> None:
     """``grown`` returns what is no tuple: compiled code that was told so would fail on more than 64 operands."""
-    written = native_sources.expanded((SOURCE / "ir" / "grown.py").read_text(encoding="utf-8"))
+    written = native_sources.expanded((SOURCE / "decompiler" / "ir" / "grown.py").read_text(encoding="utf-8"))
     assert "def grown(before: Any, added: Iterable[_Item]) -> Any:" in written
     assert "-> Any:" in native_sources.expanded(
         "from __future__ import annotations\n\ndef f() -> tuple[Expr, ...]: ...\n"

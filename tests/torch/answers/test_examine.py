@@ -1,4 +1,4 @@
-"""``depyf.actions.doctor.examine``: the report of the command as an object, at a prompt and in a notebook."""
+"""``depyf.doctor.examine``: the report of the command as an object, at a prompt and in a notebook."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ OTHERS = (
     "actions/gallery/modes.py",
     "decompiler/verify/recompiling/worker.py",
 )  # whose programs are constants
-WRITER = "emit/comments.py"
+WRITER = "decompiler/emit/comments.py"
 BREAKS = ["\n", "\r", "\r\n", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
 HIDDEN = ["\0", "\x1b", "\x07", "\x7f", "\x9b", "\u202e", "\u2066", "\u200b", "\u00ad", "\ufeff", "\ud800", "\u00a0"]
 
@@ -188,11 +188,11 @@ def test_nothing_else_writes_comments(path: Path) -> None:
 def _is_heading(name: str, text: object) -> bool:
     """The first line of a page in Markdown."""
     markdown = {
-        "dump/pages/index.py": "# What torch.compile did",
-        "dump/pages/shapes.py": "# Dynamic shapes",
-        "dump/pages/call_tree.py": "# Which call led to which compilation",
-        "dump/pages/memory.py": "# Memory",
-        "gallery/write.py": "# Compiled graphs",
-        "export/texts/readme_text.py": "# ",
+        "views/pages/index.py": "# What torch.compile did",
+        "views/pages/shapes.py": "# Dynamic shapes",
+        "views/pages/call_tree.py": "# Which call led to which compilation",
+        "views/pages/memory.py": "# Memory",
+        "actions/gallery/write.py": "# Compiled graphs",
+        "actions/export/texts/readme_text.py": "# ",
     }
     return name in markdown and str(text).startswith(markdown[name])
