@@ -31,6 +31,8 @@ from depyf.sources.live.pure_access import UnreadableError
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
 SOURCES = pathlib.Path(depyf.__file__).parent
+ROOMS = ("sources", "actions/asking", "actions/debugger", "actions/doctor", "actions/edit")
+"""What runs in the process that compiles; the other actions read dumps, and what they carry runs elsewhere."""
 LAYOUT = ("size", "stride", "storage_offset", "shape", "numel", "nbytes")
 """What a tensor is asked for its layout by."""
 
@@ -149,8 +151,8 @@ READERS = {
     "graph_reading._number": lambda value: graph_reading._number(value, {}),
     "graph_reading._constants": lambda value: graph_reading._constants(held_by(value)),
     "graph_reading._constant": lambda value: graph_reading._constant("kept", value),
-    "guard_checks.tensor_differences": different,
-    "guard_checks._share": lambda value: guard_checks.check_overlapping([value, value], [torch.ones(2), value]),
+    "check_functions.tensor_differences": different,
+    "check_functions._share": lambda value: guard_checks.check_overlapping([value, value], [torch.ones(2), value]),
     "guard_order._harmless": order_of,
     "guard_order.has_symbols": guard_order.has_symbols,
     "input_recorder.InputRecorder._write": recorded,
@@ -193,8 +195,8 @@ def functions(tree, prefix=""):
 
 
 def readers():
-    """The functions in ``sources/`` and ``actions/`` that look at a tensor or a symbolic number, and those that they look through."""
-    for file in sorted([*SOURCES.glob("sources/**/*.py"), *SOURCES.glob("actions/**/*.py")]):
+    """The functions in these rooms that look at a tensor or a symbolic number, and those that they look through."""
+    for file in sorted([file for room in ROOMS for file in SOURCES.glob(f"{room}/**/*.py")]):
         tree = ast.parse(file.read_text())
         looks = {
             alias.asname or alias.name
