@@ -21,8 +21,9 @@ from depyf.decompiler.cfg.program import NONE, Program
 from depyf.decompiler.cfg.region_table import Regions
 from depyf.decompiler.driver.steps import Rewrite
 from depyf.decompiler.emit import emit_function, emit_module
-from depyf.decompiler.ir.expr import Const, Expr, Name, Temp
+from depyf.decompiler.ir.expr import Const, Expr, Name, NestedTemp, Purpose, Temp, TempKey
 from depyf.decompiler.ir.stmt import ExceptClause, Stmt
+from depyf.decompiler.ir.walk_expr import walk_all
 from depyf.decompiler.lift.lifted_block import Lifted
 from depyf.decompiler.structure.label_kinds import is_block, kind_of, number_of
 from depyf.errors import DepyfError
@@ -60,6 +61,8 @@ def lines_of(artifact: Any, unit: CodeUnit) -> Iterator[str]:
             yield from lifted(block)
     elif isinstance(artifact, (tuple, list)):
         yield statements(tuple(artifact), unit)
+    elif isinstance(artifact, frozenset):
+        yield from held(artifact)
     else:
         yield brief(artifact)
 
@@ -86,12 +89,14 @@ def handlers(found: tuple[Handler, ...]) -> Iterator[str]:
 
 
 def regions(artifact: Regions) -> Iterator[str]:
+    """What a region is around are the instructions that lie in no region inside it."""
     if not artifact.table:
         yield "no handlers"
     for region in artifact.table.values():
         inside = f", in region {region.parent}" if region.parent >= 0 else ""
         resume = f", resumes at {region.resume}" if region.resume >= 0 else ""
-        yield f"region {region.index}: {region.kind}, handler at {region.target}, depth {region.depth}{inside}{resume}"
+        around = ranges([index for index, own in enumerate(artifact.program.handler) if own == region.index])
+        yield f"region {region.index}: {region.kind}, handler at {region.target}, depth {region.depth}{inside}{resume}, around {around}"
 
 
 def containers(artifact: Containers) -> Iterator[str]:
@@ -122,16 +127,31 @@ def lifted(block: Lifted) -> Iterator[str]:
         yield f"    if {brief(block.cond)} to {block.succs[0]} else to {block.succs[1]}"
     elif block.succs:
         yield f"    to {', '.join(map(str, block.succs))}"
+    for side, line in block.breaks_at.items():
+        yield f"    left for {block.succs[side]} on line {line}"
+    if block.direct:
+        yield "    no break leads here"
+
+
+def held(artifact: frozenset[TempKey]) -> Iterator[str]:
+    if not artifact:
+        yield "nothing is held"
+    for purpose, number in sorted(artifact):
+        yield f"{brief(Temp(number, Purpose(purpose)))} is held until the branch after it"
 
 
 def statements(body: tuple[Stmt, ...], unit: CodeUnit) -> str:
-    """As source where the printer takes it; what it does not take yet, as constructor calls."""
+    """As source where the printer takes it; what it does not take yet, as constructor calls.
+
+    A comment at the end says which temporaries are those of nested functions: no pass over this function touches them.
+    """
     module = unit.name == "<module>"
     try:
         emitted = emit_module(unit, body) if module else emit_function(unit, body)
     except (DepyfError, KeyError):
         return "\n".join(outline(body, 0))
-    return emitted.text.rstrip("\n")
+    nested = sorted({node.number for node in walk_all(body) if isinstance(node, NestedTemp)})
+    return emitted.text.rstrip("\n") + (f"\n# of nested functions: temporaries {ranges(nested)}" if nested else "")
 
 
 def outline(body: tuple[Stmt, ...], depth: int) -> Iterator[str]:

@@ -218,7 +218,7 @@ NESTED_TEMPORARIES = nested_temporaries()
 HOLD = Pass(
     "hold",
     _hold,
-    "printable",
+    "held",
     "what the stack kept until a branch was taken is kept that long",
     ("nested_temporaries",),
     _with_temporaries,

@@ -80,12 +80,21 @@ class Temp(Expr):
         """What tells it from all others of its function; orders them by purpose."""
         return self.purpose, self.number
 
+    @property
+    def suffix(self) -> str:
+        """The end of its name: before the body is numbered (``depyf dump``), those of two purposes may have one number."""
+        return str(self.number) if self.purpose is Purpose.SLOT else f"{self.purpose.name.lower()}_{self.number}"
+
 
 @node(frozen=True, slots=True, eq=False)
 class NestedTemp(Expr):
     """A temporary of a nested function whose body is finished; passes over the enclosing function leave it alone."""
 
     number: int
+
+    @property
+    def suffix(self) -> str:
+        return str(self.number)
 
 
 @node(frozen=True, slots=True, eq=False)

@@ -61,12 +61,12 @@ def _unquotable(p: Printer, value: Any) -> str:
 @prints(Temp)
 @prints(NestedTemp)
 def temp(p: Printer, node: Temp | NestedTemp, level: int) -> str:
-    return p.temp(node.number)
+    return p.temp(node.suffix)
 
 
 @prints(Taken)
 def taken(p: Printer, node: Taken, level: int) -> str:
-    name = p.temp(node.temp.number)
+    name = p.temp(node.temp.suffix)
     return f"({name}, {name} := None)[0]"
 
 

@@ -114,7 +114,7 @@ def target(p: Printer, node: Expr, nested: bool = False) -> str:
     if kind is Name:
         return p.store(node)  # type: ignore[arg-type]
     if isinstance(node, (Temp, NestedTemp)):
-        return p.temp(node.number)
+        return p.temp(node.suffix)
     if isinstance(node, Star):
         return "*" + target(p, node.value, True)
     if isinstance(node, Display):
