@@ -143,7 +143,7 @@ def held(artifact: frozenset[TempKey]) -> Iterator[str]:
 def statements(body: tuple[Stmt, ...], unit: CodeUnit) -> str:
     """As source where the printer takes it; what it does not take yet, as constructor calls.
 
-    A comment at the end says which temporaries are those of nested functions: no pass over this function touches them.
+    A line at the end says which temporaries are those of nested functions: no pass over this function touches them.
     """
     module = unit.name == "<module>"
     try:
@@ -151,7 +151,7 @@ def statements(body: tuple[Stmt, ...], unit: CodeUnit) -> str:
     except (DepyfError, KeyError):
         return "\n".join(outline(body, 0))
     nested = sorted({node.number for node in walk_all(body) if isinstance(node, NestedTemp)})
-    return emitted.text.rstrip("\n") + (f"\n# of nested functions: temporaries {ranges(nested)}" if nested else "")
+    return emitted.text.rstrip("\n") + (f"\nof nested functions: temporaries {ranges(nested)}" if nested else "")
 
 
 def outline(body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
