@@ -96,7 +96,8 @@ def _ended(pool: ProcessPoolExecutor) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
         for worker in set(multiprocessing.active_children()) - before:
             worker.terminate()
+        # waiting is for the pool's own thread: at the end of the process another one wakes it, and fails if it is just ending
+        pool.shutdown(wait=True, cancel_futures=True)
         raise
