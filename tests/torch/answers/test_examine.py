@@ -10,7 +10,7 @@ import pytest
 
 import depyf
 import with_torch
-from depyf.actions.doctor import examine
+from depyf.doctor import examine
 
 pytestmark = pytest.mark.torch
 

@@ -1,4 +1,4 @@
-"""``depyf.actions.doctor.examine``: what ``depyf doctor`` says of a program, as an object, for a notebook and for programs."""
+"""``depyf.doctor.examine``: what ``depyf doctor`` says of a program, as an object, for a notebook and for programs."""
 
 from __future__ import annotations
 
