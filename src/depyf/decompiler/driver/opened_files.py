@@ -32,7 +32,7 @@ def decompile_opened(opened: Opened, options: Options = Options()) -> tuple[Deco
             if others is not None:
                 return decompile_opened(others, options)
         return replace(found, note=opened.note()) if opened.problem else found, unit
-    made: list[tuple[tuple[int, int], int, Decompiled]] = []
+    made: list[tuple[tuple[int, int, int], int, Decompiled]] = []
     failure: DepyfError | None = None
     for number, reading in enumerate(opened.readings):
         try:
@@ -50,10 +50,11 @@ def decompile_opened(opened: Opened, options: Options = Options()) -> tuple[Deco
     return replace(best, note=opened.note(unit, alike)), unit
 
 
-def _doubts(found: Decompiled) -> tuple[int, int]:
-    """How many code objects have no text or a wrong one, how many do not recompile to the same instructions.
+def _doubts(found: Decompiled) -> tuple[int, int, int]:
+    """How many code objects have no text or a wrong one, how many do not recompile to the same instructions, how many are unproven.
 
-    What could not be proven, for want of an interpreter, is as good as what was.
+    Without the interpreter of a version nothing of it can be proven: that alone decides between readings that are alike otherwise.
     """
     statuses = [verdict.status for verdict in found.verdicts]
-    return statuses.count(Status.FAILED) + statuses.count(Status.WRONG), statuses.count(Status.EQUIVALENT)
+    failed = statuses.count(Status.FAILED) + statuses.count(Status.WRONG)
+    return failed, statuses.count(Status.EQUIVALENT), statuses.count(Status.UNVERIFIED)
