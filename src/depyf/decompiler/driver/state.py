@@ -45,8 +45,6 @@ class State:
     """Whether lifted blocks, or dispatch, have temporaries."""
     flags: bool = False
     """Whether exits became flags or temporaries."""
-    loops_and_tries: bool = False
-    """Whether there are loops, and ``try`` statements with edges into them."""
     labelled: list[Stmt] = field(default_factory=list)
     costs_something: bool = False
     """Whether an exit became a flag, a copy or a temporary."""

@@ -25,7 +25,7 @@ from depyf.decompiler.idioms.whole_bodies import finish_body
 from depyf.decompiler.ir.stmt import Body, Stmt
 from depyf.decompiler.structure.labels import Lowering
 from depyf.decompiler.structure.layout.fall_off import fall_off
-from depyf.decompiler.structure.layout.loop_exits import leave_inner_loops_first, leave_loops_first
+from depyf.decompiler.structure.layout.loop_exits import leave_inner_loops_first
 from depyf.decompiler.structure.layout.sinking import cheapest, idle
 from depyf.decompiler.structure.layout.star_exits import leaves_clause
 from depyf.decompiler.structure.total import Structurer, only_statements
@@ -49,12 +49,7 @@ def _structure(state: State, *, plain: bool) -> None:
     structurer.resets, structurer.plain = state.resets, plain
     structurer.copies_tails = plain and state.is_function
     state.labelled = structurer.run()
-    state.loops_and_tries = bool(structurer.loops and structurer.edges.tries)
     state.temporaries = state.temporaries or structurer.dispatches > 0
-
-
-def _loop_exits(state: State) -> None:
-    state.labelled = list(leave_loops_first(tuple(state.labelled)))
 
 
 def _fall_off(state: State) -> None:
@@ -95,11 +90,8 @@ STRUCTURE = Pass(
     ("empty_blocks",),
 )
 PLAIN_STRUCTURE = Pass("structure", partial(_structure, plain=True), "labelled", STRUCTURE.why, STRUCTURE.after)
-LOOP_EXITS = Pass(
-    "loop_exits", _loop_exits, "labelled", "a loop in a handler with one way out is left first, then the handler", ("structure",), lambda state: state.loops_and_tries
-)  # fmt: skip
 FALL_OFF = Pass(
-    "fall_off", _fall_off, "labelled", "a module or class body cannot return", ("loop_exits",), lambda state: not state.is_function
+    "fall_off", _fall_off, "labelled", "a module or class body cannot return", ("structure",), lambda state: not state.is_function
 )  # fmt: skip
 LABELS = Pass(
     "labels",

@@ -27,10 +27,8 @@ class LabelKind(Enum):
     """The end of a module or class body, which cannot return."""
     STATEMENT_END = 5
     """The end of a statement whose clauses cannot leave it themselves."""
-    LOOP_END = 6
-    """The end of a loop in a handler, which is left first."""
-    INNER_LOOP_END = 7
-    """The same for a loop in a loop."""
+    INNER_LOOP_END = 6
+    """The end of a loop in a loop, which is left first."""
 
 
 def make_label(kind: LabelKind, number: int) -> int:
