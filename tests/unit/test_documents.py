@@ -204,6 +204,15 @@ def _without_docstrings(text: str) -> str:
     return ast.unparse(tree)
 
 
+def test_every_tool_is_in_the_index_of_tools():
+    named = set(
+        re.findall(r"[\w.]+", " ".join(in_code_spans((ROOT / "tools" / "README.md").read_text(encoding="utf-8"))))
+    )
+    there = {path.name for path in (ROOT / "tools").iterdir() if path.name not in ("README.md", "__pycache__")}
+    assert sorted(there - named) == []
+    assert sorted(name for name in named if name.endswith(".py") and name not in there) == []
+
+
 def test_rungs_in_the_architecture_are_those_of_the_driver():
     from depyf.decompiler.driver.rungs import LADDER, Rung
 
