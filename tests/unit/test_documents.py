@@ -208,7 +208,11 @@ def test_every_tool_is_in_the_index_of_tools():
     named = set(
         re.findall(r"[\w.]+", " ".join(in_code_spans((ROOT / "tools" / "README.md").read_text(encoding="utf-8"))))
     )
-    there = {path.name for path in (ROOT / "tools").iterdir() if path.name not in ("README.md", "__pycache__")}
+    there = {
+        path.name
+        for path in (ROOT / "tools").iterdir()
+        if path.name not in ("README.md", "__pycache__") and path.name[0] != "."
+    }
     assert sorted(there - named) == []
     assert sorted(name for name in named if name.endswith(".py") and name not in there) == []
 
