@@ -3,9 +3,9 @@
 Input: a code object of the program, a question, and the code that runs where the answer is yes.  Entries are asked in the order in
 which they are added.  Output invariant: code with entries of the program's own gets none, and ``close`` leaves none of ours.
 
-torch looks through the entries of a code object without a lock of its own: while one of them is asked in another thread none may
-be taken out.  ``asked`` and ``answered`` tell of that; nothing that could switch threads may come between ``answered`` and the end
-of the question.
+torch holds no lock while it looks through the entries of a code object, so none may be taken out while another thread asks one.
+``asked`` and ``answered`` mark that time; nothing that could switch threads may come between ``answered`` and the end of the
+question.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from depyf.safety.guarded import say
 Question = Callable[[dict[str, Any]], bool]
 """torch's question about a call; its argument: the locals of the frame."""
 _PATIENCE = 5.0
-"""Seconds to wait for another thread that stands in a dispatcher when it is closed."""
+"""Seconds that ``close`` waits for another thread that is inside a dispatcher."""
 
 
 class AddedEntries:

@@ -23,7 +23,7 @@ def annotated_parameters(
 ) -> dict[int, str]:
     """Parameter -> the name that the annotations have for it; {} where each has its own name, or nothing is plain to see.
 
-    ``made``: the instruction of ``lowered`` that makes the function of ``unit``; ``first``: the one behind its annotations.
+    ``made``: the instruction of ``lowered`` that makes the function of ``unit``; ``first``: the one after its annotations.
     ``lowered_of`` gives lowered code that is nested there.
     """
     instrs = lowered.instrs
