@@ -1,4 +1,5 @@
 # Commands of the project.  `make env` once, then the others; each of them brings the environment up to date itself.
+unexport PYTHONSAFEPATH  # `python -m tools...` finds tools/ here
 BIN := .venv/bin
 STAMP := .venv/.installed
 N ?= 20000
@@ -18,40 +19,40 @@ endif
 
 env: $(STAMP)
 
-$(STAMP): pyproject.toml tools/environment.py
+$(STAMP): pyproject.toml tools/env/environment.py
 	@test -n "$(PYTHON)" || { echo "no Python from 3.10 to 3.14 on the PATH: make env PYTHON=/path/to/python" >&2; exit 1; }
-	$(PYTHON) tools/environment.py .venv "$(PYTHON)"
+	$(PYTHON) -m tools.env.environment .venv "$(PYTHON)"
 	touch $@
 
 # The interpreters 3.8 to 3.15 that tests and tools work with: finds them, or installs them (uv, pyenv, Debian's packages)
 pythons:
-	$(or $(PYTHON),python3) tools/pythons.py $(PYTHONS)
+	$(or $(PYTHON),python3) -m tools.env.pythons $(PYTHONS)
 
 # Chromium and Node, for the tests of the report: finds them, or installs Debian's packages
 browser:
-	$(or $(PYTHON),python3) tools/browser.py
+	$(or $(PYTHON),python3) -m tools.env.browser
 
 test: lint types docs unit
 
 lint: $(STAMP)
 	$(BIN)/ruff check src tools tests
 	$(BIN)/ruff format --check src tools tests
-	$(BIN)/python tools/javascript.py
+	$(BIN)/python -m tools.env.javascript
 
 types: $(STAMP)
 	$(BIN)/mypy --strict src
 
 # The site, in build/docs/html: a warning is an error, and every link inside it leads somewhere
 docs: $(STAMP)
-	$(BIN)/python tools/docs.py
+	$(BIN)/python -m tools.docs.docs
 
 # The commands on the site's pages, run anew, with what they print: make tutorials, or make tutorials PAGES=docs/tutorials/find_the_nan.md
 tutorials: $(STAMP)
-	$(BIN)/python tools/docs_outputs.py $(PAGES)
+	$(BIN)/python -m tools.docs.docs_outputs $(PAGES)
 
 # The pictures of the report in README.md and the site, photographed in Chromium
 pictures: $(STAMP)
-	$(BIN)/python tools/screenshots.py
+	$(BIN)/python -m tools.docs.screenshots
 
 # One process for each core and one more, up to four; a file's tests stay together.  make unit JOBS=0 PYTEST_ARGS="tests/unit -x": in one process.
 # All have one hash seed, another in each run: a test may be named after a set
@@ -60,7 +61,7 @@ unit: $(STAMP)
 	PYTHONHASHSEED=$$$$ $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --slowest-files 15 $(PYTEST_ARGS)
 
 # The tests that may do something else on a machine with other programs (tests/support/machine.py finds their files): with
-# tools/fresh, those that a newcomer's machine may fail
+# tools/env/fresh, those that a newcomer's machine may fail
 machine:
 	$(MAKE) unit PYTEST_ARGS="--machine $(PYTEST_ARGS)"
 
@@ -84,102 +85,102 @@ package: $(STAMP)
 COMPILED := .venv-compiled/bin/python
 COMPILED_TESTS := tests/test_cases.py $(addprefix tests/unit/,decompiler safety test_native.py)
 compiled: $(STAMP)
-	$(BIN)/python tools/compiled.py install .venv-compiled
+	$(BIN)/python -m tools.native.compiled install .venv-compiled
 compiled-test: compiled
-	PYTHONHASHSEED=$$$$ $(COMPILED) -m pytest -o pythonpath="tools tests/support" -n $(JOBS) --dist loadfile $(COMPILED_TESTS) $(PYTEST_ARGS)
-	$(COMPILED) tools/compiled.py same json argparse asyncio typing
+	PYTHONHASHSEED=$$$$ $(COMPILED) -m pytest -o pythonpath=". tests/support" -n $(JOBS) --dist loadfile $(COMPILED_TESTS) $(PYTEST_ARGS)
+	$(COMPILED) -m tools.native.compiled same json argparse asyncio typing
 
 # A compiled wheel for each Python from 3.10 to 3.14 that is found, in dist/
 wheels: $(STAMP)
-	$(BIN)/python tools/compiled.py wheels $(WHEELS)
+	$(BIN)/python -m tools.native.compiled wheels $(WHEELS)
 
 # The tests with the newest torch that pip finds (PIP_PRE=1 PIP_EXTRA_INDEX_URL=...: the nightly one); and the issue that says it failed
 nightly:
 	TORCH=torch $(MAKE) env
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile tests/torch $(PYTEST_ARGS)
 nightly-issue:
-	tools/nightly_issue
+	tools/torch/nightly_issue
 
 # Every code object of the standard library, beside what ast.unparse's text gives: make corpus VERSION=3.13, or VERSION=all
 VERSION ?= 3.11
 corpus: $(STAMP)
-	$(BIN)/python tools/corpus.py --control --version $(VERSION) $(ARGS)
+	$(BIN)/python -m tools.corpus.corpus --control --version $(VERSION) $(ARGS)
 
 # The same for installed packages, compiled by 3.11 and by 3.13: make site, or make site SITE=numpy
 SITE ?= torch transformers numpy sympy networkx setuptools pip
 SITE_VERSIONS ?= 3.11 3.13
 site: $(STAMP)
-	$(BIN)/python tools/corpus.py --control $(SITE_VERSIONS:%=--version %) \
+	$(BIN)/python -m tools.corpus.corpus --control $(SITE_VERSIONS:%=--version %) \
 		$(SITE:%=--path $(wildcard .venv/lib/python3*/site-packages)/%) $(ARGS)
 
 # The standard library's own tests, run on its decompiled text
 selftest: $(STAMP)
-	$(BIN)/python tools/stdlib_selftest.py $(ARGS)
+	$(BIN)/python -m tools.corpus.stdlib_selftest $(ARGS)
 
 # Meaning-changing edits, each of which the proof must reject: make mutate ARGS="--version 3.13"
 mutate: $(STAMP)
-	$(BIN)/python tools/mutate.py $(ARGS)
+	$(BIN)/python -m tools.proof.mutate $(ARGS)
 
 # Mutants of decompiled texts, then of bytecode: what the proof accepts is run, and must do the same: make attack ARGS="--version 3.13 --count 10000"
 attack: $(STAMP)
-	PYTHONPATH=src:tools $(BIN)/python -m attack.texts $(ARGS)
-	PYTHONPATH=src:tools $(BIN)/python -m attack.bytecodes $(ARGS)
+	$(BIN)/python -m tools.proof.attack.texts $(ARGS)
+	$(BIN)/python -m tools.proof.attack.bytecodes $(ARGS)
 
 # What this working tree writes, against what a commit writes: make replay BASE=main, or make replay BASE=main ARGS="--quick"
 BASE ?= HEAD
 replay: $(STAMP)
-	PYTHONPATH=src:tools $(BIN)/python -m replay --base $(BASE) $(ARGS)
+	$(BIN)/python -m tools.corpus.replay --base $(BASE) $(ARGS)
 
 # Coverage-guided attack on the reader of .pyc files, with atheris (Linux, Pythons with a wheel of it): make attack-reader SECONDS=600
 SECONDS ?= 60
 attack-reader: $(STAMP)
 	test -d .venv/atheris/atheris || $(BIN)/pip install --quiet --no-deps --target .venv/atheris atheris
-	PYTHONPATH=.venv/atheris:src:tools $(BIN)/python -m attack.reader .cache/reader -max_total_time=$(SECONDS) -artifact_prefix=.cache/
+	PYTHONPATH=.venv/atheris:src $(BIN)/python -m tools.proof.attack.reader .cache/reader -max_total_time=$(SECONDS) -artifact_prefix=.cache/
 
 # Random control-flow graphs, proven and executed: make fuzz N=100000
 fuzz: $(STAMP)
-	$(BIN)/python tools/fuzz.py --count $(N) $(ARGS)
-	$(BIN)/python tools/mutantnames.py --count 100
+	$(BIN)/python -m tools.fuzz.fuzz --count $(N) $(ARGS)
+	$(BIN)/python -m tools.fuzz.mutantnames --count 100
 
 # Unreachable code put into 500 files of each version's library, decompiled and proven: make deadcode ARGS="--version 3.14"
 deadcode: $(STAMP)
-	$(BIN)/python tools/deadcode.py $(ARGS)
+	$(BIN)/python -m tools.fuzz.deadcode $(ARGS)
 
 # Random programs with graph breaks, compiled plainly and under prepare_debug: make breakfuzz ARGS="--count 500"
 breakfuzz: $(STAMP)
-	$(BIN)/python tools/breakfuzz.py $(ARGS)
+	$(BIN)/python -m tools.fuzz.breakfuzz $(ARGS)
 
 # Functions cut in two at random calls, as Dynamo cuts them, and their second halves: make cutfuzz ARGS="json.decoder --count 900"
 cutfuzz: $(STAMP)
-	$(BIN)/python tools/cutfuzz.py argparse inspect tarfile typing zipfile torch.nn.functional $(ARGS)
+	$(BIN)/python -m tools.fuzz.cutfuzz argparse inspect tarfile typing zipfile torch.nn.functional $(ARGS)
 
 # CPU time against ast.unparse(ast.parse(source)), how the work grows, and the other decompilers in one table; what prepare_debug
 # costs a compilation; what is left in the text that runs for Dynamo frames
 scoreboard: $(STAMP)
-	$(BIN)/python tools/scoreboard.py $(ARGS)
+	$(BIN)/python -m tools.bench.scoreboard $(ARGS)
 
 bench: $(STAMP)
-	$(BIN)/python tools/bench.py $(ARGS)
-	$(BIN)/python tools/bench_torch.py
-	$(BIN)/python tools/dynamo_readability.py
+	$(BIN)/python -m tools.bench.bench $(ARGS)
+	$(BIN)/python -m tools.bench.bench_torch
+	$(BIN)/python -m tools.bench.dynamo_readability
 
 # The integration tests on each supported torch, in environments of their own (5 GB each, removed afterwards):
 # make torch-matrix, or make torch-matrix TORCHES="2.6 2.13-py3.10"
 TORCHES ?=
 torch-matrix: $(STAMP)
-	$(BIN)/python tools/torch_matrix.py $(TORCHES) $(ARGS)
+	$(BIN)/python -m tools.torch.torch_matrix $(TORCHES) $(ARGS)
 
 # Every model of the paper and the architectures since, with depyf and without; goes on where the last run ended:
 # make models, or make models ARGS="--only Bert --backend eager --shard 1/4 --seconds 600"
 models: $(STAMP)
-	PYTHONPATH=src:tools $(BIN)/python -m models $(ARGS)
+	$(BIN)/python -m tools.torch.models $(ARGS)
 
 # Scripts of small compiled models, in examples/gallery: make gallery, or make gallery ARGS="--only kv_cache"
 gallery: $(STAMP)
-	$(BIN)/python tools/gallery.py $(ARGS)
+	$(BIN)/python -m tools.docs.gallery $(ARGS)
 
 demo: $(STAMP)
-	$(BIN)/python tools/demo.py
+	$(BIN)/python -m tools.docs.demo
 
 clean:
 	rm -rf build dist .venv-compiled corpus_out models_out demo_dump .mypy_cache .ruff_cache .pytest_cache src/*.egg-info

@@ -67,8 +67,8 @@ def library_of(module: str) -> str | None:
 
 def write_sources() -> dict[str, list[str]]:
     """Write what is compiled to ``build/native``; the files of each library."""
-    sys.path.insert(0, str(ROOT / "tools"))
-    from native_sources import expanded
+    sys.path.insert(0, str(ROOT))
+    from tools.native.native_sources import expanded
 
     files: dict[str, list[str]] = {}
     for path in sorted(SOURCE.rglob("*.py")):
@@ -91,7 +91,7 @@ def extensions() -> list[Any]:
 
     groups: Any = [(files, f"depyf_{name}") for name, files in write_sources().items()]
     found = mypycify(
-        ["--config-file=tools/compiled.ini", *(path for files, _ in groups for path in files)],
+        ["--config-file=tools/native/compiled.ini", *(path for files, _ in groups for path in files)],
         opt_level=os.environ.get("DEPYF_COMPILE_LEVEL", "1"),
         debug_level="0",
         multi_file=True,

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tools")]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
 import depyf  # noqa: E402
 
@@ -16,7 +16,7 @@ author = "the depyf developers"
 project_copyright = author
 release = version = depyf.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "sphinx_depyf"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "tools.docs.sphinx_depyf"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["outputs"]
 

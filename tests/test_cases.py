@@ -24,9 +24,6 @@ from typing import Any
 import pytest
 
 import casefiles
-import interpreters
-from attack.execution import Executor
-from attack.findings import without_ends
 from casefiles import Case
 from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.bytecode.files.pyc import read_pyc
@@ -34,6 +31,9 @@ from depyf.decompiler.driver.pipeline import Decompiled, decompile_unit
 from depyf.decompiler.options import Options
 from depyf.decompiler.verify.verdict import Verdict
 from needs import need
+from tools.env import interpreters
+from tools.proof.attack.execution import Executor
+from tools.proof.attack.findings import without_ends
 
 CASES = casefiles.all_cases()
 HOST = sys.version_info[:2]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import needs
-from environment import of_version, wrap
+from tools.env.environment import of_version, wrap
 
 ROOT = Path(__file__).parents[1]
 HOSTS = ("3.10", "3.11", "3.12", "3.13", "3.14")

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-import stdlib_selftest
-import testsuites
+from tools.corpus import stdlib_selftest
+from tools.env import testsuites
 
 QUICK = {"bisect", "graphlib", "heapq", "json", "shlex", "textwrap"}
 

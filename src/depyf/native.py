@@ -1,4 +1,4 @@
-"""What classes of the compiled build have besides: they are dataclasses in the sources (``tools/native_sources.py``).
+"""What classes of the compiled build have besides: they are dataclasses in the sources (``tools/native/native_sources.py``).
 
 In a pure build nothing calls these functions but ``build``.
 """

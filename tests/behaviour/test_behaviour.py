@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 
-import interpreters
 from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.bytecode.files.pyc import read_pyc
 from depyf.decompiler.driver.pipeline import decompile_unit
 from needs import need
+from tools.env import interpreters
 
 HERE = Path(__file__).parent
 SUITES = sorted((HERE / "suites").glob("py3*.py"))

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from foreign import compiled_text
-from interpreters import VERSIONS
 from needs import need
+from tools.env.interpreters import VERSIONS
 from vm import run_module
 from vm_values import Unsupported
 

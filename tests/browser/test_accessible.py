@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-import javascript
 import needs
+from tools.env import javascript
 
 AXE = javascript.MODULES / "axe-core" / "axe.min.js"
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice")

@@ -1,6 +1,6 @@
 """One model per family of control flow, with depyf and without: bit-equal, every frame proven and substituted.
 
-All of them in one sweep (``python -m models --families``), in a process of its own that forks for each; one test per model.
+All of them in one sweep (``python -m tools.torch.models --families``), in a process of its own that forks for each; one test per model.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from models.catalogue import AOT, BY_NAME, FAMILIES, ROWS
+from tools.torch.models.catalogue import AOT, BY_NAME, FAMILIES, ROWS
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.torch
@@ -24,9 +24,9 @@ pytestmark = pytest.mark.torch
 def swept(tmp_path_factory):
     """Model -> its line of the results."""
     results = tmp_path_factory.mktemp("models") / "results.jsonl"
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT / "tools")])}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     done = subprocess.run(
-        [sys.executable, "-m", "models", "--families", "--results", str(results)],
+        [sys.executable, "-m", "tools.torch.models", "--families", "--results", str(results)],
         env=environment, capture_output=True, text=True, timeout=3600, check=False,
     )  # fmt: skip
     assert results.exists(), done.stderr[-3000:]

@@ -12,10 +12,10 @@ import torch
 
 from depyf.api import prepare_debug
 from depyf.export import export_package
-from models.build import build, seed
-from models.catalogue import BY_NAME
+from tools.torch.models.build import build, seed
+from tools.torch.models.catalogue import BY_NAME
 
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
+ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.torch
 MODELS = (
     "lstm_tagger", "dcgan", "pytorch_unet", "Background_Matting", "LearningToPaint", "nvidia_deeprecommender",
@@ -37,7 +37,7 @@ def test_as_in_eager_mode(name, tmp_path):
     package = export_package(tmp_path / "dump", tmp_path / "net")
     assert package.notes == []
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(TOOLS)], cwd=tmp_path, capture_output=True, text=True, check=False,
+        [sys.executable, "-c", PROGRAM, str(ROOT)], cwd=tmp_path, capture_output=True, text=True, check=False,
         env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

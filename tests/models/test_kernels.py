@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch._inductor.codecache import CppPythonBindingsCodeCache as Cache
 
-from models import kernels
+from tools.torch.models import kernels
 
 SOURCE = '#include <torch/csrc/inductor/cpp_prefix.h>\nextern "C"  void  kernel(const float* in_ptr0, float* out_ptr0, const int64_t n)\n{\n    for (int64_t at = 0; at < n; at++) out_ptr0[at] = in_ptr0[at] OP;\n}\n'
 TYPES = ("const float*", "float*", "const int64_t")

@@ -9,10 +9,10 @@ import time
 
 import pytest
 
-from models import published, sweep, table
-from models.checks import same
-from models.rows import BACKENDS, MODES, Row
-from models.shrink import shrink
+from tools.torch.models import published, sweep, table
+from tools.torch.models.checks import same
+from tools.torch.models.rows import BACKENDS, MODES, Row
+from tools.torch.models.shrink import shrink
 
 ROWS = [Row(name, "torchbench", "own", name) for name in ("aborts", "sleeps", "raises", "eats")]
 

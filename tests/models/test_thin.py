@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from models.thin import thin
+from tools.torch.models.thin import thin
 
 
 class Block(nn.Module):

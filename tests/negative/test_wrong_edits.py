@@ -16,7 +16,7 @@ import pytest
 from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.verify import verify
 from rewrites import rewritten
-from wrong_edits import wrong_edits
+from tools.proof.wrong_edits import wrong_edits
 
 STDLIB = ("textwrap", "heapq", "contextlib", "copy", "shlex", "json.decoder", "asyncio.locks", "dataclasses", "queue")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from attack import bytecodes, texts
-from attack.execution import Executor
 from needs import HOST, need
+from tools.proof.attack import bytecodes, texts
+from tools.proof.attack.execution import Executor
 
 VERSIONS = sorted({"3.9", HOST, "3.13"})
 

@@ -1,12 +1,12 @@
-"""Unreachable code put into files of each version's library (``tools/deadcode.py``): all of it proven."""
+"""Unreachable code put into files of each version's library (``tools/fuzz/deadcode.py``): all of it proven."""
 
 from __future__ import annotations
 
 import pytest
 
-import deadcode
-import interpreters
 from needs import need
+from tools.env import interpreters
+from tools.fuzz import deadcode
 
 FILES = ("optparse.py", "csv.py", "json/decoder.py", "textwrap.py", "asyncio/locks.py", "shutil.py")
 

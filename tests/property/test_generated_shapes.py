@@ -7,12 +7,12 @@ import types
 
 import pytest
 
-import assembler
-from assembler import Item, Label, Op
 from depyf import decompile
 from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.driver.pipeline import decompile_unit
 from depyf.decompiler.options import Options
+from tools.fuzz.bytecode import assembler
+from tools.fuzz.bytecode.assembler import Item, Label, Op
 
 pytestmark = pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the call sequences are those of 3.11")
 

@@ -1,10 +1,10 @@
-"""The verifier rejects edits that change the meaning; ``tools/mutate.py --count 2000`` is the sweep."""
+"""The verifier rejects edits that change the meaning; ``python -m tools.proof.mutate --count 2000`` is the sweep."""
 
 from __future__ import annotations
 
 import pytest
 
-import mutate
+from tools.proof import mutate
 
 
 @pytest.mark.parametrize("seed", range(4))

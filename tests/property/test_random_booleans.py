@@ -1,17 +1,15 @@
-"""Nested ``and``, ``or``, ``not``, comparisons and conditional expressions (``tools/randombooleans.py``): readable and proven."""
+"""Nested ``and``, ``or``, ``not``, comparisons and conditional expressions (``tools/fuzz/randombooleans.py``): readable and proven."""
 
 from __future__ import annotations
 
 import pytest
 
-import deepbooleans
-import interpreters
-import invented
-import randombooleans
-import sourcefuzz
 from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.driver.pipeline import Decompiled, decompile_unit
 from needs import need
+from tools.corpus import invented
+from tools.env import interpreters
+from tools.fuzz import deepbooleans, randombooleans, sourcefuzz
 
 SEEDS = 25
 FOUND = (

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-import assembler
-import fuzz
-import interpreters
-import kept
-import randomcfg
 from needs import need
+from tools import ROOT
+from tools.cases import kept
+from tools.env import interpreters
+from tools.fuzz import fuzz
+from tools.fuzz.bytecode import assembler, randomcfg
 
 BATCH = 25
 OTHERS = [
@@ -43,7 +43,7 @@ def test_random_programs(batch: int) -> None:
 
 
 KEPT = kept.kept(sys.version_info[:2])
-"""Programs that failed once, as listings of this version's bytecode (``tools/kept.py``): most of them at the last resort.
+"""Programs that failed once, as listings of this version's bytecode (``tools/cases/kept.py``): most of them at the last resort.
 
 One of each kind of failure that the sweeps found.  Managers entered in no shape of a ``with``, dicts of other blocks, flags set
 before a manager raises when it is left; items of a list that go when it is made, a list in a slot when an exception is caught, a
@@ -85,9 +85,9 @@ def test_wild_programs(batch: int) -> None:
 
 def test_random_programs_of_313() -> None:
     python = need("3.13")
-    command = [python, str(Path(fuzz.__file__)), "--count", "200", "--processes", "1"]
+    command = [python, "-m", "tools.fuzz.fuzz", "--count", "200", "--processes", "1"]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -95,9 +95,8 @@ def test_random_programs_of_313() -> None:
 def test_kept_programs_of_other_versions(version: str) -> None:
     """In the interpreter that wrote the listings."""
     python = need(version)
-    program = "import sys, fuzz, kept\nfor path in kept.kept(sys.version_info[:2]):\n    print(path.stem, fuzz.judge(kept.read(path)) or 'passes')"
-    tools = str(Path(fuzz.__file__).parent)
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": tools}
+    program = "import sys\nfrom tools.cases import kept\nfrom tools.fuzz import fuzz\nfor path in kept.kept(sys.version_info[:2]):\n    print(path.stem, fuzz.judge(kept.read(path)) or 'passes')"
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [python, "-W", "ignore", "-c", program], capture_output=True, text=True, env=environment, check=False
     )

@@ -1,4 +1,4 @@
-"""Functions under random names (``tools/mutantnames.py``): what is proven does what the original does, on every interpreter found."""
+"""Functions under random names (``tools/fuzz/mutantnames.py``): what is proven does what the original does, on every interpreter found."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections import Counter
 
 import pytest
 
-import interpreters
-import mutantnames
 from depyf.decompiler.bytecode.codeunit import units
 from depyf.decompiler.bytecode.files.unmarshal import loads
 from depyf.decompiler.bytecode.lower import Lowered, lower
 from depyf.decompiler.bytecode.variables.told_apart import told_apart
 from needs import HOST, need
+from tools.env import interpreters
+from tools.fuzz import mutantnames
 
 SEEDS = 3
 

@@ -1,14 +1,13 @@
-"""Random source programs (``tools/randomsource.py``): all of them proven, on every interpreter found."""
+"""Random source programs (``tools/fuzz/randomsource.py``): all of them proven, on every interpreter found."""
 
 from __future__ import annotations
 
 import pytest
 
-import interpreters
-import randomsource
-import sourcefuzz
 from depyf.decompiler.driver.pipeline import decompile_unit
 from needs import need
+from tools.env import interpreters
+from tools.fuzz import randomsource, sourcefuzz
 
 SEEDS = 30
 

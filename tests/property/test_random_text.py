@@ -1,4 +1,4 @@
-"""Random docstrings and f-strings (``tools/randomtext.py``): all of them proven, on every interpreter found."""
+"""Random docstrings and f-strings (``tools/fuzz/randomtext.py``): all of them proven, on every interpreter found."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-import interpreters
-import randomtext
 from needs import need
+from tools.env import interpreters
+from tools.fuzz import randomtext
 
 COUNT = 60
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.bytecode.files.unmarshal import loads
 from depyf.decompiler.verify.recompiling.worker import worker_for
-from interpreters import VERSIONS, number, stdlib_of
 from needs import need
+from tools.env.interpreters import VERSIONS, number, stdlib_of
 
 MODULES = ("ast", "asyncio/tasks", "contextlib", "dataclasses", "heapq", "json/decoder", "tarfile", "typing", "zipfile")
 

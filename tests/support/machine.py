@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-TESTS, TOOLS = ROOT / "tests", ROOT / "tools"
-ASKED = {TESTS / "support" / "needs.py", TOOLS / "interpreters.py", TOOLS / "browser.py"}
+TESTS = ROOT / "tests"
+ASKED = {TESTS / "support" / "needs.py", ROOT / "tools/env/interpreters.py", ROOT / "tools/env/browser.py"}
 """What finds programs, and what asks it."""
 
 
@@ -49,6 +49,6 @@ def _imported(file: Path) -> Iterator[Path]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         for name in names:
-            for folder in (file.parent, file.parent.parent, TESTS / "support", TOOLS):
+            for folder in (file.parent, file.parent.parent, TESTS / "support", ROOT):
                 place = folder / name.replace(".", "/")
                 yield from (path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file())

@@ -16,9 +16,8 @@ from typing import NoReturn
 
 import pytest
 
-import browser
-import interpreters
-from interpreters import VERSIONS
+from tools.env import browser, interpreters
+from tools.env.interpreters import VERSIONS
 
 HOST = f"{sys.version_info[0]}.{sys.version_info[1]}"
 REQUIRE = "DEPYF_REQUIRE_PYTHONS"

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
-
-from advice_table import page
-
-ROOT = Path(__file__).resolve().parents[2]
+from tools import ROOT
+from tools.docs.advice_table import page
 
 
 def test_the_page_is_that_of_the_registry() -> None:
     written = (ROOT / "docs" / "reference" / "advice.md").read_text(encoding="utf-8")
-    assert written == page(), "write it anew: python tools/advice_table.py > docs/reference/advice.md"
+    assert written == page(), "write it anew: python -m tools.docs.advice_table > docs/reference/advice.md"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import browser
 import needs
+from tools.env import browser
 
 
 @pytest.fixture

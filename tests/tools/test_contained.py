@@ -1,15 +1,11 @@
-"""``tools/contained.py`` ends what does not end."""
+"""``tools/fuzz/contained.py`` ends what does not end."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
-
-from contained import contained
+from tools.fuzz.contained import contained
 
 
 def test_says_and_ends() -> None:

@@ -1,4 +1,4 @@
-"""``tools/corpus.py``: what its options do to the code it reads."""
+"""``tools/corpus/corpus.py``: what its options do to the code it reads."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import corpus
 from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.bytecode.lower import lower
 from depyf.decompiler.driver.pipeline import decompile_unit
+from tools.corpus import corpus
 
 SOURCE = '''
 def f(a, b):

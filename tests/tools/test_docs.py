@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-import docs_outputs
-import sphinx_depyf
-from docs import broken_links
-from docs_outputs import Shell, comparable, shell_of, tidy
+from tools.docs import docs_outputs, sphinx_depyf
+from tools.docs.docs import broken_links
+from tools.docs.docs_outputs import Shell, comparable, shell_of, tidy
 
 
 def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import environment
+from tools.env import environment
 
 RETRY = (
     "WARNING: Retrying (Retry(total=%d, connect=None, read=None, redirect=None, status=None)) after connection broken by "

@@ -9,19 +9,23 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tools import ROOT
+
 OURS = {
     path.stem: path
-    for folder in ("tools", "tests/torch", "tests/support", "tests")
+    for folder in ("tests/torch", "tests/support", "tests")
     for path in (ROOT / folder).glob("*.py")
     if path.stem not in ("conftest", "__init__")
+} | {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts): path
+    for path in (ROOT / "tools").rglob("*.py")
+    if path.stem not in ("__init__", "__main__")
 }
-TOOLS = [path for path in sorted((ROOT / "tools").glob("*.py")) if '"tests"' in path.read_text(encoding="utf-8")]
+TOOLS = [name for name, path in OURS.items() if "tools." in name and '"tests"' in path.read_text(encoding="utf-8")]
 FINDS = """
 import importlib, importlib.util, sys
-sys.path.insert(0, sys.argv[1])
-importlib.import_module(sys.argv[2])
-print([name for name in sys.argv[3:] if importlib.util.find_spec(name) is None])
+importlib.import_module(sys.argv[1])
+print([name for name in sys.argv[2:] if importlib.util.find_spec(name) is None])
 """
 
 
@@ -30,7 +34,7 @@ def imported(path: Path, known: set[str]) -> set[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names = [node.module]
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         for name in names:
             if name in OURS and name not in known:
                 known.add(name)
@@ -38,9 +42,9 @@ def imported(path: Path, known: set[str]) -> set[str]:
     return known
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda path: path.stem)
-def test_a_tool_finds_what_it_imports(tool: Path) -> None:
-    names = sorted(imported(tool, set()))
-    command = [sys.executable, "-c", FINDS, str(tool.parent), tool.stem, *names]
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_tool_finds_what_it_imports(tool: str) -> None:
+    names = sorted(imported(OURS[tool], set()))
+    command = [sys.executable, "-c", FINDS, tool, *names]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert (done.stdout.strip().splitlines()[-1:], done.returncode) == (["[]"], 0), done.stderr

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import javascript
+from tools.env import javascript
 
 
 @pytest.fixture

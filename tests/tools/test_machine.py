@@ -1,4 +1,4 @@
-"""Which tests ask what is on the machine (``--machine``), and the machine of a newcomer (``tools/fresh``)."""
+"""Which tests ask what is on the machine (``--machine``), and the machine of a newcomer (``tools/env/fresh``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import machine
 
-FRESH = machine.ROOT / "tools" / "fresh"
+FRESH = machine.ROOT / "tools" / "env" / "fresh"
 
 
 def fresh(*command: str, **settings: str) -> subprocess.CompletedProcess[str]:

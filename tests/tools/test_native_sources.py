@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import native_sources
+from tools.native import native_sources
 
 SOURCE = Path(__file__).parents[2] / "src" / "depyf"
 PACKAGES = ("ir", "cfg", "lift", "structure", "emit", "bytecode", "fallback", "idioms", "generated", "driver", "verify")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import interpreters
 import needs
+from tools import ROOT
+from tools.env import interpreters
 
-ROOT = Path(__file__).resolve().parents[2]
 OTHER = next(version for version in interpreters.VERSIONS if version != needs.HOST)
 
 

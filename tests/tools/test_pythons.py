@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-import interpreters
-import pythons
 from depyf.decompiler.verify.recompiling.interpreters import find_interpreter, version_of
+from tools.env import interpreters, pythons
 
 HOST = f"{sys.version_info[0]}.{sys.version_info[1]}"
 OTHER = next(version for version in interpreters.VERSIONS if version != HOST)

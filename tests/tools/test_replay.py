@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from replay import __main__ as replay
-from replay import inputs
-from replay.inputs import ROOT, Shard
+from tools.corpus.replay import __main__ as replay
+from tools.corpus.replay import inputs
+from tools.corpus.replay.inputs import ROOT, Shard
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import scoreboard
+from tools.bench import scoreboard
 
 SOURCE = "def f(a, b):\n    if a > b:\n        return a - b\n    return b\n"
 HOST = f"{sys.version_info[0]}.{sys.version_info[1]}"

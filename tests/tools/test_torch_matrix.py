@@ -1,4 +1,4 @@
-"""``tools/torch_matrix.py``: one run at a time has a folder, and a run that is killed leaves no test processes running."""
+"""``tools/torch/torch_matrix.py``: one run at a time has a folder, and a run that is killed leaves no test processes running."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from torch_matrix import MATRIX, alone, release
+from tools.torch.torch_matrix import MATRIX, alone, release
 
 RUN = """
 import signal, sys
 from pathlib import Path
-from torch_matrix import alone, run_file
+from tools.torch.torch_matrix import alone, run_file
 folder = Path(sys.argv[1])
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 with alone(folder):

@@ -6,13 +6,13 @@ import datetime
 import json
 from pathlib import Path
 
-import torch_table
+from tools.torch import torch_table
 
 
 def test_the_page_has_the_rows_that_are_kept() -> None:
     page = torch_table.PAGE.read_text(encoding="utf-8")
     assert torch_table.with_table(page, torch_table.read_rows()) == page, (
-        "python -c 'import torch_table; torch_table.write({})' in tools/"
+        "python -c 'from tools.torch import torch_table; torch_table.write({})'"
     )
 
 

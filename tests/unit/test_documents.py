@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -157,7 +158,7 @@ def test_changes_that_strangers_make_are_in_the_index_of_changes():
     for name in re.findall(r"`([A-Z_]+)` in `([\w/.]+\.py)`", text):
         (path,) = [
             path
-            for path in (*SOURCE.rglob("*.py"), *ROOT.glob("tools/*.py"))
+            for path in (*SOURCE.rglob("*.py"), *ROOT.glob("tools/**/*.py"))
             if path.as_posix().endswith(f"/{name[1]}")
         ]
         assert re.search(rf"^{name[0]}\b", path.read_text(encoding="utf-8"), re.M), name
@@ -208,13 +209,18 @@ def test_every_tool_is_in_the_index_of_tools():
     named = set(
         re.findall(r"[\w.]+", " ".join(in_code_spans((ROOT / "tools" / "README.md").read_text(encoding="utf-8"))))
     )
-    there = {
-        path.name
-        for path in (ROOT / "tools").iterdir()
-        if path.name not in ("README.md", "__pycache__") and path.name[0] != "."
-    }
+    there = set(_tools(ROOT / "tools")) - {"README.md"}
     assert sorted(there - named) == []
-    assert sorted(name for name in named if name.endswith(".py") and name not in there) == []
+    assert sorted(name for name in named if name.endswith(".py") and name not in there | {"__init__.py"}) == []
+
+
+def _tools(folder: Path) -> Iterator[str]:
+    """The files below a folder, and the packages that are one tool, by their names."""
+    for path in folder.iterdir():
+        if path.is_dir() and not (path / "__init__.py").exists():
+            yield from _tools(path) if path.name != "__pycache__" else ()
+        elif path.name != "__init__.py" and path.name[0] != ".":
+            yield path.name
 
 
 def test_rungs_in_the_architecture_are_those_of_the_driver():

@@ -13,7 +13,7 @@ from depyf.native import describe, replace
 
 
 class Pair:
-    """As ``tools/native_sources.py`` writes a dataclass."""
+    """As ``tools/native/native_sources.py`` writes a dataclass."""
 
     left: int
     right: str

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import with_torch
-from docs_outputs import ROOT, comparable, outputs_file, pages, run_page, settings
+from tools.docs.docs_outputs import ROOT, comparable, outputs_file, pages, run_page, settings
 
 pytestmark = pytest.mark.torch
 

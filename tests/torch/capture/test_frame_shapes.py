@@ -16,7 +16,7 @@ from depyf.decompiler.bytecode.host.handler_depths import with_one_depth
 from depyf.decompiler.driver.pipeline import decompile_code
 from depyf.sources.live.generated import generated_options, resume_options
 from depyf.sources.live.resume import origin
-from dynamo_readability import leftovers
+from tools.bench.dynamo_readability import leftovers
 
 CALLS = {**SHAPES, **WILD_SHAPES}
 

@@ -21,7 +21,7 @@ REGENERATED = ("classifier", "graph_break", "kv_cache")
 
 
 def gallery_tool() -> types.ModuleType:
-    spec = importlib.util.spec_from_file_location("gallery_tool", ROOT / "tools" / "gallery.py")
+    spec = importlib.util.spec_from_file_location("gallery_tool", ROOT / "tools" / "docs" / "gallery.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

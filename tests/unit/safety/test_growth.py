@@ -23,8 +23,8 @@ from depyf.native import build
 from depyf.safety import budget
 from depyf.safety.budget import TooMuchWork
 from growing import GROWING, MADE_BY_A_COMPILER
-from interpreters import VERSIONS
 from needs import HOST, need
+from tools.env.interpreters import VERSIONS
 
 SUPPORT = Path(__file__).parents[3] / "support"
 SMALL = 40

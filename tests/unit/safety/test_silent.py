@@ -12,8 +12,8 @@ import pytest
 from depyf.safety import silent as silent_module
 from depyf.safety import unheard
 from depyf.safety.silent import silent
-from interpreters import VERSIONS
 from needs import need
+from tools.env.interpreters import VERSIONS
 
 SILENT = [
     "x is None; x is not True; f(1)[0]; assert f(x), (1, 2); ~x; x[1:2]; 'a' + x; x()()",

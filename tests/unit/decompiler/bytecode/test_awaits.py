@@ -6,12 +6,11 @@ import sys
 
 import pytest
 
-import assembler
-import mutantcfg
-from assembler import Item, Op
 from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.bytecode.lower import lower
 from depyf.errors import BytecodeError
+from tools.fuzz.bytecode import assembler, mutantcfg
+from tools.fuzz.bytecode.assembler import Item, Op
 
 
 async def template(t):  # type: ignore[no-untyped-def]

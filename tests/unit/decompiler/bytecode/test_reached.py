@@ -19,8 +19,8 @@ from depyf.decompiler.bytecode.versions import spec_for
 from depyf.decompiler.driver.pipeline import decompile_unit
 from depyf.errors import BytecodeError
 from foreign import VERSIONS, compiled_text
-from interpreters import number
 from needs import need
+from tools.env.interpreters import number
 
 MAKE = r"""
 import base64, json, marshal, opcode, sys

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import interpreters
 from depyf.decompiler.options import Options
 from depyf.decompiling import as_written
+from tools.env import interpreters
 
 SRC = Path(__file__).resolve().parents[4] / "src"
 HOSTS = ("3.10", "3.11", "3.12", "3.13", "3.14")

@@ -6,7 +6,7 @@ import pytest
 
 from depyf.decompiler.verify import Status, Verdict, verify
 from foreign import compiled_text
-from interpreters import VERSIONS
+from tools.env.interpreters import VERSIONS
 
 WRONG = {
     "a list in a module": ("__static_attributes__ = ('a', 'b')\n", "__static_attributes__ = ('b', 'a')\n"),

@@ -15,8 +15,8 @@ import pytest
 from depyf.decompiler.driver.pipeline import decompile_unit
 from depyf.decompiler.verify import verify
 from depyf.decompiler.verify.recompiling.recompile import recompile
-from interpreters import VERSIONS, number, stdlib_of
 from needs import need
+from tools.env.interpreters import VERSIONS, number, stdlib_of
 
 PROGRAM = Path(__file__).parents[3] / "support" / "raw_instructions.py"
 MODULES = ("textwrap", "contextlib", "heapq", "asyncio/tasks")

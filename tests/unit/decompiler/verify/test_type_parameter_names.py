@@ -12,7 +12,7 @@ from depyf.decompiler.verify import verify
 from depyf.decompiler.verify.assumptions import STAND_IN_NOTE
 from depyf.decompiler.verify.verdict import Status
 from foreign import VERSIONS, compiled_text
-from interpreters import number
+from tools.env.interpreters import number
 
 SOURCE = """\
 def f[T: int, *Ts, **P](x: T, y=3) -> T:

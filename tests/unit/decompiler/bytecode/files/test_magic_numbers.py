@@ -9,8 +9,8 @@ import pytest
 from depyf.decompiler.bytecode.files.magic_numbers import MAGIC, writer_of
 from depyf.decompiler.bytecode.files.opening import open_code
 from depyf.errors import BytecodeError
-from interpreters import stdlib_of
 from needs import need
+from tools.env.interpreters import stdlib_of
 
 NAMES = {
     20121: "CPython 1.5", 62021: "CPython 2.3 alpha 0", 62211: "CPython 2.7", 3000: "CPython 3.0 alpha 0", 3310: "CPython 3.4",

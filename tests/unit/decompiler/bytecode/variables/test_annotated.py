@@ -10,7 +10,7 @@ from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.bytecode.variables.slots import renamed, slots_of
 from depyf.decompiler.driver.pipeline import decompile_unit
 from foreign import VERSIONS, compiled_text
-from interpreters import number
+from tools.env.interpreters import number
 
 SOURCE = """\
 def f(a: int, b: list[x if y else z] = None, *c: str, d: int, **e) -> int:

@@ -11,8 +11,8 @@ from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.driver.pipeline import decompile_unit
 from depyf.decompiler.verify.verdict import Status
 from foreign import VERSIONS, compiled_text
-from interpreters import number
 from needs import need
+from tools.env.interpreters import number
 
 SOURCE = """
 def f(a, b):

@@ -9,8 +9,8 @@ from depyf.decompiler.driver.pipeline import decompile_unit
 from depyf.decompiler.verify import Status, verify
 from depyf.decompiler.verify.assumptions import SEED_NOTE
 from depyf.decompiler.verify.recompiling.recompile import recompile
-from interpreters import VERSIONS, number
 from needs import need
+from tools.env.interpreters import VERSIONS, number
 
 NOT_COMPUTED = {
     "a real number times an imaginary one": (

@@ -6,8 +6,8 @@ import pytest
 
 from depyf.decompiler.verify import Status, verify
 from depyf.decompiler.verify.recompiling.recompile import recompile
-from interpreters import VERSIONS
 from needs import need
+from tools.env.interpreters import VERSIONS
 
 ORIGINAL = """
 def f(self, x):

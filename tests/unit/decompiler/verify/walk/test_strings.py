@@ -10,7 +10,7 @@ from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.verify import verify
 from depyf.decompiler.verify.assumptions import PLAIN_NOTE
 from foreign import compiled_text, walk
-from interpreters import VERSIONS
+from tools.env.interpreters import VERSIONS
 
 
 @pytest.mark.parametrize("version", VERSIONS)
