@@ -20,6 +20,7 @@ from depyf.decompiler.emit.naming import Names
 from depyf.decompiler.emit.result import EmitOptions
 from depyf.decompiler.emit.scopes import Scope
 from depyf.decompiler.ir.expr import BoolOf, Expr, Func, Name, Un
+from depyf.decompiler.ir.markers import Marker, place_of
 from depyf.decompiler.ir.stmt import Stmt
 from depyf.decompiler.ir.walk_expr import LEAVES
 from depyf.errors import DecompilationError
@@ -38,8 +39,9 @@ class _Expressions(dict[type, ExprPrinter]):
     """Raises for markers of lifting, which have no text: the function needs another rung."""
 
     def __missing__(self, kind: type) -> ExprPrinter:
-        def refuse(p: Printer, _node: Any, _level: int) -> str:
-            raise p.fail(f"a {kind.__name__} value is left in an expression")
+        def refuse(p: Printer, node: Any, _level: int) -> str:
+            place = place_of(node) if isinstance(node, Marker) else "value"
+            raise p.fail(f"the {place} {kind.__name__} is left in an expression")
 
         return refuse
 

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 
 from depyf.decompiler.bytecode import ops
 from depyf.decompiler.cfg.except_star import STAR
-from depyf.decompiler.ir.expr import Attr, Const, Expr, Invoke, Marker, Temp
+from depyf.decompiler.ir.expr import Attr, Const, Expr, Invoke, Temp
+from depyf.decompiler.ir.markers import Caught, CaughtType, NullSlot
 from depyf.decompiler.ir.stmt import (
     Assign,
     Body,
@@ -51,7 +52,7 @@ def match_exception(s: PlainSymbolic, kind: object, handled: bool) -> bool:
     s.spill()
     wanted = s.pop()
     caught = s.stack[-1]
-    if not isinstance(caught, Temp) and not (isinstance(caught, Marker) and caught.kind in ("exc", "exc_type")):
+    if not isinstance(caught, (Temp, Caught, CaughtType)):
         raise DecompilationError("a test of no exception", s.program.unit.qualname, s.instr.offset)
     found = s.new_temp()
     clauses = (
@@ -83,7 +84,7 @@ def enter_manager(s: PlainSymbolic, slots: int) -> bool:
     s.stmts.append(If(has(enter), (If(has(leave), both, refused, line),), refused, line))
     s.push(bound)
     for _ in range(slots - 1):
-        s.push(Marker("null"))
+        s.push(NullSlot())
     s.push(entered)
     return True
 

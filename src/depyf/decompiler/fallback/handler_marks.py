@@ -10,7 +10,8 @@ from collections.abc import Iterable
 
 from depyf.decompiler.cfg.blocks import Node
 from depyf.decompiler.cfg.containers import Containers
-from depyf.decompiler.ir.expr import Const, Expr, Marker, Temp
+from depyf.decompiler.ir.expr import Const, Expr, Temp
+from depyf.decompiler.ir.markers import Caught, HandledBefore, LastInstruction, Marker
 from depyf.decompiler.ir.walk_expr import own_children, walk_all
 from depyf.safety.depth import spend
 
@@ -74,12 +75,14 @@ class Marks:
 
 def holds_mark(value: Expr) -> bool:
     """Whether a slot holds a handler's mark: the exception it caught, or what only unwinding needs."""
-    return isinstance(value, Marker) and value.kind in ("exc", "exc_old", "lasti")
+    return isinstance(value, (Caught, HandledBefore, LastInstruction))
 
 
 def of_mark(value: Expr) -> Expr:
     """What a temporary gets in the place of a mark: the exception itself, or None where nothing reads it."""
-    return Const(None) if isinstance(value, Marker) and value.detail is None else value
+    if not holds_mark(value) or isinstance(value, Caught) and value.region is not None:
+        return value
+    return Const(None)
 
 
 def _differ(mark: Expr, other: Expr) -> bool:
@@ -87,7 +90,7 @@ def _differ(mark: Expr, other: Expr) -> bool:
     return holds_mark(mark) and mark != other and (not isinstance(other, Marker) or holds_mark(other))
 
 
-def caught(value: Expr) -> list[Marker]:
+def caught(value: Expr) -> list[Caught]:
     """The caught exceptions in a value."""
     nodes = walk_all((value,), lambda part: [] if isinstance(part, Marker) else own_children(part))
-    return [part for part in nodes if isinstance(part, Marker) and part.kind == "exc" and isinstance(part.detail, int)]
+    return [part for part in nodes if isinstance(part, Caught) and part.region is not None]

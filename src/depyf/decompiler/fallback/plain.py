@@ -33,13 +33,13 @@ from depyf.decompiler.ir.expr import (
     Display,
     Expr,
     Func,
-    Marker,
     Name,
     SliceOf,
     Star,
     Temp,
     TempKey,
 )
+from depyf.decompiler.ir.markers import Caught, Entered, Marker, Operation
 from depyf.decompiler.ir.stmt import Assign, Delete, Stmt
 from depyf.decompiler.ir.walk_expr import children
 from depyf.decompiler.lift.engine import Style
@@ -53,8 +53,6 @@ from depyf.errors import DecompilationError
 from depyf.safety.depth import any_depth, spend
 
 _LAZY = (Display, SliceOf, Star, Func, Marker, Const, Temp, CellOf)
-_HOLDING = frozenset({"awaitable", "awaited", "convert", "yield_from", "intrinsic", "exc_match", "eg_match"})
-"""Markers for operations on a value that is still to be computed."""
 _LEAVING = frozenset({ops.RETURN, ops.RAISE, ops.RERAISE})
 _TAKING_ENTERED = frozenset(
     {ops.POP, ops.STORE_FAST, ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF, ops.UNPACK_SEQUENCE, ops.UNPACK_EX}
@@ -118,7 +116,7 @@ class PlainSymbolic(Symbolic):
 
     def pushed(self, region: int, name: str) -> Expr:
         pushed = super().pushed(region, name)
-        return Marker("exc", region) if pushed is EXC else pushed
+        return Caught(region) if pushed is EXC else pushed
 
     # What the rules of ``Symbolic`` call.
 
@@ -166,7 +164,7 @@ class PlainSymbolic(Symbolic):
         return temp
 
     def store(self, target: Expr, value: Expr) -> None:
-        if isinstance(value, Marker) and value.kind == "exc" and isinstance(target, Name):
+        if isinstance(value, Caught) and isinstance(target, Name):
             if target.id in self.containers.regions.bound_names:
                 value = EXC  # it becomes ``except E as name``
         self.protect_name(target)
@@ -208,7 +206,7 @@ class PlainSymbolic(Symbolic):
     def _name_entered(self, block: Lifted, code: list[int]) -> None:
         """Give what a manager returned a temporary, unless the body of the ``with`` stores or drops it at once."""
         top = self.stack[-1] if self.stack and not block.stmts else None
-        if isinstance(top, Marker) and top.kind == "entered" and code:
+        if isinstance(top, Entered) and code:
             if self.program.instrs[code[0]].op not in _TAKING_ENTERED:
                 temp = Temp(len(self.stack) - 1)
                 self.temps[temp.key] = temp
@@ -250,13 +248,13 @@ class PlainSymbolic(Symbolic):
 
     def _unwound(self, container: Container) -> list[Expr]:
         """The exceptions caught around a ``try`` that its handler does not find on the stack."""
-        kept = {marker.detail for value in self.marks.bases.get(container.region, ()) for marker in caught(value)}
+        kept = {marker.region for value in self.marks.bases.get(container.region, ()) for marker in caught(value)}
         found: list[Expr] = []
         around = container.parent
         while around > 0:
             outer = self.containers.tree[around]
             if outer.kind == "handler" and outer.region not in kept:
-                found.append(Marker("exc", outer.region))
+                found.append(Caught(outer.region))
             around = outer.parent
         return found
 
@@ -294,10 +292,10 @@ class PlainSymbolic(Symbolic):
 
     def _forget_caught(self) -> None:
         """Delete the name of a caught exception with the last stack slot that held it."""
-        gone = {marker.detail: marker for value in self.consumed for marker in caught(value)}
+        gone = {marker.region: marker for value in self.consumed for marker in caught(value)}
         for value in self.stack if gone else ():
             for marker in caught(value):
-                gone.pop(marker.detail, None)
+                gone.pop(marker.region, None)
         container, tree = self.block.container, self.containers.tree
         while gone and container > 0:
             region = tree[container].region
@@ -355,7 +353,7 @@ class PlainSymbolic(Symbolic):
         if isinstance(value, Shared):
             found |= self.inside(value.expr)
         elif isinstance(value, Marker):
-            if value.kind in _HOLDING:
+            if isinstance(value, Operation):
                 for part in children(value):
                     found |= self.inside(part)
         elif isinstance(value, Func):
@@ -418,13 +416,13 @@ class PlainSymbolic(Symbolic):
 
     def _forget_moved(self, values: list[Expr], entries: list[list[Expr] | None]) -> None:
         """Delete the name of a caught exception that is kept in a temporary from here on."""
-        named = {marker.detail: marker for value in values for marker in caught(value)}
+        named = {marker.region: marker for value in values for marker in caught(value)}
         if not named:
             return
         tested = () if self.block.cond is None else (self.block.cond,)
         for value in [*tested, *[value for entry in entries for value in entry or ()]]:
             for marker in caught(value):
-                named.pop(marker.detail, None)
+                named.pop(marker.region, None)
         self.stmts.extend(Delete((marker,), self.block.line) for marker in named.values())
 
     def finish(self, block: Lifted, entries: list[list[Expr] | None]) -> bool:

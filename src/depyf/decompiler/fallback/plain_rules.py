@@ -27,13 +27,13 @@ from depyf.decompiler.ir.expr import (
     Fmt,
     Func,
     Invoke,
-    Marker,
     Purpose,
     Star,
     Sub,
     Taken,
     Temp,
 )
+from depyf.decompiler.ir.markers import Caught, Marker, NullSlot
 from depyf.decompiler.ir.stmt import Assign, Break, ExprStmt, For, Raise
 from depyf.decompiler.ir.walk_expr import walk_own
 from depyf.decompiler.lift.rules import container_rules, generics
@@ -117,7 +117,7 @@ def _pop_except(s: PlainSymbolic, _: object, container: int) -> bool:
     kept = s.containers.regions.after_pop(s.at, tuple(reversed(inside))) if inside else ()
     left = inside[: len(inside) - len(kept)]
     for i, value in enumerate(s.stack):
-        if isinstance(value, Marker) and value.kind == "exc" and value.detail in left:
+        if isinstance(value, Caught) and value.region in left:
             temp = s.new_temp()
             s.stmts.append(Assign((temp,), value, s.instr.line))
             s.stack[i] = temp
@@ -127,8 +127,8 @@ def _pop_except(s: PlainSymbolic, _: object, container: int) -> bool:
 def _is_handled(s: PlainSymbolic, depth: int, container: int) -> bool:
     """Whether a bare ``raise`` raises what is in the slot ``depth`` from the top: what the innermost handler has caught."""
     value = s.stack[-depth]
-    if isinstance(value, Marker) and value.kind == "exc" and isinstance(value.detail, int):
-        return _innermost_handler(s, container) == value.detail
+    if isinstance(value, Caught) and value.region is not None:
+        return _innermost_handler(s, container) == value.region
     if not isinstance(value, Temp):
         return True
     return s.caught.holds(s.at, depth, _innermost_handler(s, container))
@@ -294,7 +294,7 @@ def _get_iter(s: PlainSymbolic, slots: int, _: int) -> bool:
         return False
     s.push(Invoke(Const(builtins.iter), (s.pop(),)))
     for _slot in range((slots or 1) - 1):
-        s.push(Marker("null"))
+        s.push(NullSlot())
     return True
 
 

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from depyf.decompiler.bytecode import ops
 from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.bytecode.lower import lower
-from depyf.decompiler.ir.expr import Cmp, Const, DictOf, Display, Expr, Func, Marker, Name, Sub, Temp
+from depyf.decompiler.ir.expr import Cmp, Const, DictOf, Display, Expr, Func, Name, Sub, Temp
+from depyf.decompiler.ir.markers import AnnotationReached, CommonConstant
 from depyf.decompiler.ir.stmt import (
     AnnAssign,
     Assign,
@@ -126,7 +127,7 @@ def _refuses_formats(stmt: Stmt) -> bool:
     if not isinstance(stmt, If) or len(stmt.body) != 1 or not isinstance(stmt.body[0], Raise):
         return False
     exc = stmt.body[0].exc
-    return isinstance(exc, Marker) and exc.kind == "common" and exc.detail == "NotImplementedError"
+    return isinstance(exc, CommonConstant) and exc.name == "NotImplementedError"
 
 
 def _mark(test: Expr) -> int | None:
@@ -265,10 +266,7 @@ def _conditional(body: Body, marked: set[int]) -> Body:
 
 
 def _reached(stmt: Stmt) -> int | None:
-    if isinstance(stmt, ExprStmt) and isinstance(stmt.value, Marker) and stmt.value.kind == "annotated":
-        index: int = stmt.value.detail
-        return index
-    return None
+    return stmt.value.index if isinstance(stmt, ExprStmt) and isinstance(stmt.value, AnnotationReached) else None
 
 
 def _is_reset(stmt: Stmt) -> bool:

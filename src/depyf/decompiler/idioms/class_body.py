@@ -15,7 +15,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import takewhile
 
-from depyf.decompiler.ir.expr import CellOf, Const, Marker, Name, Temp, Walrus
+from depyf.decompiler.ir.expr import CellOf, Const, Name, Temp, Walrus
+from depyf.decompiler.ir.markers import LocalsDict
 from depyf.decompiler.ir.stmt import Assign, Body, For, If, Match, Return, Stmt, Try, While
 from depyf.safety.depth import any_depth
 
@@ -90,6 +91,6 @@ def _in_front(stmt: Stmt) -> str:
         "__qualname__": isinstance(value, Const) and isinstance(value.value, str),
         "__firstlineno__": isinstance(value, Const) and isinstance(value.value, int),
         "__type_params__": isinstance(value, Name) and value.id == ".type_params",
-        "__classdict__": isinstance(value, Marker) and value.kind == "locals",
+        "__classdict__": isinstance(value, LocalsDict),
     }
     return name if ours.get(name) else ""

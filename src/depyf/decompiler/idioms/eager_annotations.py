@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from depyf.decompiler.bytecode.codeunit import CO_FUTURE_ANNOTATIONS, CodeUnit
 from depyf.decompiler.bytecode.variables.spelling import is_legal, mangling_prefix
-from depyf.decompiler.ir.expr import Attr, Const, Expr, Marker, Name, Sub
+from depyf.decompiler.ir.expr import Attr, Const, Expr, Name, Sub
+from depyf.decompiler.ir.markers import AnnotationsSetUp
 from depyf.decompiler.ir.stmt import AnnAssign, Assign, Body, ExprStmt, Stmt
 from depyf.decompiler.ir.transformer import Transformer
 from depyf.safety.unheard import parse
@@ -25,7 +26,7 @@ def eager_annotations(unit: CodeUnit, body: Body) -> Body:
 
 def is_mark(stmt: Stmt) -> bool:
     """Whether this is where the compiler prepares for annotations."""
-    return isinstance(stmt, ExprStmt) and isinstance(stmt.value, Marker) and stmt.value.kind == "setup_annotations"
+    return isinstance(stmt, ExprStmt) and isinstance(stmt.value, AnnotationsSetUp)
 
 
 class _Annotated(Transformer):

@@ -24,7 +24,6 @@ from depyf.decompiler.ir.expr import (
     Display,
     Expr,
     Func,
-    Marker,
     Name,
     Purpose,
     SliceOf,
@@ -36,6 +35,7 @@ from depyf.decompiler.ir.expr import (
     YieldOf,
 )
 from depyf.decompiler.ir.grown import Grown
+from depyf.decompiler.ir.markers import Marker
 from depyf.decompiler.ir.stmt import Assign, Delete, ExprStmt, If, Raise, Return, Stmt
 from depyf.decompiler.ir.walk_expr import children, evaluation_order, walk_all
 from depyf.safety.depth import any_depth

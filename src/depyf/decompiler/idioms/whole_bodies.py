@@ -17,7 +17,8 @@ from depyf.decompiler.idioms.class_body import class_body, ends_outside
 from depyf.decompiler.idioms.eager_annotations import eager_annotations, is_mark
 from depyf.decompiler.idioms.final_return import final_return, say_ellipsis
 from depyf.decompiler.idioms.leaving_finally import leaving_finally
-from depyf.decompiler.ir.expr import BoolOf, Const, Expr, Invoke, Marker, Name, Un
+from depyf.decompiler.ir.expr import BoolOf, Const, Expr, Invoke, Name, Un
+from depyf.decompiler.ir.markers import CommonConstant
 from depyf.decompiler.ir.stmt import (
     Assert,
     Body,
@@ -188,7 +189,7 @@ def _assert(stmt: If, unit: CodeUnit, others: bool) -> Stmt | None:
     message: Expr | None = None
     if isinstance(exc, Invoke) and len(exc.args) == 1 and not exc.keywords:
         message, exc = exc.args[0], exc.func
-    if isinstance(exc, Marker) and exc.kind == "common" and exc.detail == "AssertionError":
+    if isinstance(exc, CommonConstant) and exc.name == "AssertionError":
         return None if others else Assert(test, message, _first(stmt, raised[0]))
     if unit.asserts_by_name and isinstance(exc, Name) and (exc.id, exc.scope) == ("AssertionError", "global"):
         # what an ``if`` raises is not in front of its test: ``assert (`` over several lines

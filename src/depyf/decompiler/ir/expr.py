@@ -319,14 +319,3 @@ class CellOf(Expr):
     """The cell object of a variable itself, not its value (Dynamo passes these to resume functions)."""
 
     id: str
-
-
-@node(frozen=True, slots=True, eq=False)
-class Marker(Expr):
-    """A stack slot that is no value of the program: ``kind`` is "null", "exc", "tb", "build_class", "entry", ...
-
-    It never reaches the printer.
-    """
-
-    kind: str
-    detail: Any = None

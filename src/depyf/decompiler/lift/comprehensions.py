@@ -11,11 +11,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from depyf.decompiler.ir.expr import BoolOf, Comp, Const, Display, Expr, Generator, Marker, Star, Temp, YieldOf
+from depyf.decompiler.ir.expr import BoolOf, Comp, Const, Display, Expr, Generator, Star, Temp, YieldOf
+from depyf.decompiler.ir.markers import (
+    Accumulator,
+    Collect,
+    FoldedGenerator,
+    ForTest,
+    IteratorStart,
+    LoopItem,
+    LoopIterator,
+    Marker,
+    NullSlot,
+    SavedLocal,
+)
 from depyf.decompiler.ir.stmt import Assign, ExprStmt, Stmt
 from depyf.decompiler.lift.lifted_block import Lifted
 from depyf.decompiler.lift.negation import negate
-from depyf.decompiler.lift.stack_values import IterOf
 from depyf.safety.depth import any_depth
 
 if TYPE_CHECKING:
@@ -29,8 +40,8 @@ class _NoMatch(Exception):
     pass
 
 
-def _loop_test(block: Lifted | None) -> Marker | None:
-    if block is None or not isinstance(block.cond, Marker) or block.cond.kind != "for" or block.stmts:
+def _loop_test(block: Lifted | None) -> ForTest | None:
+    if block is None or not isinstance(block.cond, ForTest) or block.stmts:
         return None
     return block.cond
 
@@ -56,18 +67,18 @@ def fold_comprehension(lifter: Lifter, name: int) -> bool:
             generators, key, elt = _match(lifter, header, members)
         except _NoMatch:
             continue
-        source = test.detail
-        if isinstance(source, Marker) and source.kind == "iter":
+        source = test.iterator
+        if isinstance(source, LoopIterator):
             if not parent.stmts or not _starts(parent.stmts[-1], source):
                 continue
             parent.stmts.pop()
         into = header.stack[acc] if acc >= 0 else None
-        kind = into.detail if isinstance(into, Marker) else "generator"
+        kind = into.kind if isinstance(into, Accumulator) else "generator"
         comp = Comp(kind, elt, key if kind == "dict" else None, tuple(generators), None, _cleared(header.stack, acc))
         lifter.comprehensions[header.id] = comp
         del parent.stack[len(parent.stack) - _slots(header) :]
         if into is None:
-            parent.stmts.append(ExprStmt(Marker("genexpr", comp), header.line))
+            parent.stmts.append(ExprStmt(FoldedGenerator(comp), header.line))
         else:
             parent.stack[acc] = comp
         for member in members:
@@ -81,31 +92,26 @@ def fold_comprehension(lifter: Lifter, name: int) -> bool:
 
 def is_acc(value: Expr) -> bool:
     """Whether a value on the stack is the container that a comprehension fills."""
-    return isinstance(value, Marker) and value.kind == "acc"
+    return isinstance(value, Accumulator)
 
 
 def _cleared(stack: list[Expr], acc: int) -> tuple[str, ...]:
     """The variables saved for the comprehension whose result is built at ``acc``."""
     names: list[str] = []
     for below in reversed(stack[: max(acc, 0)]):
-        if not (isinstance(below, Marker) and below.kind == "saved"):
+        if not isinstance(below, SavedLocal):
             break
-        names.append(below.detail)
+        names.append(below.name)
     return tuple(names)
 
 
 def _slots(header: Lifted) -> int:
     top = header.stack[-1]
-    return 2 if isinstance(top, Marker) and top.kind == "null" else 1
+    return 2 if isinstance(top, NullSlot) else 1
 
 
-def _starts(stmt: object, marker: Marker) -> bool:
-    return (
-        isinstance(stmt, ExprStmt)
-        and isinstance(stmt.value, Marker)
-        and stmt.value.kind == "iter_start"
-        and stmt.value.detail is marker
-    )
+def _starts(stmt: object, iterator: LoopIterator) -> bool:
+    return isinstance(stmt, ExprStmt) and isinstance(stmt.value, IteratorStart) and stmt.value.iterator is iterator
 
 
 def _inside(lifter: Lifter, name: int, header: Lifted) -> bool:
@@ -118,10 +124,10 @@ def _after(lifter: Lifter, name: int, header: int) -> bool:
     return order.index(name) > order.index(header)
 
 
-def _source(test: Marker) -> tuple[Expr, bool]:
-    value = test.detail
-    if isinstance(value, Marker) and value.kind == "iter" and isinstance(value.detail, IterOf):
-        return value.detail.value, value.detail.is_async
+def _source(test: ForTest) -> tuple[Expr, bool]:
+    value = test.iterator
+    if isinstance(value, LoopIterator):
+        return value.value, value.is_async
     if isinstance(value, Marker):
         raise _NoMatch
     return value, False
@@ -131,7 +137,7 @@ def _source(test: Marker) -> tuple[Expr, bool]:
 def _match(lifter: Lifter, header: Lifted, members: list[int]) -> _Parts:
     """Generators, key and element of the loop at ``header``; ``members`` receives its blocks."""
     test = header.cond
-    assert isinstance(test, Marker)
+    assert isinstance(test, ForTest)
     members.append(header.id)
     source, is_async = _source(test)
     block = lifter.blocks.get(header.succs[0])
@@ -168,17 +174,16 @@ def _match(lifter: Lifter, header: Lifted, members: list[int]) -> _Parts:
         raise _NoMatch
     value = stmts[0].value
     inner = lifter.blocks.get(block.succs[0])
-    if isinstance(value, Marker) and value.kind == "iter_start" and inner is not None:
+    if isinstance(value, IteratorStart) and inner is not None:
         nested = _loop_test(inner)
-        if nested is None or nested.detail is not value.detail or inner.succs[1] != header.id:
+        if nested is None or nested.iterator is not value.iterator or inner.succs[1] != header.id:
             raise _NoMatch
         more, key, elt = _match(lifter, inner, members)
         return [*generators, *more], key, elt
     if block.succs != [header.id]:
         raise _NoMatch
-    if isinstance(value, Marker) and value.kind == "collect":
-        _, key, elt = value.detail
-        return generators, key, elt
+    if isinstance(value, Collect):
+        return generators, value.key, value.value
     if isinstance(value, YieldOf) and lifter.unit.name == "<genexpr>":
         return generators, None, value.value
     raise _NoMatch
@@ -187,7 +192,7 @@ def _match(lifter: Lifter, header: Lifted, members: list[int]) -> _Parts:
 def _passes_on(stmt: Stmt) -> bool:
     """Whether a statement yields the item of a loop as it is: ``(*x for x in y)`` (3.15+) has a loop without a target."""
     value = stmt.value if isinstance(stmt, ExprStmt) else None
-    return isinstance(value, YieldOf) and isinstance(value.value, Marker) and value.value.kind == "item"
+    return isinstance(value, YieldOf) and isinstance(value.value, LoopItem)
 
 
 def _filtered(generator: Generator, test: Expr) -> Generator:
@@ -221,4 +226,4 @@ def _filter(block: Lifted, header: Lifted) -> tuple[Expr, int]:
 
 
 def _is_item(value: Expr, header: Lifted) -> bool:
-    return isinstance(value, Marker) and value.kind == "item" and value.detail == header.id
+    return isinstance(value, LoopItem) and value.head == header.id

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from depyf.decompiler.bytecode import ops
 from depyf.decompiler.cfg.program import NONE, Program
-from depyf.decompiler.ir.expr import BoolOf, Cmp, Cond, Const, Expr, Marker
+from depyf.decompiler.ir.expr import BoolOf, Cmp, Cond, Const, Expr
 from depyf.decompiler.ir.grown import grown
+from depyf.decompiler.ir.markers import ForTest, Marker
 from depyf.decompiler.lift.lifted_block import Lifted
 from depyf.decompiler.lift.negation import OPPOSITE, Span, grouped, negate, steps_deeper, ungrouped
 from depyf.decompiler.lift.stack_values import TESTED_NONE, Shared
@@ -38,7 +39,7 @@ def _operands(op: str, value: Expr) -> tuple[Expr, ...]:
 
 
 def _is_test(block: Lifted) -> bool:
-    return block.cond is not None and not (isinstance(block.cond, Marker) and block.cond.kind == "for")
+    return block.cond is not None and not isinstance(block.cond, ForTest)
 
 
 def _special(test: Expr | None) -> bool:

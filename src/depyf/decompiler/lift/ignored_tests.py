@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from depyf.decompiler.ir.expr import BoolOf, Cond, Const, Marker
+from depyf.decompiler.ir.expr import BoolOf, Cond, Const
+from depyf.decompiler.ir.markers import Marker, NullSlot
 from depyf.decompiler.lift.lifted_block import Lifted
 from depyf.decompiler.lift.stack_values import Shared
 
@@ -35,7 +36,7 @@ def ignore_test(lifter: Lifter, block: Lifted) -> None:
 
 def _is_pending(block: Lifted) -> bool:
     """Whether an expression is being evaluated: values lie on the stack, not only what statements keep there."""
-    return any(not isinstance(value, Marker) or value.kind == "null" for value in block.stack[block.low :])
+    return any(not isinstance(value, Marker) or isinstance(value, NullSlot) for value in block.stack[block.low :])
 
 
 def put_test(symbolic: Symbolic, block: Lifted, code: list[int], before_loop: bool) -> list[int]:

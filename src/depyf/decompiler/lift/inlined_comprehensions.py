@@ -16,7 +16,8 @@ from depyf.decompiler.bytecode import ops
 from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.cfg.graph import Node
 from depyf.decompiler.cfg.program import ASYNC_FOR_ITER
-from depyf.decompiler.ir.expr import Comp, Generator, Marker
+from depyf.decompiler.ir.expr import Comp, Generator
+from depyf.decompiler.ir.markers import SavedLocal
 from depyf.decompiler.ir.stmt import Body
 from depyf.decompiler.lift.lifted_block import Lifted
 
@@ -76,7 +77,7 @@ def put_comprehension(lifter: Lifter, block: Lifted, node: Node, start: list[int
     source = block.stack.pop()
     for index in node.code[len(start) :]:
         if instrs[index].op == ops.LOAD_FAST_CLEAR:
-            block.stack.append(Marker("saved", instrs[index].arg))
+            block.stack.append(SavedLocal(instrs[index].arg))
     first, *rest = comp.generators
     first = Generator(first.target, source, first.ifs, first.is_async)
     block.stack.append(Comp(comp.kind, comp.elt, comp.key, (first, *rest), comp.unit, comp.cleared))

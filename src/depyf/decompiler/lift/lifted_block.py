@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from depyf.decompiler.ir.expr import Expr, Marker, Temp, TempKey
+from depyf.decompiler.ir.expr import Expr, Temp, TempKey
+from depyf.decompiler.ir.markers import LoopIterator
 from depyf.decompiler.ir.stmt import Stmt
 from depyf.decompiler.lift.stack_values import Shared, Unpack
 
@@ -43,7 +44,7 @@ class Lifted:
     branch: int = -1
     last: int = 0
     lines: list[int] = field(default_factory=list)
-    iterators: tuple[Marker, ...] = ()
+    iterators: tuple[LoopIterator, ...] = ()
     """The iterators it drops before it does anything else: what follows is after their loops."""
     open: dict[int, Shared] = field(default_factory=dict)
     unpack: Unpack | None = None

@@ -19,7 +19,17 @@ from depyf.decompiler.bytecode import ops
 from depyf.decompiler.cfg.assertions import Assertions
 from depyf.decompiler.cfg.graph import Graph, Node
 from depyf.decompiler.cfg.program import ASYNC_FOR_ITER, WITH_EXIT
-from depyf.decompiler.ir.expr import Bin, Cmp, Comp, DictOf, Display, Expr, Marker, Name, Temp
+from depyf.decompiler.ir.expr import Bin, Cmp, Comp, DictOf, Display, Expr, Name, Temp
+from depyf.decompiler.ir.markers import (
+    Accumulator,
+    ForTest,
+    IteratorStart,
+    LoopItem,
+    LoopIterator,
+    ManagerExit,
+    Marker,
+    NullSlot,
+)
 from depyf.decompiler.ir.stmt import Assign, ExprStmt, Stmt
 from depyf.decompiler.lift import fresh_containers
 from depyf.decompiler.lift.comprehensions import fold_comprehension, is_acc
@@ -46,11 +56,7 @@ OUTSIDE = -1
 class Lifter:
     """Lifts one graph; ``blocks`` and ``preds`` describe what is left after folding."""
 
-    def __init__(
-        self,
-        graph: Graph,
-        engine: Symbolic,
-    ) -> None:
+    def __init__(self, graph: Graph, engine: Symbolic) -> None:
         self.graph = graph
         self.unit = graph.program.unit
         self.asserts = Assertions(graph.program)
@@ -290,27 +296,23 @@ class Lifter:
     def _mark_iterators(self, block: Lifted, code: list[int]) -> None:
         """Start the iterators that ``code``, the part of ``block`` executed last, has left on the stack."""
         stack, instrs = block.stack, self.graph.program.instrs
-        if any(
-            instrs[i].op in _ITERATES for i in code
-        ):  # or else every short circuit would look at all of a wide stack
+        if any(instrs[i].op in _ITERATES for i in code):  # or every short circuit would look at all of a wide stack
             for i, value in enumerate(stack):
                 if isinstance(value, IterOf):
                     self.symbolic.start_iterator(stack, i, self.symbolic.instr.line or block.line)
         if block.cond is None and len(block.succs) == 1 and self._is_loop_test(block.succs[0]):
             # no statement keeps a value right below the iterator of its loop; that of a comprehension is its result
-            below = len(stack) - 2 - sum(isinstance(top, Marker) and top.kind == "null" for top in stack[-1:])
+            below = len(stack) - 2 - sum(isinstance(top, NullSlot) for top in stack[-1:])
             iterator = stack[below + 1] if below >= 0 else None
-            made_here = isinstance(iterator, Marker) and iterator.kind == "iter"
+            made_here = isinstance(iterator, LoopIterator)
             result = stack[below] if made_here or below >= 0 and self.unit.name in COMPREHENSIONS else None
-            if (
-                isinstance(result, fresh_containers.Fresh)
-                and sum(part is result for value in stack for part in fresh_containers.inside(value)) == 1
-            ):
-                result = fresh_containers.display_of(result)
+            if isinstance(result, fresh_containers.Fresh):
+                held = sum(part is result for value in stack for part in fresh_containers.inside(value))
+                result = fresh_containers.display_of(result) if held == 1 else result
             if isinstance(result, Display) and not result.elts:
-                stack[below] = Marker("acc", result.kind)
+                stack[below] = Accumulator(result.kind)
             elif isinstance(result, DictOf) and not result.items:
-                stack[below] = Marker("acc", "dict")
+                stack[below] = Accumulator("dict")
 
     def _is_generated(self, node: Node) -> bool:
         written = self.symbolic.written
@@ -336,13 +338,12 @@ class Lifter:
                 del stack[len(stack) - before.steps :]
             else:
                 stack.append(Temp(len(stack)))
-        test = before.cond
-        if isinstance(test, Marker) and test.kind == "for":
-            slots = 1 + sum(isinstance(value, Marker) and value.kind == "null" for value in stack[-1:])
+        if isinstance(before.cond, ForTest):
+            slots = 1 + sum(isinstance(value, NullSlot) for value in stack[-1:])
             if before.succs[1] == node.id:
                 del stack[len(stack) - slots :]
             else:
-                stack.append(Marker("item", before.id))
+                stack.append(LoopItem(before.id))
         elif isinstance(before.cond, Cmp) and self.fold:
             linked = self._chain_link(before, node.id)
             if linked is not None:
@@ -415,9 +416,8 @@ class Lifter:
     def _handler_entry(self, region: int) -> list[Expr]:
         containers = self.graph.containers
         record = containers.regions.table[region]
-        block = self.blocks.get(
-            self.merged.get(self._protected.get(region, OUTSIDE), self._protected.get(region, OUTSIDE))
-        )
+        first = self._protected.get(region, OUTSIDE)
+        block = self.blocks.get(self.merged.get(first, first))
         if block is not None:
             found = self.symbolic.handler_entry(region, block.entry, record.depth)
             base = [self._carried(value, i, self.peeled) for i, value in enumerate(found)]
@@ -425,7 +425,7 @@ class Lifter:
             if len(base) < record.depth:
                 raise DecompilationError("handler expects a deeper stack", self.unit.qualname)
             if record.kind == "with":
-                while base and not (isinstance(base[-1], Marker) and base[-1].kind == "exit"):
+                while base and not isinstance(base[-1], ManagerExit):
                     base.pop()
                 return base[:-1]
             return base + [self.symbolic.pushed(region, name) for name in record.pushes]
@@ -496,4 +496,4 @@ def _holds_value(block: Lifted) -> bool:
 
 
 def _starts_loop(stmt: Stmt) -> bool:
-    return isinstance(stmt, ExprStmt) and isinstance(stmt.value, Marker) and stmt.value.kind == "iter_start"
+    return isinstance(stmt, ExprStmt) and isinstance(stmt.value, IteratorStart)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from depyf.decompiler.ir.expr import Const, Display, Expr, Marker, Purpose, Star, Temp, Walrus
+from depyf.decompiler.ir.expr import Const, Display, Expr, Purpose, Star, Temp, Walrus
+from depyf.decompiler.ir.markers import Caught, CaughtTraceback, CaughtType, HandledBefore, LastInstruction
 from depyf.decompiler.ir.node import node
 
 TESTED_NONE = Const(None)
@@ -108,11 +109,11 @@ def flatten(value: Expr) -> tuple[tuple[Expr, ...], Expr]:
             return targets, value
 
 
-EXC = Marker("exc")
-EXC_TYPE = Marker("exc_type")
-EXC_TB = Marker("exc_tb")
-EXC_OLD = Marker("exc_old")
-LASTI = Marker("lasti")
+EXC = Caught()
+EXC_TYPE = CaughtType()
+EXC_TB = CaughtTraceback()
+EXC_OLD = HandledBefore()
+LASTI = LastInstruction()
 
 HANDLER_SLOTS = {
     "exc": EXC, "value": EXC, "type": EXC_TYPE, "tb": EXC_TB, "lasti": LASTI,

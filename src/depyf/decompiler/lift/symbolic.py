@@ -26,13 +26,13 @@ from depyf.decompiler.ir.expr import (
     Expr,
     Func,
     Invoke,
-    Marker,
     Name,
     Purpose,
     SliceOf,
     Temp,
     Walrus,
 )
+from depyf.decompiler.ir.markers import IteratorStart, LoopIterator, Marker
 from depyf.decompiler.ir.stmt import (
     Assign,
     AugAssign,
@@ -107,9 +107,6 @@ class Symbolic(Engine):
         self.unpack: Unpack | None = None
         self.skip: set[int] = set()
         self.before_loop = True
-        self.levels: dict[int, int] = {}
-        self.lazy: set[int] = set()
-        self.keep_alive: list[Marker] = []
         self.runs: dict[int, tuple[DictOf, int]] = {}
         """How many items at the end of a dict on the stack are written out, by its place."""
         self.swapped: list[tuple[Expr, Expr]] = []
@@ -293,9 +290,9 @@ class Symbolic(Engine):
             self.stmts.append(Assign((made,), Invoke(Const(builtins.iter), (value.value,)), line))
             stack[:] = [made if other is value else other for other in stack]
             return
-        marker = Marker("iter", value)
-        self.stmts.append(ExprStmt(Marker("iter_start", marker), line))
-        stack[position] = marker
+        iterator = LoopIterator(value.value, value.is_async)
+        self.stmts.append(ExprStmt(IteratorStart(iterator), line))
+        stack[position] = iterator
 
     def emit(self, stmt: Stmt) -> None:
         if self.unpack is not None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from depyf.decompiler.cfg.graph_algorithms import immediate_dominators, reverse_postorder
 from depyf.decompiler.cfg.program import NONE
-from depyf.decompiler.ir.expr import Const, Marker
+from depyf.decompiler.ir.expr import Const
+from depyf.decompiler.ir.markers import ClauseEnd, Marker, WrittenJump
 from depyf.decompiler.ir.stmt import Assign, Block, Delete, Exit, If, Stmt
 from depyf.decompiler.lift.lifted_block import Lifted
 from depyf.decompiler.lift.negation import negate
@@ -124,12 +125,12 @@ class Acyclic:
         block = self.structurer.blocks[key]
         stmts = list(block.stmts)
         if block.cond is None:
-            written = bool(stmts) and marker_of(stmts[-1], "continue") is not None
+            written = bool(stmts) and marker_of(stmts[-1], WrittenJump) is not None
             after = self._follow(block, 0) if block.succs else []
-            if stmts and (end := marker_of(stmts[-1], "falls")) is not None:
+            if stmts and (end := marker_of(stmts[-1], ClauseEnd)) is not None:
                 stmts.pop()
                 after = [
-                    replace(stmt, falls=True, unbinds=end.detail) if isinstance(stmt, Exit) else stmt for stmt in after
+                    replace(stmt, falls=True, unbinds=end.unbinds) if isinstance(stmt, Exit) else stmt for stmt in after
                 ]
             if not written and len(after) == 1:
                 after = [self._ending_clause(block, after[0])]

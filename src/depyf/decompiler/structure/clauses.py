@@ -1,15 +1,30 @@
 """Makes ``except`` clauses, ``with``, ``for`` and ``while`` from the markers of the labelled dialect.
 
-The lifter left the markers: the test ``exc_match`` at the head of a handler, ``with_start`` before a
-protected body, ``iter_start`` before a loop whose head tests ``for``; ``exc`` where the caught exception is an ordinary
+The lifter left the markers: ``ExceptTest`` at the head of a handler, ``WithStart`` before a protected body,
+``IteratorStart`` before a loop whose head is a ``ForTest``.  ``Caught`` stands where the caught exception is an ordinary
 value (plain lifting): it gets a name, ``except BaseException as __temp_0``.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
-from depyf.decompiler.ir.expr import Const, Expr, Marker, Name, Purpose, Star, Temp, Un
+from depyf.decompiler.ir.expr import Const, Expr, Name, Purpose, Star, Temp, Un
+from depyf.decompiler.ir.markers import (
+    Caught,
+    Entered,
+    ExceptTest,
+    ForTest,
+    IteratorStart,
+    LoopItem,
+    LoopIterator,
+    ManagerClause,
+    ManagerExit,
+    Marker,
+    Reraise,
+    WithStart,
+)
 from depyf.decompiler.ir.stmt import (
     Assign,
     Body,
@@ -30,15 +45,14 @@ from depyf.decompiler.ir.stmt import (
 from depyf.decompiler.ir.transformer import Transformer, map_statements
 from depyf.decompiler.ir.walk_expr import map_expressions, walk_all
 from depyf.decompiler.ir.walk_stmt import bodies, close_blocks, open_blocks, walk
-from depyf.decompiler.lift.stack_values import IterOf
 from depyf.decompiler.structure.exits import ends, with_copies
 
+_MarkerT = TypeVar("_MarkerT", bound=Marker)
 
-def marker_of(stmt: Stmt, kind: str) -> Marker | None:
+
+def marker_of(stmt: Stmt, kind: type[_MarkerT]) -> _MarkerT | None:
     """The marker of an expression statement, if it has that kind."""
-    if isinstance(stmt, ExprStmt) and isinstance(stmt.value, Marker) and stmt.value.kind == kind:
-        return stmt.value
-    return None
+    return stmt.value if isinstance(stmt, ExprStmt) and isinstance(stmt.value, kind) else None
 
 
 def except_clauses(stmt: Try) -> Try:
@@ -61,9 +75,9 @@ def except_clauses(stmt: Try) -> Try:
         if inverted:
             assert isinstance(kind, Un)
             kind = kind.operand
-        if not (isinstance(kind, Marker) and kind.kind in ("exc_match", "eg_match")):
+        if not isinstance(kind, ExceptTest):
             break
-        star = kind.kind == "eg_match"
+        star = kind.star
         matched, other = (test.orelse, test.body) if inverted else (test.body, test.orelse)
         if body[1:]:
             rest = body[1:]
@@ -74,11 +88,11 @@ def except_clauses(stmt: Try) -> Try:
             else:
                 matched, other = (matched, other + rest) if ends(matched) else (_before(matched, rest), other)
         name, matched = _bound_name(matched)
-        clauses.append(ExceptClause(kind.detail, name, matched, test.line or line))
+        clauses.append(ExceptClause(kind.type, name, matched, test.line or line))
         body, line = other, None
-    if star and body and marker_of(body[0], "reraise"):
+    if star and body and marker_of(body[0], Reraise):
         body = body[:1]  # the compiler assumes that control continues after the statement
-    if not (len(body) == 1 and marker_of(body[0], "reraise")):
+    if not (len(body) == 1 and marker_of(body[0], Reraise)):
         if body or not clauses:
             clauses.append(ExceptClause(None, None, body, line))
         elif not clauses:
@@ -95,7 +109,7 @@ def except_clauses(stmt: Try) -> Try:
         ]
     if resets:
         clauses = [
-            replace(c, body=c.body if c.body and marker_of(c.body[0], "reraise") else resets + c.body) for c in clauses
+            replace(c, body=c.body if c.body and marker_of(c.body[0], Reraise) else resets + c.body) for c in clauses
         ]
     return replace(stmt, handlers=tuple(clauses), star=star)
 
@@ -114,7 +128,7 @@ def _tests_first(body: Body) -> Body:
     """A handler out of the blocks that its tests are in, if what follows each block is small."""
     around, inner = open_blocks(body)
     test = inner[0].test if around and inner and isinstance(inner[0], If) else None
-    if not (isinstance(test, Marker) and test.kind in ("exc_match", "eg_match")):
+    if not isinstance(test, ExceptTest):
         return body
     if not all(_is_small(rest) for _, rest in around):
         return body
@@ -136,15 +150,15 @@ def forgotten(body: Body) -> tuple[Body, Body]:
 
 
 def _bound_name(body: Body) -> tuple[Name | None, Body]:
-    target, rest = _assigned_first(body, "exc")
+    target, rest = _assigned_first(body, Caught)
     return (target, rest) if isinstance(target, Name) else (None, body)
 
 
-def _assigned_first(body: Body, kind: str) -> tuple[Expr | None, Body]:
+def _assigned_first(body: Body, kind: type[Marker]) -> tuple[Expr | None, Body]:
     """The target of the first statement, perhaps inside blocks, if that assigns a marker of a kind; and the other statements."""
     around, inner = open_blocks(body)
     if inner and isinstance(first := inner[0], Assign) and len(first.targets) == 1:
-        if isinstance(first.value, Marker) and first.value.kind == kind:
+        if isinstance(first.value, kind):
             return first.targets[0], close_blocks(around, inner[1:])
     return None, body
 
@@ -168,10 +182,10 @@ def _loop_head(stmt: Loop) -> Stmt:
         return stmt
     head = stmt.body[0]
     label = Exit(stmt.label)
-    if isinstance(head.test, Marker) and head.test.kind == "for":
+    if isinstance(head.test, ForTest):
         if stmt.body[1:] and not ends(head.orelse):
             return stmt
-        target, body = _assigned_first(head.body + stmt.body[1:], "item")
+        target, body = _assigned_first(head.body + stmt.body[1:], LoopItem)
         if target is None:
             return stmt
         return For(target, head.test, body, (label, *head.orelse), False, head.line)
@@ -184,45 +198,43 @@ def _loop_head(stmt: Loop) -> Stmt:
 def _takes_start(stmt: Stmt, done: list[Stmt]) -> bool:
     """Whether the start of a loop or a ``with``, the last of ``done``, has become a part of ``stmt``, which replaces it."""
     before = done[-1]
-    loop, manager = marker_of(before, "iter_start"), marker_of(before, "with_start")
+    loop, manager = marker_of(before, IteratorStart), marker_of(before, WithStart)
     if loop is None and manager is None:
         return False
     around, inner = open_blocks((stmt,))
     made = None
     if inner and loop is not None:
-        made = _fill(inner[0], loop.detail)
+        made = _fill(inner[0], loop.iterator)
     elif inner and manager is not None:
-        made = _enter(inner[0], manager.detail, before.line)
+        made = _enter(inner[0], manager.exit, before.line)
     if made is not None:
         done[-1:] = close_blocks(around, (made, *inner[1:]))
     return made is not None
 
 
-def _enter(stmt: Stmt, marker: Marker, line: int | None) -> Stmt | None:
+def _enter(stmt: Stmt, entered: ManagerExit, line: int | None) -> Stmt | None:
     """The ``with`` whose manager was entered just before ``stmt``, its protected body."""
-    if isinstance(stmt, Try) and any(isinstance(c.type, Marker) for c in stmt.handlers):
-        manager, is_async = marker.detail
+    if isinstance(stmt, Try) and any(isinstance(c.type, ManagerClause) for c in stmt.handlers):
+        manager = entered.manager
         target, body = _entered(stmt.body)
         if isinstance(manager, Star):
             manager = manager.value
             body = (Delete((manager,), line), *body)
-        return With(((manager, target),), body, is_async, line)
+        return With(((manager, target),), body, entered.is_async, line)
     return None
 
 
-def _fill(stmt: Stmt, marker: Marker) -> Stmt | None:
+def _fill(stmt: Stmt, iterator: LoopIterator) -> Stmt | None:
     """The loop ``stmt`` with its iterable, whose iterator was made just before it."""
-    if isinstance(stmt, For) and isinstance(stmt.iter, Marker) and stmt.iter.detail is marker:
-        source = marker.detail
-        assert isinstance(source, IterOf)
-        return replace(stmt, iter=source.value, is_async=source.is_async)
+    if isinstance(stmt, For) and isinstance(stmt.iter, ForTest) and stmt.iter.iterator is iterator:
+        return replace(stmt, iter=iterator.value, is_async=iterator.is_async)
     return None
 
 
 def _fill_free(stmt: Stmt) -> Stmt:
     """A loop over an iterator that was there before (an argument, a temporary)."""
-    if isinstance(stmt, For) and isinstance(stmt.iter, Marker) and stmt.iter.kind == "for":
-        source = stmt.iter.detail
+    if isinstance(stmt, For) and isinstance(stmt.iter, ForTest):
+        source = stmt.iter.iterator
         if not isinstance(source, Marker):
             return replace(stmt, iter=source)
     return stmt
@@ -230,11 +242,11 @@ def _fill_free(stmt: Stmt) -> Stmt:
 
 def reraises(stmts: Body) -> Body:
     """Turns re-raising the handled exception into a bare ``raise``."""
-    if not any(type(stmt) is ExprStmt and marker_of(stmt, "reraise") for stmt in walk(stmts)):
+    if not any(type(stmt) is ExprStmt and marker_of(stmt, Reraise) for stmt in walk(stmts)):
         return stmts
 
     def bare(stmt: Stmt) -> Stmt:
-        return Raise(None, None, stmt.line) if marker_of(stmt, "reraise") else stmt
+        return Raise(None, None, stmt.line) if marker_of(stmt, Reraise) else stmt
 
     return map_statements(stmts, bare, "make a bare raise of raising the handled exception")
 
@@ -242,9 +254,9 @@ def reraises(stmts: Body) -> Body:
 def _entered(body: Body) -> tuple[Expr | None, Body]:
     """The target of a ``with``, and its body."""
     around, inner = open_blocks(body)
-    if inner and marker_of(inner[0], "entered"):
+    if inner and marker_of(inner[0], Entered):
         return None, close_blocks(around, inner[1:])
-    return _assigned_first(body, "entered")
+    return _assigned_first(body, Entered)
 
 
 def named_exception(body: Body, region: int) -> tuple[Body, Temp | None]:
@@ -252,7 +264,7 @@ def named_exception(body: Body, region: int) -> tuple[Body, Temp | None]:
     temp = Temp(region, Purpose.CAUGHT)
 
     def change(expr: Expr) -> Expr:
-        caught = isinstance(expr, Marker) and expr.kind == "exc" and expr.detail == region
+        caught = isinstance(expr, Caught) and expr.region == region
         return temp if caught else expr
 
     kept = _WithoutDeletions(region).run(body)
@@ -270,7 +282,7 @@ class _WithoutDeletions(Transformer):
     def leave(self, stmt: Stmt, done: list[Stmt]) -> None:
         forgets = isinstance(stmt, Delete) or isinstance(stmt, Assign) and isinstance(stmt.value, Const)
         target = stmt.targets[0] if forgets and isinstance(stmt, (Delete, Assign)) else None
-        if not (isinstance(target, Marker) and target.kind == "exc" and target.detail == self.region):
+        if not (isinstance(target, Caught) and target.region == self.region):
             done.append(stmt)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from depyf.decompiler.cfg.containers import ROOT, Containers
 from depyf.decompiler.cfg.program import NONE
-from depyf.decompiler.ir.expr import Marker
+from depyf.decompiler.ir.markers import ForTest
 from depyf.decompiler.lift.lifted_block import Lifted
 from depyf.decompiler.structure.label_kinds import LabelKind, make_label
 from depyf.errors import DecompilationError
@@ -57,7 +57,7 @@ def first_line(block: Lifted) -> int | None:
 def is_for(blocks: dict[int, Lifted], key: int) -> bool:
     """Whether ``key`` is the head of a ``for`` loop."""
     block = blocks.get(key)
-    return block is not None and isinstance(block.cond, Marker) and block.cond.kind == "for"
+    return block is not None and isinstance(block.cond, ForTest)
 
 
 class Edges:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from depyf.decompiler.ir.expr import Const, Marker
+from depyf.decompiler.ir.expr import Const
+from depyf.decompiler.ir.markers import ManagerClause, Marker, Reraise
 from depyf.decompiler.ir.stmt import (
     Block,
     Body,
@@ -63,7 +64,7 @@ def _statement_ends(last: Stmt) -> bool:
     if isinstance(last, (Return, Raise, Exit, Break, Continue)):
         return True
     if isinstance(last, ExprStmt) and isinstance(last.value, Marker):
-        return last.value.kind == "reraise"
+        return isinstance(last.value, Reraise)
     if isinstance(last, Loop):
         return True
     if isinstance(last, Block):
@@ -80,7 +81,7 @@ def _statement_ends(last: Stmt) -> bool:
         final = last.cases[-1]
         return final.guard is None and irrefutable(final.pattern) and all(ends(case.body) for case in last.cases)
     if isinstance(last, Try):
-        if last.star or any(isinstance(c.type, Marker) for c in last.handlers):
+        if last.star or any(isinstance(c.type, ManagerClause) for c in last.handlers):
             return False  # a context manager may suppress an exception, and so may, to the compiler, clauses that all raise
         if last.final and ends(last.final):
             return True

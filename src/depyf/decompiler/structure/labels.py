@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from depyf.decompiler.ir.expr import Const, Marker, Name, Purpose, Temp
+from depyf.decompiler.ir.expr import Const, Name, Purpose, Temp
+from depyf.decompiler.ir.markers import ManagerClause, Marker
 from depyf.decompiler.ir.stmt import (
     Block,
     Body,
@@ -244,7 +245,7 @@ class Lowering:
         if not more:
             return None
         if isinstance(core, Try) and core.handlers and not core.final and not core.orelse:
-            if any(isinstance(clause.type, Marker) for clause in core.handlers):
+            if any(isinstance(clause.type, ManagerClause) for clause in core.handlers):
                 return None
             caught = [exit_labels(clause.body) for clause in core.handlers]
             written = frozenset[int]() if core.star else breaks | {loop}  # no statement may leave ``except*``

@@ -14,7 +14,8 @@ from __future__ import annotations
 from depyf.decompiler.cfg.containers import ROOT, Containers
 from depyf.decompiler.cfg.graph_algorithms import components, reverse_postorder
 from depyf.decompiler.cfg.program import NONE
-from depyf.decompiler.ir.expr import Cmp, Const, Expr, Marker, Purpose, Temp
+from depyf.decompiler.ir.expr import Cmp, Const, Expr, Purpose, Temp
+from depyf.decompiler.ir.markers import ClauseEnd, FinallyEnd, ManagerClause, WrittenJump
 from depyf.decompiler.ir.stmt import Assign, Block, Body, Delete, ExceptClause, Exit, ExprStmt, If, Loop, Stmt, Try
 from depyf.decompiler.ir.transformer import map_statements
 from depyf.decompiler.lift.lifted_block import Lifted
@@ -43,7 +44,7 @@ def only_statements(blocks: dict[int, Lifted]) -> list[Stmt] | None:
     (block,) = blocks.values()
     if block.succs or block.cond is not None or block.container != ROOT:
         return None
-    ends_marked = block.stmts and any(marker_of(block.stmts[-1], kind) for kind in ("continue", "falls"))
+    ends_marked = block.stmts and any(marker_of(block.stmts[-1], kind) for kind in (WrittenJump, ClauseEnd))
     return None if ends_marked else list(block.stmts)
 
 
@@ -348,7 +349,7 @@ class Structurer:
             if record.resume in self.blocks:
                 after = self.select(parent, record.resume)
                 after += self._exit(self.edges.label(parent, record.resume), make_label(LabelKind.TRY, container))
-            return [Try(body, (ExceptClause(Marker("with"), None, ()),), line=line), *after]
+            return [Try(body, (ExceptClause(ManagerClause(), None, ()),), line=line), *after]
         handler = self.edges.handler_container(container)
         target = self.containers.handler_entries.get(region, NONE)  # none where nothing raises to it
         if handler == NONE or target not in self.blocks:
@@ -374,7 +375,7 @@ def _end_at(stmts: tuple[Stmt, ...], label: int) -> tuple[Stmt, ...]:
     """The end of a ``finally`` body is an exit to the end of the block around it."""
 
     def end(stmt: Stmt) -> Stmt:
-        if isinstance(stmt, ExprStmt) and isinstance(stmt.value, Marker) and stmt.value.kind == "end_finally":
+        if isinstance(stmt, ExprStmt) and isinstance(stmt.value, FinallyEnd):
             return Exit(label, stmt.line)
         return stmt
 

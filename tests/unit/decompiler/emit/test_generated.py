@@ -26,12 +26,12 @@ from depyf.decompiler.ir.expr import (
     FStr,
     Func,
     Invoke,
-    Marker,
     Name,
     Star,
     Sub,
     Temp,
 )
+from depyf.decompiler.ir.markers import CommonConstant, NullSlot
 from depyf.decompiler.ir.stmt import Assign, Block, Exit, ExprStmt, If, Loop, Return, Stmt, While
 from from_ast import unit_of
 
@@ -239,10 +239,10 @@ def test_temporaries_keep_clear_of_names() -> None:
 
 
 def test_markers() -> None:
-    emitted = emit_function(function_unit(), (Return(Marker("common", "AssertionError")),))
+    emitted = emit_function(function_unit(), (Return(CommonConstant("AssertionError")),))
     assert emitted.consts == {"AssertionError": AssertionError}
-    with pytest.raises(Exception, match="null slot"):
-        text_of(Return(Marker("null")))
+    with pytest.raises(Exception, match="the stack slot NullSlot is left"):
+        text_of(Return(NullSlot()))
 
 
 def test_constant_statements_leave_nothing() -> None:

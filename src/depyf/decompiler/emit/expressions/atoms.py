@@ -10,7 +10,8 @@ from depyf.decompiler.emit.expressions.positions import in_field
 from depyf.decompiler.emit.expressions.quoting import NoQuotes, string, unescaped
 from depyf.decompiler.emit.line_breaks import EITHER_CLOSE, EITHER_ELSE, EITHER_OPEN, OPERATOR
 from depyf.decompiler.emit.printer import POWER, PRIMARY, Printer, prints
-from depyf.decompiler.ir.expr import CellOf, Const, Marker, Name, NestedTemp, Taken, Temp
+from depyf.decompiler.ir.expr import CellOf, Const, Name, NestedTemp, Taken, Temp
+from depyf.decompiler.ir.markers import BuildClass, CommonConstant
 
 
 @prints(Name)
@@ -84,11 +85,14 @@ def cell_of(p: Printer, node: CellOf, level: int) -> str:
     return found
 
 
-@prints(Marker)
-def marker(p: Printer, node: Marker, level: int) -> str:
-    if node.kind == "common" and hasattr(builtins, str(node.detail)):
-        # AssertionError and the like without a look at the globals, where no ``assert`` was recognised.
-        return p.bound_const(getattr(builtins, node.detail))
-    if node.kind == "build_class":
-        raise p.fail("no source makes a class without storing it under the name that it is given")
-    raise p.fail(f"a {node.kind} slot is left in an expression")
+@prints(CommonConstant)
+def common_constant(p: Printer, node: CommonConstant, level: int) -> str:
+    """AssertionError and the like without a look at the globals, where no ``assert`` was recognised."""
+    if not hasattr(builtins, node.name):
+        raise p.fail(f"no builtin is called {node.name}")
+    return p.bound_const(getattr(builtins, node.name))
+
+
+@prints(BuildClass)
+def build_class(p: Printer, node: BuildClass, level: int) -> str:
+    raise p.fail("no source makes a class without storing it under the name that it is given")

@@ -11,7 +11,8 @@ from depyf.decompiler.bytecode.codeunit import CO_COROUTINE, CO_OPTIMIZED, CodeU
 from depyf.decompiler.bytecode.host.idle_calls import does_nothing
 from depyf.decompiler.bytecode.ops import CallShape
 from depyf.decompiler.bytecode.variables.spelling import READABLE, exact
-from depyf.decompiler.ir.expr import Attr, Comp, Const, DictOf, Display, Expr, Func, Generator, Invoke, Marker, Name
+from depyf.decompiler.ir.expr import Attr, Comp, Const, DictOf, Display, Expr, Func, Generator, Invoke, Name
+from depyf.decompiler.ir.markers import FoldedGenerator, NullSlot
 from depyf.decompiler.ir.stmt import ExprStmt, Return
 from depyf.decompiler.ir.walk_expr import names_of_block, walk_all
 from depyf.decompiler.lift.rules import generics
@@ -26,7 +27,7 @@ COMPREHENSIONS = {"<listcomp>": "list", "<setcomp>": "set", "<dictcomp>": "dict"
 
 
 def is_null(value: Expr) -> bool:
-    return isinstance(value, Marker) and value.kind == "null"
+    return isinstance(value, NullSlot)
 
 
 def callee(s: Symbolic, slots: int) -> tuple[Expr, tuple[Expr, ...]]:
@@ -80,8 +81,8 @@ def _made(argument: Expr) -> Expr:
 def _comprehension(func: Func) -> Comp | None:
     for stmt in func.body:
         value = stmt.value if isinstance(stmt, (Return, ExprStmt)) else None
-        if isinstance(value, Marker) and value.kind == "genexpr":
-            value = value.detail
+        if isinstance(value, FoldedGenerator):
+            value = value.comp
         if isinstance(value, Comp):
             source = value.generators[0].iter
             if isinstance(source, Name) and (source.id,) == func.unit.params and not _reads_again(value, source):
@@ -185,7 +186,7 @@ def _super_attr(s: Symbolic, shape: tuple[str, bool]) -> None:
 
 def _super_method(s: Symbolic, shape: tuple[str, bool]) -> None:
     _super_attr(s, shape)
-    s.push(Marker("null"))
+    s.push(NullSlot())
 
 
 RULES: dict[str, Callable[[Symbolic, Any], None]] = {

@@ -15,12 +15,12 @@ from depyf.decompiler.ir.expr import (
     Fmt,
     FStr,
     Invoke,
-    Marker,
     Name,
     SliceOf,
     Star,
 )
 from depyf.decompiler.ir.grown import grown
+from depyf.decompiler.ir.markers import Accumulator, AnnotationReached, Collect, Conversion, NullSlot
 from depyf.decompiler.ir.percent_format import percent, was_percent
 from depyf.decompiler.ir.stmt import ExprStmt
 from depyf.decompiler.lift.rules.augmented import operand
@@ -121,21 +121,21 @@ def marks_annotation(s: Symbolic, op: str, depth: int) -> bool:
 
 def is_result(container: Expr) -> bool:
     """Whether a container is the result of a comprehension."""
-    return isinstance(container, Marker) and container.kind == "acc"
+    return isinstance(container, Accumulator)
 
 
-def collect(s: Symbolic, kind: str, key: Expr | None, value: Expr) -> None:
+def collect(s: Symbolic, key: Expr | None, value: Expr) -> None:
     """One item added to the result of a comprehension, whose container was made in another block.
 
     From 3.15 on it may be a ``Star``; in a dict a key of None means ``**value``.
     """
-    s.emit(ExprStmt(Marker("collect", (kind, key, value)), s.instr.line))
+    s.emit(ExprStmt(Collect(key, value), s.instr.line))
 
 
 def _collect_into(s: Symbolic, kind: str, key: Expr | None, value: Expr, container: Expr) -> None:
     if not is_slot(container) and not is_result(container):
         raise DecompilationError(f"{kind} add to a value on the stack", s.program.unit.qualname, s.instr.offset)
-    collect(s, kind, key, value)
+    collect(s, key, value)
 
 
 def _append(kind: str) -> Callable[[Symbolic, Any], None]:
@@ -145,8 +145,8 @@ def _append(kind: str) -> Callable[[Symbolic, Any], None]:
         if marks_annotation(s, op, depth):
             mark = s.pop()
             assert isinstance(mark, Const)
-            s.stack[-1] = Marker("null")
-            s.emit(ExprStmt(Marker("annotated", mark.value), s.instr.line))
+            s.stack[-1] = NullSlot()
+            s.emit(ExprStmt(AnnotationReached(mark.value), s.instr.line))
             return
         item = s.pop()
         container = below(s, depth)
@@ -193,10 +193,10 @@ def _format(s: Symbolic, shape: tuple[str, bool]) -> None:
     conversion, has_spec = shape
     spec = s.pop() if has_spec else None
     value = s.pop()
-    if isinstance(value, Marker) and value.kind == "convert":
-        conversion, value, written = value.detail
-    else:
-        written = s.program.formats_in_place(s.at) if conversion else None
+    if isinstance(value, Conversion):
+        s.push(Fmt(value.value, value.kind, spec, None, value.percent))
+        return
+    written = s.program.formats_in_place(s.at) if conversion else None
     s.push(Fmt(value, conversion, spec, None, written))
 
 
@@ -221,7 +221,7 @@ def _convert(s: Symbolic, conversion: str) -> None:
     """A conversion belongs to the format after it; a program may take it as it is, a string that formats as itself."""
     value = s.pop()
     if _is_formatted(s):
-        s.push(Marker("convert", (conversion, value, s.program.formats_in_place(s.at))))
+        s.push(Conversion(conversion, value, s.program.formats_in_place(s.at)))
     else:
         s.push(Fmt(value, conversion, None))
 

@@ -18,12 +18,31 @@ from depyf.decompiler.ir.expr import (
     Expr,
     Func,
     Invoke,
-    Marker,
     Name,
     Temp,
     Walrus,
     YieldFrom,
     YieldOf,
+)
+from depyf.decompiler.ir.markers import (
+    Case,
+    CaseTest,
+    ClauseEnd,
+    CommonConstant,
+    CompToAwait,
+    Entered,
+    ExceptTest,
+    FinallyEnd,
+    ForTest,
+    ManagerExit,
+    MatchStart,
+    MatchSubject,
+    NullSlot,
+    Reraise,
+    ToAwait,
+    ToDelegate,
+    WithStart,
+    WrittenJump,
 )
 from depyf.decompiler.ir.stmt import ExprStmt, Raise, Return
 from depyf.decompiler.lift.stack_values import EXC_OLD, TESTED_NONE, IterOf, LinkedLeft, Shared, flatten
@@ -52,7 +71,7 @@ def _get_iter(s: Symbolic, slots: Any) -> None:
         return
     s.push(IterOf(value, False))
     for _ in range((slots or 1) - 1):
-        s.push(Marker("null"))
+        s.push(NullSlot())
 
 
 def _get_aiter(s: Symbolic, _: Any) -> None:
@@ -63,32 +82,31 @@ def _for_iter(s: Symbolic, slots: Any) -> None:
     """The loop test; the item is pushed on the way into the body only (the caller drops the iterator on the other)."""
     if len(s.stack) < (slots or 1):  # what folding made of a program's own loops
         raise DecompilationError("a loop without its iterator", s.program.unit.qualname, s.instr.offset)
-    s.block.cond = Marker("for", s.stack[-(slots or 1)])
+    s.block.cond = ForTest(s.stack[-(slots or 1)])
 
 
 def _get_awaitable(s: Symbolic, _: Any) -> None:
     value = s.pop()
     if isinstance(value, Comp) and value.coroutine:
-        s.push(Marker("awaited", Comp(value.kind, value.elt, value.key, value.generators, value.unit)))
+        s.push(CompToAwait(Comp(value.kind, value.elt, value.key, value.generators, value.unit)))
     else:
-        s.push(Marker("awaitable", value))
+        s.push(ToAwait(value))
 
 
 def _delegate(s: Symbolic, _: Any) -> None:
     value = s.pop()
-    if isinstance(value, Marker) and value.kind == "awaited":
-        s.push(value.detail)
-    elif isinstance(value, Marker) and value.kind == "awaitable":
-        inner = value.detail
-        s.push(inner if isinstance(inner, Marker) and inner.kind == "entered" else AwaitOf(inner))
-    elif isinstance(value, Marker) and value.kind == "yield_from":
-        s.push(YieldFrom(value.detail))
+    if isinstance(value, CompToAwait):
+        s.push(value.comp)
+    elif isinstance(value, ToAwait):
+        s.push(value.value if isinstance(value.value, Entered) else AwaitOf(value.value))
+    elif isinstance(value, ToDelegate):
+        s.push(YieldFrom(value.value))
     else:
         s.push(YieldFrom(value))
 
 
 def _yield_from_iter(s: Symbolic, _: Any) -> None:
-    s.push(Marker("yield_from", s.pop()))
+    s.push(ToDelegate(s.pop()))
 
 
 def _yield(s: Symbolic, _: Any) -> None:
@@ -109,7 +127,7 @@ def _return(s: Symbolic, _: Any) -> None:
 
 def _jump(s: Symbolic, _: Any) -> None:
     """A jump that is left in the code is a ``continue``."""
-    s.stmts.append(ExprStmt(Marker("continue"), s.instr.line))
+    s.stmts.append(ExprStmt(WrittenJump(), s.instr.line))
 
 
 def _raise(s: Symbolic, count: int) -> None:
@@ -117,16 +135,16 @@ def _raise(s: Symbolic, count: int) -> None:
     exc = values[0] if values else None
     cause = values[1] if count > 1 else None
     raised = exc.func if isinstance(exc, Invoke) else exc
-    asserts = isinstance(raised, Marker) and raised.kind == "common" and raised.detail == "AssertionError"
+    asserts = isinstance(raised, CommonConstant) and raised.name == "AssertionError"
     s.emit(Raise(exc, cause, s.asserted if asserts else s.instr.line))
 
 
 def _reraise(s: Symbolic, _: Any) -> None:
-    s.stmts.append(ExprStmt(Marker("reraise"), s.instr.line))
+    s.stmts.append(ExprStmt(Reraise(), s.instr.line))
 
 
 def _end_finally(s: Symbolic, _: Any) -> None:
-    s.stmts.append(ExprStmt(Marker("end_finally"), s.instr.line))
+    s.stmts.append(ExprStmt(FinallyEnd(), s.instr.line))
 
 
 def _with_exit(s: Symbolic, slots: int) -> None:
@@ -144,21 +162,21 @@ def _pop_except(s: Symbolic, count: int) -> None:
     for _ in range(count):
         s.raw()
     if s.at in s.program.clause_ends:
-        s.emit(ExprStmt(Marker("falls", s.at in s.program.shared_ends), s.instr.line))
+        s.emit(ExprStmt(ClauseEnd(s.at in s.program.shared_ends), s.instr.line))
 
 
 def _exc_match(s: Symbolic, kind: Any) -> None:
-    s.push(Marker("exc_match" if kind != STAR else "eg_match", s.pop()))
+    s.push(ExceptTest(s.pop(), kind == STAR))
 
 
 def _before_with(s: Symbolic, slots: Any, is_async: bool = False) -> None:
     manager = s.pop()
-    marker = Marker("exit", (manager, is_async))
-    s.emit(ExprStmt(Marker("with_start", marker), s.instr.line))
-    s.push(marker)
+    leave = ManagerExit(manager, is_async)
+    s.emit(ExprStmt(WithStart(leave), s.instr.line))
+    s.push(leave)
     for _ in range((slots or 1) - 1):
-        s.push(Marker("null"))
-    s.push(Marker("entered", marker))
+        s.push(NullSlot())
+    s.push(Entered(leave))
 
 
 def _before_async_with(s: Symbolic, slots: Any) -> None:
@@ -198,18 +216,18 @@ def _branch(s: Symbolic, test: str) -> None:
         block.falls = 0
 
 
-def _match_case(s: Symbolic, case: Any) -> None:
+def _match_case(s: Symbolic, case: Case) -> None:
     """The subject is a marker on the stack from the first case of a ``match`` to the body that is taken."""
     if case.first:
-        marker = Marker("subject", s.pop())
-        s.emit(ExprStmt(Marker("match_start", marker), s.instr.line))
-        s.push(marker)
+        begun = MatchSubject(s.pop())
+        s.emit(ExprStmt(MatchStart(begun), s.instr.line))
+        s.push(begun)
     subject = s.raw()
-    if not isinstance(subject, Marker) or subject.kind != "subject":
+    if not isinstance(subject, MatchSubject):
         raise DecompilationError("case without its subject", s.program.unit.qualname, s.instr.offset)
     if not case.last:
         s.push(subject)
-    test = Marker("case", (subject, case))
+    test = CaseTest(subject, case)
     if s.program.jump[s.at] == NONE:
         s.emit(ExprStmt(test, s.instr.line))
         return

@@ -14,7 +14,8 @@ from depyf.decompiler.bytecode import ops
 from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.bytecode.lower import lower
 from depyf.decompiler.bytecode.variables.spelling import exact
-from depyf.decompiler.ir.expr import Const, Display, Expr, Func, Invoke, Marker, Name, TypeParam, Walrus
+from depyf.decompiler.ir.expr import Const, Display, Expr, Func, Invoke, Name, TypeParam, Walrus
+from depyf.decompiler.ir.markers import AliasValue, BuildClass, GenericBase, GenericClass, Intrinsic
 from depyf.decompiler.ir.stmt import Assign, Echo, If, Return
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def intrinsic(s: Symbolic, shape: tuple[str, int]) -> None:
         s.emit(Echo(values[0], s.instr.line))
         s.push(Const(None))
         return
-    s.push(_typed(s, name, values) or Marker("intrinsic", (name, tuple(values))))
+    s.push(_typed(s, name, values) or Intrinsic(name, tuple(values)))
 
 
 def _typed(s: Symbolic, name: str, values: list[Expr]) -> Expr | None:
@@ -54,11 +55,11 @@ def _typed(s: Symbolic, name: str, values: list[Expr]) -> Expr | None:
             return None
         return Func(first.unit, first.body, first.defaults, first.kwdefaults, first.annotations, params)
     if name == "SUBSCRIPT_GENERIC":
-        return Marker("generic_base")
+        return GenericBase()
     if name == "TYPEALIAS" and isinstance(first, Display) and len(first.elts) == 3:
         params = () if isinstance(first.elts[1], Const) else _params(first.elts[1])
         value = lazy_value(first.elts[2])
-        return None if params is None or value is None else Marker("type_alias", (params, value))
+        return None if params is None or value is None else AliasValue(params, value)
     return None
 
 
@@ -113,7 +114,7 @@ def expand(s: Symbolic, func: Func, args: tuple[Expr, ...]) -> Expr | None:
     value = func.body[-1].value
     if isinstance(value, Func) and len(func.body) == 1:
         return _with_defaults(s, value, args)
-    if isinstance(value, Marker) and value.kind == "type_alias" and not args and len(func.body) == 1:
+    if isinstance(value, AliasValue) and not args and len(func.body) == 1:
         return value
     if isinstance(value, Invoke) and not args:
         return _class(func, value)
@@ -151,7 +152,7 @@ def _is_passed(defaults: tuple[Expr, ...]) -> bool:
 
 
 def _class(func: Func, call: Invoke) -> Expr | None:
-    if not (isinstance(call.func, Marker) and call.func.kind == "build_class"):
+    if not isinstance(call.func, BuildClass):
         return None
     params: tuple[TypeParam, ...] | None = None
     for stmt in func.body[:-1]:
@@ -163,4 +164,4 @@ def _class(func: Func, call: Invoke) -> Expr | None:
     if params is None:
         return None
     bases = tuple(base for base in call.args if not (isinstance(base, Name) and base.id == BASE))
-    return Marker("generic_class", (params, Invoke(call.func, bases, call.keywords)))
+    return GenericClass(params, Invoke(call.func, bases, call.keywords))

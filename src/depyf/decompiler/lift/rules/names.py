@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 from depyf.decompiler.bytecode import ops
 from depyf.decompiler.bytecode.variables.spelling import exact
 from depyf.decompiler.cfg.program import ASYNC_FOR_ITER, END_FINALLY, MATCH_CASE, WITH_EXIT
-from depyf.decompiler.ir.expr import CellOf, Const, Display, Expr, Func, Invoke, Marker, Name, TypeParam
+from depyf.decompiler.ir.expr import CellOf, Const, Display, Expr, Func, Invoke, Name, TypeParam
+from depyf.decompiler.ir.markers import (
+    AliasValue,
+    AnnotationsSetUp,
+    BuildClass,
+    GenericBase,
+    GenericClass,
+    ImportedModule,
+    ImportedName,
+    Marker,
+    SavedLocal,
+)
 from depyf.decompiler.ir.stmt import Assign, ClassDef, Delete, ExprStmt, FuncDef, Import, ImportFrom, Stmt, TypeAlias
 from depyf.decompiler.lift.stack_values import UnpackedItem, is_slot
 from depyf.errors import DecompilationError
@@ -24,26 +35,8 @@ _NO_TARGET = frozenset({WITH_EXIT, END_FINALLY, ASYNC_FOR_ITER, MATCH_CASE, ops.
 
 def finish_store(s: Symbolic, target: Expr, value: Expr, line: int | None) -> None:
     """Emit the statement that ``target = value`` really is: assignment, import, ``def`` or ``class``."""
-    if isinstance(value, Marker) and isinstance(target, Name):
-        if value.kind == "import":
-            name, fromlist, _ = value.detail
-            if fromlist is None:
-                first = name.split(".")[0]
-                shown = None if same_name(first, target.id) else target.id
-                s.emit(Import(((name, shown),), line, id(value) in s.lazy))
-                return
-        elif value.kind == "import_from":
-            parent, name = value.detail
-            root, path = parent, name
-            while root.kind == "import_from":
-                root = root.detail[0]
-            if root.detail[1] is None:
-                s.emit(Import(((root.detail[0], target.id),), line, id(root) in s.lazy))
-            else:
-                root.detail[2].append((path, None if same_name(path, target.id) else target.id))
-            return
-    if isinstance(value, Marker) and value.kind == "generic_base":
-        return  # the definition implies it
+    if isinstance(value, Marker) and _completes(s, target, value, line):
+        return
     if isinstance(target, Name):
         definition = _definition(target, value, line)
         if definition is not None:
@@ -53,6 +46,26 @@ def finish_store(s: Symbolic, target: Expr, value: Expr, line: int | None) -> No
 
     targets, value = flatten(value)
     s.emit(Assign((*targets, target), value, line))
+
+
+def _completes(s: Symbolic, target: Expr, value: Marker, line: int | None) -> bool:
+    """Whether a store of this marker is no assignment: it is part of an import or of a definition."""
+    if isinstance(value, GenericBase):
+        return True  # the definition implies it
+    if not isinstance(target, Name):
+        return False
+    if isinstance(value, ImportedModule) and not value.parts:
+        shown = None if same_name(value.name.split(".")[0], target.id) else target.id
+        s.emit(Import(((value.name, shown),), line, value.lazy))
+        return True
+    if isinstance(value, ImportedName):
+        origin = value.origin()
+        if origin.parts:
+            origin.stored.append((value.name, None if same_name(value.name, target.id) else target.id))
+        else:
+            s.emit(Import(((origin.name, target.id),), line, origin.lazy))
+        return True
+    return False
 
 
 def same_name(plain: str, stored: str) -> bool:
@@ -74,9 +87,8 @@ def _definition(target: Name, value: Expr, line: int | None) -> Stmt | None:
     if built is not None and same_name(built[1], target.id):
         func, _, bases, keywords, params = built
         return ClassDef(target, func, bases, keywords, tuple(decorators), params, line)
-    if isinstance(inner, Marker) and inner.kind == "type_alias" and not decorators:
-        params, alias = inner.detail
-        return TypeAlias(target, params, alias, line)
+    if isinstance(inner, AliasValue) and not decorators:
+        return TypeAlias(target, inner.params, inner.value, line)
     return None
 
 
@@ -86,9 +98,9 @@ _Class = tuple[Func, str, tuple[Expr, ...], tuple[tuple[str | None, Expr], ...],
 def class_call(value: Expr) -> _Class | None:
     """Body, name, bases, keywords and type parameters of a call of ``__build_class__``."""
     params: tuple[TypeParam, ...] = ()
-    if isinstance(value, Marker) and value.kind == "generic_class":
-        params, value = value.detail
-    if not (isinstance(value, Invoke) and isinstance(value.func, Marker) and value.func.kind == "build_class"):
+    if isinstance(value, GenericClass):
+        params, value = value.params, value.call
+    if not (isinstance(value, Invoke) and isinstance(value.func, BuildClass)):
         return None
     if len(value.args) < 2 or not isinstance(value.args[0], Func) or not isinstance(value.args[1], Const):
         return None
@@ -166,11 +178,10 @@ def _as_unpacking(s: Symbolic, n: int) -> bool:
     return True
 
 
-def finish_import(s: Symbolic, value: Marker) -> None:
+def finish_import(s: Symbolic, module: ImportedModule) -> None:
     """The module of ``from m import a, b`` is dropped: the statement is complete."""
-    name, fromlist, stored = value.detail
-    if fromlist is not None and stored:
-        s.emit(ImportFrom(name, tuple(stored), s.levels[id(value)], s.instr.line, id(value) in s.lazy))
+    if module.parts and module.stored:
+        s.emit(ImportFrom(module.name, tuple(module.stored), module.level, s.instr.line, module.lazy))
 
 
 _IMPORTING = STORES | {ops.IMPORT_FROM, ops.IMPORT_STAR}
@@ -221,30 +232,22 @@ def _import_name(s: Symbolic, name: str) -> None:
     fromlist = s.pop()
     level = s.pop()
     names = fromlist.value if isinstance(fromlist, Const) else ()
-    marker = Marker("import", (name, names, []))
-    s.levels[id(marker)] = level.value if isinstance(level, Const) else 0
-    s.keep_alive.append(marker)
-    if names is not None and not names:
-        marker = Marker("import", (name, None, []))
-        s.levels[id(marker)] = 0
-        s.keep_alive.append(marker)
-    if s.instr.op == ops.IMPORT_NAME_LAZY:
-        s.lazy.add(id(marker))
-    s.push(marker)
+    number = level.value if isinstance(level, Const) and (names or names is None) else 0
+    s.push(ImportedModule(name, bool(names), [], number, s.instr.op == ops.IMPORT_NAME_LAZY))
 
 
 def _import_from(s: Symbolic, name: str) -> None:
     module = s.stack[-1]
-    if not isinstance(module, Marker) or module.kind not in ("import", "import_from"):
+    if not isinstance(module, (ImportedModule, ImportedName)):
         raise DecompilationError("no source imports a name from this value", s.program.unit.qualname, s.instr.offset)
-    s.push(Marker("import_from", (module, name)))
+    s.push(ImportedName(module, name))
 
 
 def _import_star(s: Symbolic, _: Any) -> None:
-    marker = s.raw()
-    if not isinstance(marker, Marker) or marker.kind != "import":
+    module = s.raw()
+    if not isinstance(module, ImportedModule):
         raise DecompilationError("no source imports all names of this value", s.program.unit.qualname, s.instr.offset)
-    s.emit(ImportFrom(marker.detail[0], (("*", None),), s.levels[id(marker)], s.instr.line))
+    s.emit(ImportFrom(module.name, (("*", None),), module.level, s.instr.line))
 
 
 def _load(scope: str) -> Callable[[Symbolic, Any], None]:
@@ -290,7 +293,7 @@ def _load_closure(s: Symbolic, name: str) -> None:
 
 
 def _load_fast_clear(s: Symbolic, name: str) -> None:
-    s.push(Marker("saved", name))
+    s.push(SavedLocal(name))
 
 
 def _restore_fast(s: Symbolic, name: str) -> None:
@@ -302,7 +305,7 @@ def _nothing(s: Symbolic, _: Any) -> None:
 
 
 def _setup_annotations(s: Symbolic, _: Any) -> None:
-    s.emit(ExprStmt(Marker("setup_annotations"), s.instr.line))
+    s.emit(ExprStmt(AnnotationsSetUp(), s.instr.line))
 
 
 RULES: dict[str, Callable[[Symbolic, Any], None]] = {

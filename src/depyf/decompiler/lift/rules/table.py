@@ -18,13 +18,23 @@ from depyf.decompiler.ir.expr import (
     DictOf,
     FStr,
     Invoke,
-    Marker,
     Name,
     Star,
     Sub,
     Temp,
     Un,
     Walrus,
+)
+from depyf.decompiler.ir.markers import (
+    BuildClass,
+    CommonConstant,
+    Entered,
+    ImportedModule,
+    LocalsDict,
+    LoopItem,
+    LoopIterator,
+    Marker,
+    NullSlot,
 )
 from depyf.decompiler.ir.stmt import (
     Assign,
@@ -114,13 +124,12 @@ def _pop(s: Symbolic, _: Any) -> None:
     if at < s.block.depth and s.block.entry[at] is value and not isinstance(value, Marker):
         return
     if isinstance(value, Marker):
-        if value.kind == "iter" and not s.stmts and _only_entry(s):
-            s.block.iterators += (value,)
-        if value.kind == "import":
+        if isinstance(value, LoopIterator):
+            if not s.stmts and _only_entry(s):
+                s.block.iterators += (value,)
+        elif isinstance(value, ImportedModule):
             names.finish_import(s, value)
-        elif value.kind == "entered":
-            s.emit(ExprStmt(value, s.instr.line))
-        elif value.kind == "item":
+        elif isinstance(value, (Entered, LoopItem)):
             s.emit(ExprStmt(value, s.instr.line))
         return
     if isinstance(value, (Const, Temp, CellOf)) or isinstance(value, Name) and value.id in s.idle:
@@ -170,7 +179,7 @@ def _load_attr(s: Symbolic, name: str) -> None:
 
 def _load_method(s: Symbolic, name: str) -> None:
     s.push(Attr(s.pop(), name))
-    s.push(Marker("null"))
+    s.push(NullSlot())
 
 
 def _store_attr(s: Symbolic, name: str) -> None:
@@ -311,9 +320,9 @@ def _is_starred(s: Symbolic) -> bool:
     return isinstance(name, Const) and isinstance(name.value, str) and op not in _TARGETS
 
 
-def _special(kind: str) -> Rule:
-    def rule(s: Symbolic, arg: Any) -> None:
-        s.push(Marker(kind, arg))
+def _special(kind: type[NullSlot] | type[BuildClass] | type[LocalsDict]) -> Rule:
+    def rule(s: Symbolic, _: Any) -> None:
+        s.push(kind())
 
     return rule
 
@@ -321,11 +330,11 @@ def _special(kind: str) -> Rule:
 def _load_common(s: Symbolic, arg: str) -> None:
     if arg == "AssertionError":
         s.asserted = s.instr.line
-    s.push(Marker("common", arg))
+    s.push(CommonConstant(arg))
 
 
 RULES: dict[str, Rule] = {
-    ops.NULL: _special("null"),
+    ops.NULL: _special(NullSlot),
     ops.POP: _pop,
     ops.COPY: _copy,
     ops.SWAP: _swap,
@@ -345,9 +354,9 @@ RULES: dict[str, Rule] = {
     ops.CONTAINS: _compare,
     ops.UNPACK_SEQUENCE: _unpack,
     ops.UNPACK_EX: _unpack,
-    ops.LOAD_BUILD_CLASS: _special("build_class"),
+    ops.LOAD_BUILD_CLASS: _special(BuildClass),
     ops.LOAD_COMMON: _load_common,
-    ops.LOAD_LOCALS: _special("locals"),
+    ops.LOAD_LOCALS: _special(LocalsDict),
     **control.RULES,
     **names.RULES,
     **container_rules.RULES,

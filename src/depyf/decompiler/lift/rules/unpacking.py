@@ -45,7 +45,7 @@ def _extend(kind: str) -> Callable[[Symbolic, Any], None]:
         container = below(s, depth)
         at = len(s.stack) - depth
         if is_result(container):
-            collect(s, kind, None, Star(items))
+            collect(s, None, Star(items))
         elif isinstance(container, Display) and not _holds_temporary(s, at, container.elts, items):
             added: tuple[Expr, ...] = (Star(items),)
             if not container.elts and isinstance(items, Const):
@@ -91,7 +91,7 @@ def _join_dicts(batch: int) -> Callable[[Symbolic, Any], None]:
         items = s.pop()
         container = below(s, depth)
         if is_result(container):
-            collect(s, "dict", None, items)
+            collect(s, None, items)
             return
         if not isinstance(container, DictOf):
             raise DecompilationError("dict updated on the stack", s.program.unit.qualname, s.instr.offset)

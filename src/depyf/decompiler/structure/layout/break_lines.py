@@ -9,7 +9,7 @@ from __future__ import annotations
 from depyf.decompiler.bytecode import ops
 from depyf.decompiler.bytecode.tables.kept_instructions import after_dead_jumps
 from depyf.decompiler.cfg.program import NONE, Program
-from depyf.decompiler.ir.expr import Marker
+from depyf.decompiler.ir.markers import CaseTest
 from depyf.decompiler.lift.lifted_block import Lifted
 
 _STEPS = 3
@@ -30,7 +30,7 @@ def note_break_lines(program: Program, blocks: dict[int, Lifted]) -> None:
                 line = _line(program, block.code[-1])
                 if line is not None:
                     block.breaks_at[side] = line
-            elif side == 0 and block.code and isinstance(block.cond, Marker) and block.cond.kind == "case":
+            elif side == 0 and block.code and isinstance(block.cond, CaseTest):
                 at = program.next[block.code[-1]]
                 if at != NONE and program.instrs[at].op == ops.POP:
                     at = program.next[at]  # the subject

@@ -6,13 +6,22 @@ Only layout is at stake: the code runs after the last test either way.
 from __future__ import annotations
 
 from depyf.decompiler.cfg.program import NONE
-from depyf.decompiler.ir.expr import Const, Marker, Name
+from depyf.decompiler.ir.expr import Const, Name
+from depyf.decompiler.ir.markers import (
+    CaseTest,
+    FinallyEnd,
+    ForTest,
+    IteratorStart,
+    LoopIterator,
+    MatchSubject,
+    WithStart,
+)
 from depyf.decompiler.ir.stmt import Assign, ExprStmt, Return, Stmt
 from depyf.decompiler.lift.lifted_block import Lifted
 from depyf.decompiler.structure.edges import Edges, Item, LoopItems, first_line, is_for
 from depyf.decompiler.structure.label_kinds import is_block, is_try, number_of
 
-_STARTS = ("iter_start", "with_start")
+_STARTS = (IteratorStart, WithStart)
 
 
 class LoopMembership:
@@ -88,14 +97,14 @@ class LoopMembership:
         """Whether a block is the end of a ``finally``: it has the line of what the body ends with (3.8, 3.9)."""
         block = self.blocks.get(key)
         only = block.stmts[0] if block is not None and len(block.stmts) == 1 else None
-        return isinstance(only, ExprStmt) and isinstance(only.value, Marker) and only.value.kind == "end_finally"
+        return isinstance(only, ExprStmt) and isinstance(only.value, FinallyEnd)
 
     def _after_break(self, key: int, header: int) -> bool:
         """Whether a block drops the loop's iterator before it does anything but return, or finds it dropped: after a ``break``."""
         block, head = self.blocks.get(key), self.blocks.get(header)
         if block is None or head is None:
             return False
-        test = head.cond.detail if isinstance(head.cond, Marker) else None
+        test = head.cond.iterator if isinstance(head.cond, ForTest) else None
         dropped = test is not None and any(value is test for value in block.iterators)
         if not dropped and any(value is test for value in block.entry):
             return False
@@ -110,7 +119,7 @@ class LoopMembership:
             if block is None or key == loop.header or not block.stmts or len(block.succs) != 1:
                 continue
             last = block.stmts[-1]
-            if isinstance(last, ExprStmt) and isinstance(last.value, Marker) and last.value.kind in _STARTS:
+            if isinstance(last, ExprStmt) and isinstance(last.value, _STARTS):
                 label = self.edges.label(block.container, block.succs[0])
                 if label in items and label not in loop.body:
                     loop.body.discard(key)
@@ -123,11 +132,11 @@ class LoopMembership:
             return False
         tests = [self.blocks[p] for p in preds if p in self.blocks]
         for test in tests:
-            if isinstance(test.cond, Marker) and test.cond.kind == "case" and test.succs[0] == key:
+            if isinstance(test.cond, CaseTest) and test.succs[0] == key:
                 left = test.breaks_at.get(0)
                 first = first_line(block)
                 return left is None or first is None or first <= left
-        return any(isinstance(v, Marker) and v.kind == "subject" and v not in head.entry for v in block.entry)
+        return any(isinstance(v, MatchSubject) and v not in head.entry for v in block.entry)
 
     def _in_for(self, key: int, start: int) -> bool:
         """Whether a block belongs to a ``for`` inside the loop that begins with ``start``, whose body always leaves: its iterator is
@@ -135,7 +144,7 @@ class LoopMembership:
         block, head = self.blocks.get(key), self.blocks.get(start)
         if block is None or head is None:
             return False
-        held = [v for v in block.entry if isinstance(v, Marker) and v.kind == "iter" and v not in head.entry]
+        held = [v for v in block.entry if isinstance(v, LoopIterator) and v not in head.entry]
         return bool(held) and not any(value in block.iterators for value in held)
 
     def _directly_reached(self, key: int, preds: set[int]) -> bool:

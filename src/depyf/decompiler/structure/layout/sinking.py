@@ -18,7 +18,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from depyf.decompiler.ir.expr import Const, Marker
+from depyf.decompiler.ir.expr import Const
+from depyf.decompiler.ir.markers import Marker
 from depyf.decompiler.ir.stmt import Block, Body, Exit, If, Loop, PassStmt, Return, Stmt, Try
 from depyf.decompiler.ir.transformer import map_lists
 from depyf.decompiler.ir.walk_stmt import bodies, walk, walk_within, with_bodies

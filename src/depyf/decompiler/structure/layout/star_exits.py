@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from depyf.decompiler.ir.expr import Const, Marker, Purpose, Temp
+from depyf.decompiler.ir.expr import Const, Purpose, Temp
+from depyf.decompiler.ir.markers import ExceptTest
 from depyf.decompiler.ir.stmt import (
     Assign,
     Block,
@@ -188,4 +189,4 @@ def _in_clause(stmt: Stmt, _: bool, at: int) -> bool | None:
 
 
 def _is_star(stmt: If) -> bool:
-    return isinstance(stmt.test, Marker) and stmt.test.kind == "eg_match"
+    return isinstance(stmt.test, ExceptTest) and stmt.test.star

@@ -8,7 +8,7 @@ Input and output: the labelled dialect.  Only the line of the jump tells it from
 
 from __future__ import annotations
 
-from depyf.decompiler.ir.expr import Marker
+from depyf.decompiler.ir.markers import ManagerClause
 from depyf.decompiler.ir.stmt import Block, Body, Exit, Stmt, Try
 from depyf.decompiler.ir.transformer import Transformer, map_statements
 from depyf.decompiler.ir.walk_stmt import walk
@@ -66,7 +66,7 @@ def _is_written_after(tried: Try) -> bool:
     last = tried.body[-1] if len(tried.body) > 1 else None
     if not isinstance(last, Exit) or last.written or last.line is None or not tried.handlers:
         return False
-    if any(isinstance(clause.type, Marker) for clause in tried.handlers):
+    if any(isinstance(clause.type, ManagerClause) for clause in tried.handlers):
         return False  # a ``with``: its body ends where its manager is left
     caught = tuple(stmt for clause in tried.handlers for stmt in clause.body)
     caught_line = max((stmt.line or 0 for stmt in walk(caught)), default=0)

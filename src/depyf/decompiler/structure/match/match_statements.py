@@ -1,7 +1,7 @@
 """Builds ``match`` statements from the tests of their cases.
 
 Input and output: the labelled dialect as ``structure/total.py`` writes it, where every path ends in an exit.  A case is
-an ``If`` on a ``case`` marker; its other arm, or what follows the block around it, tests the next case:
+an ``If`` on a ``CaseTest``; its other arm, or what follows the block around it, tests the next case:
 
     block L: { if case 1: { if guard: { A } else: exit L }  exit L }  if case 2: { B }  C
         ->  match subject: { case 1 if guard: A   case 2: B   case _: C }
@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from depyf.decompiler.ir.expr import Const, Expr, Marker, Purpose, Temp
+from depyf.decompiler.ir.expr import Const, Expr, Purpose, Temp
+from depyf.decompiler.ir.markers import CaseTest, Marker, MatchStart, MatchSubject
 from depyf.decompiler.ir.stmt import (
     Assign,
     Block,
@@ -50,7 +51,7 @@ class Raising:
     def __init__(self, nop_lines: Callable[[], frozenset[int]]) -> None:
         self.temporaries = 0
         self._nop_lines = nop_lines
-        self._variables: dict[int, tuple[Marker, Temp]] = {}
+        self._variables: dict[int, tuple[MatchSubject, Temp]] = {}
         self._lines: dict[int, int | None] = {}
         self._uses: dict[int, int] = {}
         self._defaults: dict[int, Pattern] = {}
@@ -77,7 +78,7 @@ class Raising:
         for i, stmt in enumerate(stmts):
             found = _case_of(stmt)
             if found is not None:
-                self._lines[id(found.detail[1].pattern)] = found.detail[1].line
+                self._lines[id(found.case.pattern)] = found.case.line
                 rest = stmts[i + 1 :]
                 if isinstance(stmt, If):
                     made = self._refutable(found, stmt, self._raise(stmt.body), self._raise(stmt.orelse))
@@ -96,9 +97,9 @@ class Raising:
             result.append(stmt)
         return tuple(result)
 
-    def _refutable(self, found: Marker, stmt: If, yes: Body, no: Body) -> Body:
+    def _refutable(self, found: CaseTest, stmt: If, yes: Body, no: Body) -> Body:
         """A case whose failure goes to ``no``."""
-        subject, case = found.detail
+        subject, case = found.subject, found.case
         following = _leading_match(no, subject)
         head = MatchCase(case.pattern, None, yes)
         if following is not None:
@@ -164,9 +165,9 @@ class Raising:
         above = max((line for line in lines if line < start), default=pattern)
         return above < start and not any(above < line <= start for line in self._nop_lines())
 
-    def _irrefutable(self, found: Marker, stmt: Stmt, rest: Body) -> Body:
+    def _irrefutable(self, found: CaseTest, stmt: Stmt, rest: Body) -> Body:
         """A case that always matches: ``rest`` is its guard and body, or its body."""
-        subject, case = found.detail
+        subject, case = found.subject, found.case
         following = _leading_match(rest, subject)
         if following is not None:  # its guard is constant
             head = MatchCase(case.pattern, Const(False), ())
@@ -240,35 +241,26 @@ class Raising:
         """What could not be put into a ``match`` gets a variable."""
         start = _start_of(stmt)
         if start is not None:
-            return Assign((self._variable(start),), start.detail, stmt.line)
-        if isinstance(stmt, Match) and _is_subject(stmt.subject):
-            assert isinstance(stmt.subject, Marker)
+            return Assign((self._variable(start),), start.value, stmt.line)
+        if isinstance(stmt, Match) and isinstance(stmt.subject, MatchSubject):
             return replace(stmt, subject=self._variable(stmt.subject))
         return stmt
 
-    def _variable(self, marker: Marker) -> Temp:
-        known = self._variables.get(id(marker))
+    def _variable(self, subject: MatchSubject) -> Temp:
+        known = self._variables.get(id(subject))
         if known is None:
             self.temporaries += 1
-            known = self._variables[id(marker)] = (marker, Temp(self.temporaries, Purpose.SUBJECT))
+            known = self._variables[id(subject)] = (subject, Temp(self.temporaries, Purpose.SUBJECT))
         return known[1]
 
 
-def _case_of(stmt: Stmt) -> Marker | None:
+def _case_of(stmt: Stmt) -> CaseTest | None:
     test: Expr | None = stmt.test if isinstance(stmt, If) else stmt.value if isinstance(stmt, ExprStmt) else None
-    return test if isinstance(test, Marker) and test.kind == "case" else None
+    return test if isinstance(test, CaseTest) else None
 
 
-def _start_of(stmt: Stmt) -> Marker | None:
-    if isinstance(stmt, ExprStmt) and isinstance(stmt.value, Marker) and stmt.value.kind == "match_start":
-        marker = stmt.value.detail
-        assert isinstance(marker, Marker)
-        return marker
-    return None
-
-
-def _is_subject(value: Expr) -> bool:
-    return isinstance(value, Marker) and value.kind == "subject"
+def _start_of(stmt: Stmt) -> MatchSubject | None:
+    return stmt.value.subject if isinstance(stmt, ExprStmt) and isinstance(stmt.value, MatchStart) else None
 
 
 def _leading_match(stmts: Body, subject: Expr) -> Match | None:
@@ -291,7 +283,7 @@ def _rewrap(stmts: Body, inner: Body) -> Body:
 def _leading_match_any(stmts: Body) -> tuple[Body, Match, Body] | None:
     """The first ``match`` of a list, on a subject that is still a marker, what is before it and what after."""
     for i, stmt in enumerate(stmts):
-        if isinstance(stmt, Match) and _is_subject(stmt.subject):
+        if isinstance(stmt, Match) and isinstance(stmt.subject, MatchSubject):
             return stmts[:i], stmt, stmts[i + 1 :]
     return None
 
@@ -416,13 +408,9 @@ def is_wildcard(pattern: Pattern) -> bool:
     return isinstance(pattern, MatchAs) and pattern.pattern is None and pattern.name is None
 
 
-def _fill(stmt: Stmt, marker: Marker) -> Stmt | None:
-    match = _leading_match((stmt,), marker)
-    if match is None:
-        return None
-    value = marker.detail
-    assert isinstance(value, Expr)
-    return _replace_leading((stmt,), replace(match, subject=value))[0]
+def _fill(stmt: Stmt, subject: MatchSubject) -> Stmt | None:
+    match = _leading_match((stmt,), subject)
+    return None if match is None else _replace_leading((stmt,), replace(match, subject=subject.value))[0]
 
 
 __all__ = ["Raising", "has_cases", "irrefutable", "is_wildcard"]

@@ -11,12 +11,10 @@ The subject stays on the stack until the body of the case that is taken, or the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from depyf.decompiler.bytecode import ops
 from depyf.decompiler.bytecode.tables.columns import STEP
 from depyf.decompiler.cfg.program import MATCH_CASE, NONE, STATEMENTS, Program
-from depyf.decompiler.ir.stmt import Pattern
+from depyf.decompiler.ir.markers import Case
 from depyf.decompiler.lift.case_patterns import NoPattern, PatternReader, Reading, same_place
 from depyf.decompiler.lift.pattern_tree import pattern_of
 from depyf.decompiler.structure.match.case_guard import CaseGuard
@@ -42,20 +40,6 @@ _NO_VALUES = frozenset(
 """What leaves something on the stack that is no subject of a ``match``."""
 _VALUE_TESTS = frozenset({(ops.COMPARE, "=="), (ops.IS, "is")})
 _ONLY_MATCH = frozenset({ops.MATCH_SEQUENCE, ops.MATCH_MAPPING, ops.MATCH_CLASS, ops.MATCH_KEYS})
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Case:
-    """Argument of ``MATCH_CASE``: ``first`` takes the subject from the stack, ``last`` drops it.
-
-    A test on ``guard_line`` after the last case is its guard.
-    """
-
-    pattern: Pattern
-    first: bool
-    last: bool
-    line: int | None
-    guard_line: int | None = None
 
 
 _IN_BODY = (len("if "), len("if ("), len("if not "), len("if not ("))
@@ -304,4 +288,4 @@ class _Finder:
         return self._read(at, last=True) is not None
 
 
-__all__ = ["Case", "recognise_matches"]
+__all__ = ["recognise_matches"]
