@@ -121,12 +121,12 @@ def _import_once(backends: set[str], libraries: set[str]) -> None:
 
     import tqdm
 
-    import models.runner
+    from tools.torch.models import runner
 
     tqdm.tqdm.monitor_interval = 0  # no thread that a fork would lose
-    models.runner.settle()
+    runner.settle()
     for backend in sorted(backends | {"eager"}):
-        models.runner.warm_up(backend)  # what the first compilation imports and sets up
+        runner.warm_up(backend)  # what the first compilation imports and sets up
     for library in libraries & set(COMMON):
         importlib.import_module(COMMON[library])
     importlib.import_module("depyf.contexts")  # which `prepare_debug` imports when it is called
