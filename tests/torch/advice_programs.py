@@ -227,6 +227,16 @@ def one_tensor_twice(advised):
     return [product_c(X, X + 1), product_c(X, X.clone() if advised else X)]
 
 
+@needs("view-or-not")
+def views(advised):
+    double_c = compiled(double)
+    wholes = [torch.ones(8, 3, 3, 3), torch.ones(16, 8, 3, 3), torch.ones(4, 5, 3, 3)]
+    views = [whole.view(whole.shape[0], -1) for whole in wholes]
+    if not advised:
+        views[2] = views[2].clone()
+    return [double_c(view).sum() for view in views]
+
+
 @needs("mark-alike")
 def marks(advised):
     double_c = compiled(double)
@@ -468,6 +478,19 @@ def grad_modes(advised):
     with torch.no_grad():
         result = double_c(X)
     return [double_c(X), result]
+
+
+@needs("same-hooks")
+def hooks(advised):
+    module = nn.Linear(3, 3)
+    module_c = compiled(lambda x: module(x) * 2)
+    results = []
+    with torch._dynamo.config.patch(skip_nnmodule_hook_guards=False):
+        for call in range(2):
+            if call == (0 if advised else 1):
+                module.register_forward_hook(lambda *_: None)
+            results.append(module_c(X).shape)
+    return results
 
 
 @needs("one-mode")

@@ -14,6 +14,7 @@ from depyf.decompiler.bytecode.variables.spelling import is_legal, legalised
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.node_origins import NodeOrigins
+from depyf.run.guards.difference import Difference
 
 NOTHING_TO_COMPILE = "there was nothing to compile in it (no tensor operation): torch leaves it alone from then on"
 """Why there is no code for a function that costs nothing: it runs as it would have anyway."""
@@ -146,9 +147,12 @@ class RecompileRecord:
     guard: str
     place: Place | None
     expected: str
+    """What the differences wanted and found, in words."""
     actual: str
     advice: tuple[AdviceUse, ...] = ()
     """What would make it fit, the best first; only what can help under the options that were set then."""
+    differences: tuple[Difference, ...] = ()
+    """What the guard that failed wanted and found."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,9 @@ from dumps import check_dump
 import depyf
 import depyf.testing
 from depyf.api import prepare_debug
-from depyf.run.advice import for_guards
 from depyf.run.advice.registry import sentence
 from depyf.run.advice.source_names import named, root
-from depyf.sources.live.events.call_values import CallValues, comparison
+from depyf.sources.live.events.call_values import CallValues
 from depyf.sources.live.events.recompiles import parse_recompile
 
 pytestmark = pytest.mark.torch
@@ -197,23 +196,6 @@ def test_reasons_without_a_call():
     assert "another thread" in sentence(again.advice)
 
 
-@pytest.mark.parametrize(
-    ("guard", "wanted"),
-    [
-        ("len(x) == 2", ("len(x)", "2")),
-        ("2 <= x.size()[0]", ("x.size()[0]", ">= 2")),
-        ("x.size()[0] % 2 != 0", ("x.size()[0] % 2", "!= 0")),
-        ("2 <= x.size()[0] <= 8", ("x.size()[0]", "2 <= _ <= 8")),
-        ("x is None", ("x", "None")),
-        ("not x.items", ("len(x.items)", "0")),
-        ("x.size()[0] == y.size()[0]", None),
-        ("not a python", None),
-    ],
-)
-def test_comparisons(guard, wanted):
-    assert comparison(guard) == wanted
-
-
 class Loud:
     """Everything that could run code of the user's raises."""
 
@@ -252,8 +234,6 @@ def test_values_are_read_without_running_anything():
 def test_advice_names():
     assert named("len(L['self']._modules['a'].items)") == "len(self.a.items)"
     assert root("G['x']") == "" and root("len(L['x'].y)") == "x" and root("x.size()[0]") == "x"
-    assert for_guards.for_value("L['x'].size()[0]", ">= 2") == for_guards.for_small_size("x", "0")
-    assert for_guards.for_value("x.size()[0] % 2", "0") == for_guards.for_condition()
 
 
 def test_why_and_testing_say_the_same():

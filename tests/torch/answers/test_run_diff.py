@@ -383,10 +383,10 @@ def test_the_guard_that_tells_why(tmp_path):
 
 
 def test_where_long_lines_differ():
-    from depyf.views.compare.stages import Difference, first_change
+    from depyf.views.compare.stages import StageDifference, first_change
 
     lines = [f"{sign}    check({'a' * 200}, size=[{n}, 8], {'b' * 200})" for sign, n in (("-", 4), ("+", 5))]
-    one, two = first_change(Difference("f", "full_code", "0/0", "both", 1, 1, tuple(lines)))
+    one, two = first_change(StageDifference("f", "full_code", "0/0", "both", 1, 1, tuple(lines)))
     assert one.startswith("-    ...aaa") and "size=[4, 8]" in one and "size=[5, 8]" in two
     assert len(one) <= 150 and len(two) <= 150
-    assert first_change(Difference("f", "full_code", "0/0", "both", 1, 1, ("-  a", "+  b"))) == ["-  a", "+  b"]
+    assert first_change(StageDifference("f", "full_code", "0/0", "both", 1, 1, ("-  a", "+  b"))) == ["-  a", "+  b"]

@@ -239,7 +239,7 @@ def test_an_item_of_which_torch_asks_the_place_and_not_the_key(tmp_path):
 
 @pytest.mark.parametrize(("tells", "shown"), [(True, "3 in L['s']"), (False, "same_membership(3, L['s'])")])
 def test_membership_where_torch_does_not_print_not(monkeypatch, tells, shown):
-    monkeypatch.setattr(printed_guards, "_tells_what_no_set_has", lambda: tells)
+    monkeypatch.setattr(printed_guards, "has_guard", lambda kind: tells)
     readable.cache_clear()
     assert readable("SET_CONTAINS", "set.__contains__(L['s'], 3)") == shown
     assert readable("SET_CONTAINS", "set.__contains__(L['s'], 'a in b')") == shown.replace("3", "'a in b'")

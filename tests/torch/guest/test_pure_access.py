@@ -17,6 +17,7 @@ from depyf.sources.live.decorated import stands_for
 from depyf.sources.live.events.call_values import CallValues
 from depyf.sources.live.events.graph_reading import tensor_facts
 from depyf.sources.live.guards import check_functions as guard_checks
+from depyf.sources.live.guards.asked_of_values import ask
 from depyf.sources.live.guards.guard_values import describe
 from depyf.sources.live.pure_access import (
     UnreadableError,
@@ -136,9 +137,9 @@ LOOKS = {
     ),
     "variables": lambda value: [
         getattr(CallValues({"x": value}, inner=frozenset("x")), look)(source)
-        for look in ("shown", "type_name", "of_module", "of_optimizer")
-        for source in ("x", "x.shape", "x[0]", "x['a']", "len(x)", "x.size()", "L['x'].a", "x.state")
-    ],
+        for look in ("shown", "roles")
+        for source in ("x", "x.shape", "x[0]", "x['a']", "len(x)", "x.size()", "L['x'].a", "x.state", "x.param_groups[0]")
+    ] + [CallValues().class_name(value), CallValues().side(value), CallValues().ask("is_view", value), ask("is_view", value)],
     "graphs": lambda value: live_code([value, [value], types.SimpleNamespace(a=value)]),
     "constants": lambda value: refuse_constants(code_with(value), code_with(object())),
     "decorated": lambda value: stands_for(code_with(None), (types.CellType(value),), {"x": value}),

@@ -63,7 +63,7 @@ def held_by(value):
 def variables_of(value):
     known = CallValues({"x": value})
     sources = ("x", "x.shape", "x.size()", "x.size()[0]", "x.size()[0] + 1", "len(x)", "x.storage_offset()", "x[0]")
-    return [getattr(known, look)(source) for look in ("shown", "type_name", "of_module") for source in sources]
+    return [getattr(known, look)(source) for look in ("shown", "roles") for source in sources]
 
 
 def order_of(value):
@@ -138,6 +138,7 @@ READERS = {
         inside._objects(types.SimpleNamespace(function=READERS_FUNCTION), {"x": value, "m": module_with(value)}, [])
     ),
     "call_values.CallValues._value": variables_of,
+    "call_values.CallValues.ask": lambda value: CallValues().ask("is_view", value),
     "graph_reading._inputs": lambda value: graph_reading._inputs([node_of(value), node_of(value)], {}),
     "graph_reading._input": lambda value: graph_reading._input(node_of(value), {}),
     "graph_reading._as_given": lambda value: graph_reading._as_given(
@@ -153,6 +154,7 @@ READERS = {
     "graph_reading._constant": lambda value: graph_reading._constant("kept", value),
     "check_functions.tensor_differences": different,
     "check_functions._share": lambda value: guard_checks.check_overlapping([value, value], [torch.ones(2), value]),
+    "pure_tensors.is_view": pure_tensors.is_view,
     "guard_order._harmless": order_of,
     "guard_order.has_symbols": guard_order.has_symbols,
     "input_recorder.InputRecorder._write": recorded,

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.run.guards.known_kinds import SAYS_ALL, subject
 from depyf.run.records import Place
 from depyf.safety.escape import cut
 from depyf.sources.live.guards.guard_remarks import program_place
@@ -20,8 +21,6 @@ _MOST_ALIKE = 3
 """So many guards of one kind are shown each for itself."""
 _NAMES = 6
 _LONGEST = 100
-_TOLD = ("same_value", "check_tensor", "type_is", "check_global_state")
-"""Checks of which subject and values say all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +28,6 @@ class FailedGuard:
     """A guard of an entry that fails for the call."""
 
     step: GuardStep
-    subject: str
-    """What it is about, as the user would say it: ``x``, ``self.scale``, ``the global MODE``."""
     advice: str
     """What would make one compilation serve both values; "" where no rule is known."""
 
@@ -38,12 +35,17 @@ class FailedGuard:
         return cut(self.lines(set())[0], 200)
 
     @property
-    def kind(self) -> tuple[str, ...]:
-        """What differences of one kind share: the check, and what it wants and finds but for the numbers of one value."""
-        check = self.check
-        if self.step.expected.count("=") == 1 and self.step.actual.count("=") == 1:  # size[0]=3
-            return check, self.step.expected.partition("=")[0], self.step.actual.partition("=")[0]
-        return check, self.step.expected, self.step.actual
+    def subject(self) -> str:
+        """What it is about, as the user would say it: ``x differs``, ``len(self.parts) differs``."""
+        return subject(self.step.differences)
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What differences of one kind share: the check, and what it wants and finds but for the numbers of one property."""
+        found = self.step.differences
+        if len(found) == 1 and found[0].what and found[0].source:  # size 0 of a tensor
+            return self.check, found[0].kind, found[0].what, found[0].index
+        return self.check, self.step.expected, self.step.actual
 
     @property
     def check(self) -> str:
@@ -64,7 +66,7 @@ class FailedGuard:
     def lines(self, told: set[str]) -> list[str]:
         """``told``: the advice that was given before; added to."""
         lines = [f"{self.subject}: expected {self.step.expected}, actual {self.step.actual}"]
-        if self.check not in _TOLD:
+        if self.check not in SAYS_ALL:
             shown = plain(self.step.expression)
             lines.append(f"  guard   {shown if len(shown) <= _LONGEST else shown.partition('(')[0] + '(...)'}")
         if self.place is not None:
@@ -138,7 +140,7 @@ class Refusal:
 
     def alike(self) -> list[tuple[list[FailedGuard], list[FailedGuard]]]:
         """The differences by their kind: those to be shown, and those to be named only."""
-        groups: dict[tuple[str, ...], list[FailedGuard]] = {}
+        groups: dict[tuple[object, ...], list[FailedGuard]] = {}
         for difference in self.differences:
             groups.setdefault(difference.kind, []).append(difference)
         cut = {kind: len(group) if len(group) <= _MOST_ALIKE else 1 for kind, group in groups.items()}

@@ -107,7 +107,7 @@ class InnerAnswer:
         }
 
 
-_Refuse = Callable[[str, tuple[GuardStep, ...], dict[str, Any]], Refusal]
+_Refuse = Callable[[str, tuple[GuardStep, ...]], Refusal]
 
 
 def inner_answers(
@@ -168,7 +168,7 @@ def _answer(
     entries = cache_entries(code)
     there = {*closed, *(code.co_varnames[:1] if owners else ())}
     asked = [
-        (entry.compile_id, PartOfEntry(entry, lambda expression: _known(expression, there), resolve))
+        (entry.compile_id, PartOfEntry(entry, lambda expression: _known(expression, there), resolve, code))
         for entry in entries
     ]
     groups: dict[Any, tuple[list[str], list[Refusal], list[str]]] = {}
@@ -178,7 +178,7 @@ def _answer(
         for compile_id, part in asked:
             failing = part.failing(L)
             if failing:
-                refusals.append(refuse(compile_id, failing, L))
+                refusals.append(refuse(compile_id, failing))
             else:
                 may_run.append(compile_id)
         same = (

@@ -7,7 +7,6 @@ runs, and torch's caches, statistics and order of guards stay as they are.
 from __future__ import annotations
 
 import linecache
-import re
 import types
 from dataclasses import dataclass
 from typing import Any
@@ -16,29 +15,18 @@ from depyf.actions.asking.differences import FailedGuard, Refusal, nearest_first
 from depyf.actions.asking.inner_functions import InnerFunctions
 from depyf.actions.asking.inside import InnerAnswer, inner_answers, rest_answers
 from depyf.decompiler.bytecode.host.written_names import qualified_name
-from depyf.run.advice.advice import AdviceUse
-from depyf.run.advice.for_guards import (
-    for_condition,
-    for_global_state,
-    for_kind,
-    for_small_size,
-    for_tensor,
-    for_type,
-    for_unrolled,
-    for_value,
-    kind_of_keys,
-)
+from depyf.run.advice.for_guards import for_unrolled
 from depyf.run.advice.registry import applicable, sentence
-from depyf.run.advice.source_names import named
 from depyf.run.global_names import in_words
+from depyf.run.guards.known_kinds import advice, fixed
 from depyf.safety.guarded import Door, warn
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
-from depyf.sources.live.events.call_values import CallValues
 from depyf.sources.live.events.compilations import Compilation, of_code, recent_compilations
 from depyf.sources.live.events.graph_breaks import gives_up, told_later
 from depyf.sources.live.events.torch_options import in_force, recompile_limit
 from depyf.sources.live.guards.ask import EntryAnswer, ask_entry
-from depyf.sources.live.guards.guard_values import NOT_THERE, GuardStep, plain
+from depyf.sources.live.guards.guard_remarks import program_place
+from depyf.sources.live.guards.guard_values import GuardStep
 from depyf.sources.live.guards.printed_guards import file_resolver
 from depyf.sources.live.require import require_torch
 from depyf.sources.live.resume import resume_targets
@@ -145,7 +133,7 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
         if other_backend(entry, target):
             passed.append(Refusal(entry.compile_id, because="it was compiled for another backend"))
             continue
-        answer = ask_entry(entry, L, resolve)
+        answer = ask_entry(entry, L, resolve, code)
         if answer.runs:
             runs = answer.compile_id
             later = tuple(dict.fromkeys(made.co_name for _, made in resume_targets(entry)))
@@ -153,7 +141,7 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
                 rests = rest_answers(entry, code, L, resolve, _refusal)
             break
         answers.append(answer)
-    refusals = nearest_first([*_refusals(answers, CallValues(L)), *passed])
+    refusals = nearest_first([*_refusals(answers), *passed])
     place = f"{code.co_filename}:{code.co_firstlineno}"
     name = qualified_name(code)
     inside: tuple[InnerAnswer, ...] = ()
@@ -164,68 +152,47 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
     return Why(name, place, runs, refusals, _otherwise(target, entries, compilations), later, inside, rests)
 
 
-def _refusal(compile_id: str, steps: tuple[GuardStep, ...], L: dict[str, Any]) -> Refusal:
+def _refusal(compile_id: str, steps: tuple[GuardStep, ...]) -> Refusal:
     """Why an entry does not run, where only these guards were asked."""
     unrolled = _unrolled(list(steps))
-    return Refusal(compile_id, tuple(_difference(step, CallValues(L), unrolled) for step in steps))
+    return Refusal(compile_id, tuple(_difference(step, unrolled) for step in steps))
 
 
 def refusals_of(code: types.CodeType, L: dict[str, Any]) -> tuple[Refusal, ...]:
     """The entries of ``code`` that do not fit the locals ``L`` of a call, the nearest first."""
     resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
-    answers = [ask_entry(entry, L, resolve) for entry in cache_entries(code)]
-    return nearest_first(_refusals([answer for answer in answers if not answer.runs], CallValues(L)))
+    answers = [ask_entry(entry, L, resolve, code) for entry in cache_entries(code)]
+    return nearest_first(_refusals([answer for answer in answers if not answer.runs]))
 
 
-def _refusals(answers: list[EntryAnswer], call: CallValues) -> list[Refusal]:
+def _refusals(answers: list[EntryAnswer]) -> list[Refusal]:
     found = []
     fixed = [step for answer in answers for step in answer.failing_steps]
     unrolled = _unrolled(fixed)
     for answer in answers:
-        differences = tuple(_difference(step, call, unrolled) for step in answer.failing_steps)
+        differences = tuple(_difference(step, unrolled) for step in answer.failing_steps)
         because = "" if differences else "its guards were dropped (what it was compiled for is gone)"
         found.append(Refusal(answer.compile_id, differences, because, answer.not_asked))
     return found
 
 
-def _difference(step: GuardStep, call: CallValues, unrolled: set[str]) -> FailedGuard:
-    source = _SOURCE.search(step.expression)
-    of_module = source is not None and call.of_module(source.group())
-    number = _fixed(step)
-    if number is not None and number[0] in unrolled and not of_module:
-        given = for_unrolled(number[0])
-    else:
-        given = advice(step, of_module)
-    return FailedGuard(step, subject(step.expression), sentence(applicable(given, in_force())))
-
-
-_NUMBER = re.compile(r"(?P<source>L\[.*\]) == (?P<value>-?\d+)")
-_SIZE = re.compile(r"size\[(?P<index>\d+)\]=(?P<value>\d+)")
+def _difference(step: GuardStep, unrolled: set[str]) -> FailedGuard:
+    number = fixed(step.differences)
+    given = (
+        for_unrolled(number[0])
+        if number is not None and number[0] in unrolled
+        else advice(step.differences, program_place(step.place))
+    )
+    return FailedGuard(step, sentence(applicable(given, in_force())))
 
 
 def _unrolled(steps: list[GuardStep]) -> set[str]:
     """The numbers and sizes that torch did not make dynamic when they changed: their values are needed."""
     values: dict[str, set[str]] = {}
-    for found in map(_fixed, steps):
+    for found in (fixed(step.differences) for step in steps):
         if found is not None:
             values.setdefault(found[0], set()).add(found[1])
     return {source for source, wanted in values.items() if len(wanted - {"0", "1"}) > 1}
-
-
-def _fixed(guard: GuardStep) -> tuple[str, str] | None:
-    """The number or the size that one entry wants to be this and no other; None for what is of another class."""
-    expression = plain(guard.expression)
-    if expression.startswith("check_tensor("):
-        size, source = _SIZE.fullmatch(guard.expected), _SOURCE.search(expression)
-        return (f"{source.group()}.size()[{size['index']}]", size["value"]) if size and source else None
-    number = _NUMBER.fullmatch(expression)
-    kinds = _KIND.fullmatch(guard.expected), _KIND.fullmatch(guard.actual)
-    same = kinds[0] is None or kinds[1] is None or kinds[0][1] == kinds[1][1]
-    return (number["source"], number["value"]) if number and same else None
-
-
-_KIND = re.compile(r".* \((\w+)\)", re.S)
-"""How a value is shown that equals another one or not, and is of another class."""
 
 
 def other_backend(entry: LiveEntry, target: Target) -> bool:
@@ -252,67 +219,3 @@ def _otherwise(target: Target, entries: tuple[LiveEntry, ...], compilations: tup
             f"(torch._dynamo.config.recompile_limit = {limit}): the call runs as ordinary Python, or raises with fullgraph"
         )
     return "no cache entry fits: torch compiles another one"
-
-
-_ONE_OBJECT = re.compile(r"([LG]\[.+) is ([LG]\[.+)")
-_SOURCE = re.compile(r"[LG]\['\w+'\](?:\.\w+|\[[^\[\]]+\])*")
-
-_SIZE_READ = re.compile(r"(?P<tensor>[\w.'\"\[\]]+)\.size\(\)\[(?P<index>\d+)\]")
-
-_KEYS = "dispatch keys "
-
-
-def subject(expression: str) -> str:
-    """What a guard is about, as the user would call it: ``x``, ``self.scale``, the global ``MODE``."""
-    check = expression.partition("(")[0]
-    if check == "check_global_state":
-        return "torch's global state changed"
-    if check == "check_torch_function_mode_stack":
-        return "other torch function modes are active"
-    found = _SOURCE.search(expression)
-    if found is None:
-        return "a guard fails"
-    both = _ONE_OBJECT.fullmatch(expression)
-    if both is not None:
-        return f"{named(both[1])} and {named(both[2])} are not one object"
-    if expression.startswith(("len(", "same_items(")):
-        return f"len({named(found.group())}) differs"
-    return f"{named(found.group())} differs" if check != "check_no_aliasing" else "two arguments are one tensor"
-
-
-def advice(guard: GuardStep, of_module: bool = False) -> tuple[AdviceUse, ...]:
-    """What would make one compilation serve both values; () where depyf knows no rule.  ``of_module``: they are those of an
-    attribute of an ``nn.Module``."""
-    expression = plain(guard.expression)
-    found = _SOURCE.search(expression)
-    source = found.group() if found else ""
-    if expression.startswith("check_tensor("):
-        if guard.expected.startswith(_KEYS) and guard.actual.startswith(_KEYS):
-            sets = [set(text.removeprefix(_KEYS).split(", ")) for text in (guard.expected, guard.actual)]
-            return for_tensor(source, kind_of_keys(sets[0] ^ sets[1]))
-        wrong = re.match(r"(?P<what>\w+)(?:\[(?P<index>\d+)\])?=", guard.expected)
-        small = any(text.endswith(("=0", "=1")) for text in (guard.expected, guard.actual))
-        return for_tensor(source, wrong["what"], wrong["index"] or "", small=small) if wrong else ()
-    size = _SIZE_READ.search(expression)
-    if size and guard.why.startswith("user code shown is first use"):
-        return for_small_size(size["tensor"], size["index"])
-    if _ONE_OBJECT.fullmatch(expression):
-        return for_kind("check_no_aliasing")
-    if expression.startswith("type_is(") and guard.expected.startswith("type ") and guard.actual.startswith("type "):
-        return for_type(source, guard.expected.removeprefix("type "), guard.actual.removeprefix("type "))
-    if expression.startswith("check_global_state("):
-        return for_global_state(guard.expected)
-    if NOT_THERE in guard.actual:
-        return for_kind("KeyError on")
-    kinds = _KIND.fullmatch(guard.expected), _KIND.fullmatch(guard.actual)
-    if source and kinds[0] is not None and kinds[1] is not None and kinds[0][1] != kinds[1][1]:
-        return for_type(source, kinds[0][1], kinds[1][1])
-    if re.search(r" == | is (None|True|False)$", expression) and source:
-        whole = expression.rpartition(" == ")[0]
-        return for_value(whole if whole.startswith(("len(", "list(dict.keys(")) else source, guard.expected, of_module)
-    if expression == f"not {source}":
-        return for_value(f"len({source})", "0", of_module)
-    if size:
-        small = guard.actual.endswith((" is 0", " is 1"))
-        return for_small_size(size["tensor"], size["index"]) if small else for_condition()
-    return for_kind(expression)

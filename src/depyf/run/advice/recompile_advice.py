@@ -52,7 +52,7 @@ SIZES = (
     Advice(
         "dynamic-parameters",
         "a size of a module's parameter or buffer that differs between calls",
-        "torch._dynamo.config.force_parameter_static_shapes = False ({tensor} belongs to a module: marks and dynamic=True do not "
+        "torch._dynamo.config.force_parameter_static_shapes = False ({tensor} is a parameter or a buffer: marks and dynamic=True do not "
         "reach it)",
         "sizes of parameters and buffers become symbols when they change",
         _GENERAL,
@@ -137,6 +137,13 @@ TENSORS = (
         "pass distinct tensors, or the same one twice, but not now this and now that",
         _ONE_ENTRY,
         "a clone of the tensor",
+    ),
+    Advice(
+        "view-or-not",
+        "an argument that is a view of another tensor in some calls",
+        "pass as {tensor} a view in every call, or in none ({tensor}.clone() is no view)",
+        _ONE_ENTRY,
+        "the copy",
     ),
     Advice(
         "mark-alike",
@@ -309,6 +316,12 @@ SETTINGS = (
         "nothing: both are needed to train and to evaluate",
         remedy=False,
         one_cause=True,
+    ),
+    Advice(
+        "same-hooks",
+        "hooks that are added or removed between calls",
+        "add {hooks} before the first call, and leave them as they are",
+        _ONE_ENTRY,
     ),
     Advice(
         "one-mode",

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from depyf.run.advice.source_names import named
-from depyf.run.causes.subjects import Subject, subject_of
+from depyf.run.causes.subjects import Subject, subject_of_differences
+from depyf.run.guards.known_kinds import differences_in
 from depyf.run.records import CompileKey, EntryRecord, FunctionRecord, RecompileRecord
 
 _Order = tuple[int, int, tuple[int, ...]]
@@ -66,7 +67,7 @@ class DecidingGuards:
         """What its guard reads."""
         found = self._subjects.get(record.guard)
         if found is None:
-            found = self._subjects[record.guard] = subject_of(record.guard)
+            found = self._subjects[record.guard] = subject_of_differences(differences_in(record), record.guard)
         return found
 
     def words(self, record: RecompileRecord) -> str:

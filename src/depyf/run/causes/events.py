@@ -129,14 +129,15 @@ def _recompilation(
             said = said.replace(variable, stack[variable])
     shown = replace(subject, name=said)
     place, inside = in_program(placed(place), entry)
-    key = subject.key + (" condition" if CONDITION.fullmatch(record.expected) else "")
+    bound = any(difference.relation in _BOUNDS for difference in record.differences)
+    key = subject.key + (" condition" if bound else "")
     return CostlyEvent(CauseKind.RECOMPILES, function, name, entry, place, key, shown, record, inside=inside)
 
 
 COMPREHENSIONS = frozenset(("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"))
 """The names of code objects that no program calls itself."""
-CONDITION = re.compile(r"(?P<operator>!=|<=|>=|<|>) (?P<value>.+)")
-"""What a guard expected that is no value: the code is for several, and this call has another."""
+_BOUNDS = ("!=", "<=", ">=", "<", ">")
+"""How a guard wants a value that is for several: this call has another."""
 _WRAPPER = re.compile(r"[/\\]_dynamo[/\\]external_utils\.py$")
 
 

@@ -9,19 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
-from depyf.run.advice.for_guards import MEMBER, settings_of
-from depyf.run.advice.source_names import named
-from depyf.run.causes.events import CONDITION, CostlyEvent
+from depyf.run.causes.events import CostlyEvent
 from depyf.run.causes.folding import counted, listed
-from depyf.run.causes.subjects import EQUALITY, GLOBAL, IDENTITY, in_code
+from depyf.run.causes.subjects import GLOBAL, in_code
+from depyf.run.guards.kinds.object_guard import IDENTITY
+from depyf.run.guards.known_kinds import differences_in, sentence
 from depyf.run.records import Place
 
 _INTEGER = re.compile(r"-?\d+")
 _FLOAT = re.compile(r"-?(?:\d+\.\d*(?:e[+-]?\d+)?|\d+e[+-]?\d+|inf|nan)")
-_STATE = re.compile(r"^GLOBAL_STATE changed:?\s*(?P<what>[\w ,]*?)\s*$")
-_CLASS = re.compile(r"^(?P<what>the class of the tensor) (?P<name>[^\s,]+)")
-_CONDITIONS = {"!=": "other values than", "<=": "at most", ">=": "at least", "<": "less than", ">": "more than"}
 _ONE_CAUSE = {
     "with-and-without-gradients": "some calls are made with gradients, others under torch.no_grad()",
     "train-and-eval": "some calls are made in train(), others in eval()",
@@ -43,16 +41,12 @@ def recompile_sentence(events: list[CostlyEvent]) -> str:
         return ""
     values = _values(events)
     said = _over_break(first)
-    condition = CONDITION.fullmatch(record.expected)
-    if condition is not None and record.actual:
-        wanted = f"{_CONDITIONS[condition['operator']]} {condition['value']}"
-        return f"{said} is {record.actual} in some calls, and the code compiled before is for {wanted.strip()}"
     one = _ONE_CAUSE.get(next((use.id for use in record.advice), ""))
     if one is not None:
         return one
-    if subject.what == EQUALITY:
-        why = "" if record.place is not None else ", so torch took them for one size (duck sizing)"
-        return f"{subject.name} were equal when it was compiled{why}, and differ in other calls"
+    shown = sentence(differences_in(record), record.place is not None, partial(_shown_name, event=first))
+    if shown:
+        return shown
     if subject.what == "size":
         subject = replace(subject, name=_GONE_OVER.sub("a value that goes over the break", subject.name))
         return f"{subject} changes{_shown(values)}"
@@ -71,15 +65,6 @@ def recompile_sentence(events: list[CostlyEvent]) -> str:
         )
     if subject.what == IDENTITY:
         return f"{in_code(subject.name)} is not the same object in every call"
-    state = _STATE.match(record.guard)
-    if state is not None:
-        return f"not every call is made under {settings_of(state['what'])}"
-    member = MEMBER.fullmatch(record.guard)
-    if member is not None:
-        return f"{in_code(named(member['container']))} has {in_code(member['key'])} in some calls, and not in others"
-    other = _CLASS.match(record.guard)
-    if other is not None:
-        return f"{other['what']} {in_code(other['name'])} is not the same in every call"
     return f"a call did not meet {in_code(record.guard)}"
 
 
@@ -100,6 +85,11 @@ def _over_break(event: CostlyEvent) -> str:
     if "___stack" in subject.name:
         return "a value that goes over the break"
     return str(subject)
+
+
+def _shown_name(name: str, event: CostlyEvent) -> str:
+    """The name of a value in a sentence; one that went over a graph break has none, but an expression."""
+    return _over_break(event) if _GONE_OVER.search(name) else in_code(name)
 
 
 def _values(events: Iterable[CostlyEvent]) -> list[str]:

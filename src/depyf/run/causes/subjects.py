@@ -10,15 +10,12 @@ import ast
 import re
 from dataclasses import dataclass
 
-from depyf.run.advice.for_guards import equal_sizes
-from depyf.run.advice.source_names import by_attribute, named
+from depyf.run.advice.source_names import by_attribute
+from depyf.run.guards.difference import Difference
+from depyf.run.guards.known_kinds import NO_CALL, kind_of, reported_differences
 
-_MISMATCH = re.compile(r"^tensor '(?P<name>.*?)' (?P<what>[\w ()]+?) mismatch(?: at index (?P<index>\d+))?\.")
-_SIZE = re.compile(r"^(?P<name>.+?)\.(?P<what>size|stride)\(\)\[(?P<index>\d+)\]$")
 _MODULES = re.compile(r"((?:\._modules\['[^']+'\])+)")
 _NUMBER = re.compile(r"\b\d+(?:\.\d+)?(?:e[+-]?\d+)?\b")
-EQUALITY = "equality"
-"""What a guard that two sizes are equal reads of them."""
 _STACK = re.compile(r"\b___stack\d+\b")
 
 
@@ -62,17 +59,18 @@ def in_code(name: str) -> str:
 
 
 def subject_of(guard: str) -> Subject:
-    """What ``guard`` reads."""
-    mismatch = _MISMATCH.match(guard)
-    if mismatch is not None:
-        return Subject(named(mismatch["name"]), mismatch["what"], mismatch["index"] or "", module_of(mismatch["name"]))
-    if sizes := equal_sizes(guard, in_code):
-        return Subject(sizes, EQUALITY)
-    source, what = _read(guard)
-    size = _SIZE.match(source)
-    if size is not None:
-        return Subject(named(size["name"]), size["what"], size["index"], module_of(size["name"]))
-    return Subject(named(source), what, "", module_of(source))
+    """What ``guard`` reads, of which only the text is known."""
+    return subject_of_differences(reported_differences(guard, NO_CALL), guard)
+
+
+def subject_of_differences(differences: tuple[Difference, ...], guard: str) -> Subject:
+    """What a guard reads; its text where no kind says it."""
+    first = next(iter(differences), None)
+    kind = kind_of(first) if first is not None else None
+    name = kind.about(first, in_code) if first is not None and kind is not None else ""
+    if first is None or kind is None or not name:
+        return Subject(_NUMBER.sub("N", guard))
+    return Subject(name, kind.aspect(first), first.dimension, module_of(first.source))
 
 
 def module_of(source: str) -> str:
@@ -84,36 +82,3 @@ def module_of(source: str) -> str:
 def stack_variables(text: str) -> list[str]:
     """Dynamo's names of values that went over a graph break, as they occur in ``text``."""
     return _STACK.findall(text)
-
-
-def _read(guard: str) -> tuple[str, str]:
-    """The expression that the guard is about, and which property of it."""
-    try:
-        tree = ast.parse(guard.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return _NUMBER.sub("N", guard), ""
-    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
-        return f"len({ast.unparse(tree.operand)})", ""
-    if isinstance(tree, ast.Compare):
-        sides = [tree.left, *tree.comparators]
-        read = [side for side in sides if not _is_literal(side)]
-        return " and ".join(dict.fromkeys(map(ast.unparse, read))) or guard, ""
-    if isinstance(tree, ast.Call) and tree.args:
-        called = ast.unparse(tree.func)
-        what = _PROPERTIES.get(called)
-        if what is not None:
-            return ast.unparse(tree.args[0]), what
-    return _NUMBER.sub("N", guard), ""
-
-
-IDENTITY = "identity"
-_PROPERTIES = {"type_is": "type", "same_object": IDENTITY, "same_items": "items"}
-"""A function of depyf's guards -> the property of its first argument that it looks at."""
-
-
-def _is_literal(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except (ValueError, TypeError, RecursionError, MemoryError):
-        return False
-    return True

@@ -44,6 +44,12 @@ def is_parameter(value: Any) -> bool:
     return is_a(value, torch.nn.Parameter) or (is_tensor(value) and attribute(value, "_is_param") is True)
 
 
+def is_view(value: Any) -> bool:
+    """Whether a tensor is a view of another one; False for anything else."""
+    with torch._C.DisableTorchFunction():
+        return is_tensor(value) and _asked(lambda: _BASE._base.__get__(value)) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class TensorView:
     """What a tensor says of itself.  Sizes may be symbolic: give them to ``number`` and ``expression`` alone.  Even asking

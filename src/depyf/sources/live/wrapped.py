@@ -54,7 +54,11 @@ class WrappedCall:
         advice = tuple(
             AdviceUse(use.id, tuple((name, self.spoken(value)) for name, value in use.values)) for use in record.advice
         )
-        return replace(record, guard=self.spoken(record.guard), advice=advice)
+        differences = tuple(
+            replace(one, source=self.spoken(one.source), others=tuple(map(self.spoken, one.others)))
+            for one in record.differences
+        )
+        return replace(record, guard=self.spoken(record.guard), advice=advice, differences=differences)
 
 
 def is_wrapper(code: types.CodeType) -> bool:

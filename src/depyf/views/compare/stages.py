@@ -85,7 +85,7 @@ class Dump:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class StageDifference:
     """A file that is not the same on both sides; ``where`` is "both", "first" or "second"."""
 
     file: str
@@ -104,12 +104,12 @@ class DumpComparison:
     first: Dump
     second: Dump
     same: dict[str, int]
-    differences: tuple[Difference, ...]
+    differences: tuple[StageDifference, ...]
     alike: tuple[DumpFile, ...] = ()
     """Files whose texts differ and mean the same."""
     pairs: Pairing | None = None
     """The functions of the two; None where every character counts."""
-    cached: tuple[Difference, ...] = ()
+    cached: tuple[StageDifference, ...] = ()
     """What one side lacks because it found the compilation in torch's caches: no difference."""
 
     @property
@@ -139,9 +139,9 @@ class DumpComparison:
         found = [key for key in self.first_by_compile_id() if key and (key not in one or key not in two)]
         return [key for key in found if key not in both]
 
-    def first_by_compile_id(self) -> dict[str, Difference]:
+    def first_by_compile_id(self) -> dict[str, StageDifference]:
         """For each compile id the earliest stage that differs: everything after it follows from it."""
-        found: dict[str, Difference] = {}
+        found: dict[str, StageDifference] = {}
         for item in self.differences:
             found.setdefault(item.compile_id, item)
         return dict(sorted(found.items(), key=lambda pair: [int(n) for n in re.findall(r"\d+", pair[0])]))
@@ -257,8 +257,8 @@ def compare(
 
     same: dict[str, int] = {}
     alike: list[DumpFile] = []
-    differences: list[Difference] = []
-    cached: list[Difference] = []
+    differences: list[StageDifference] = []
+    cached: list[StageDifference] = []
     hits = hit_on_one_side(first.functions, second.functions)
     folders = program_folders(first.functions, second.functions)
     pairs = Pairing([]) if strict else paired(first, second, folders)
@@ -285,7 +285,7 @@ def compare(
         lines = unified(before, after, names)
         added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
         removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
-        found = Difference(file.name, file.stage, file.compile_id, where, added, removed, lines)
+        found = StageDifference(file.name, file.stage, file.compile_id, where, added, removed, lines)
         hit = [text for text, ids in ((before, hits[0]), (after, hits[1])) if file.compile_id in ids]
         untold = bool(hit) and (hit == [""] or (file.stage == GRAPH_INPUTS and '"inputs": []' in hit[0]))
         (cached if untold and not strict else differences).append(found)
@@ -422,7 +422,7 @@ def table(comparison: DumpComparison) -> list[str]:
     return lines
 
 
-def first_change(item: Difference, width: int = 150) -> list[str]:
+def first_change(item: StageDifference, width: int = 150) -> list[str]:
     """The first line that is another one, as it is on both sides; [] where the file is on one side only.  Of long lines
     the part where they differ."""
     if item.where != "both":
@@ -463,7 +463,7 @@ def _around(line: str, at: int, width: int) -> str:
 _TELLING = re.compile(r"[-+]\s*(?!from |import |\s|$)")
 
 
-def listing(differences: Sequence[Difference], alone: Collection[str] = ()) -> list[str]:
+def listing(differences: Sequence[StageDifference], alone: Collection[str] = ()) -> list[str]:
     """One line per file that differs, and one for all files of a compile id in ``alone``, which one side only has."""
     words = {"both": "differs", "first": "only in 1", "second": "only in 2"}
     width = max((len(item.file) for item in differences if item.compile_id not in alone), default=0)

@@ -6,12 +6,21 @@ import pytest
 
 from depyf.run.advice.advice import AdviceUse, SwitchKind
 from depyf.run.advice.for_breaks import BreakFacts, for_break, for_failure, for_limit
-from depyf.run.advice.for_guards import for_tensor, for_value
 from depyf.run.advice.registry import ADVICE, applicable, sentence, text_of, use
+from depyf.run.guards.difference import INNER, MODULE, Difference, GuardSide
+from depyf.run.guards.known_kinds import advice as advice_on
 
 
 def ids(uses):
     return [use.id for use in uses]
+
+
+def for_size(source, index, roles=(), found="5"):
+    return advice_on((Difference("tensor", source, "size", index, found=GuardSide(found, "int"), roles=roles),))
+
+
+def for_number(source, value, roles=()):
+    return advice_on((Difference("value", source, wanted=GuardSide(value, "int"), roles=roles),))
 
 
 def facts(reason, hint="", filename="/home/me/train.py", of_library=False, line="", explanation=""):
@@ -36,22 +45,22 @@ def test_text_is_filled_and_values_are_only_text():
 
 
 def test_no_mark_where_none_can_be_made():
-    assert ids(for_tensor("L['x']", "size", "0")) == ["mark-dynamic", "compile-dynamic"]
-    assert ids(for_tensor("L['self']._parameters['w']", "size", "0")) == ["dynamic-parameters"]
-    assert ids(for_tensor("G['model']._modules['a']._buffers['b']", "size", "0")) == ["dynamic-parameters"]
-    assert ids(for_tensor("G['TABLE']", "size", "0")) == ["compile-dynamic"]
-    assert ids(for_tensor("z", "size", "0", inner=True)) == ["compile-dynamic"]
-    assert ids(for_tensor("z", "size", "0", inner=True, small=True)) == ["pad-size"]
-    assert ids(for_tensor("L['cache'].layers[0].keys", "size", "2")) == ["compile-dynamic"]
-    assert ids(for_tensor("L['batch']['image']", "size", "0")) == ["mark-dynamic", "compile-dynamic"]
-    assert for_tensor("kwargs['ids']", "size", "1")[0].value("tensor") == "ids"
-    assert ids(for_value("G['N']", "3")) == ["global-as-argument"]
+    assert ids(for_size("L['x']", 0)) == ["mark-dynamic", "compile-dynamic"]
+    assert ids(for_size("L['self']._parameters['w']", 0)) == ["dynamic-parameters"]
+    assert ids(for_size("G['model']._modules['a']._buffers['b']", 0)) == ["dynamic-parameters"]
+    assert ids(for_size("G['TABLE']", 0)) == ["compile-dynamic"]
+    assert ids(for_size("z", 0, (INNER,))) == ["compile-dynamic"]
+    assert ids(for_size("z", 0, (INNER,), "1")) == ["pad-size"]
+    assert ids(for_size("L['cache'].layers[0].keys", 2)) == ["compile-dynamic"]
+    assert ids(for_size("L['batch']['image']", 0)) == ["mark-dynamic", "compile-dynamic"]
+    assert for_size("kwargs['ids']", 1)[0].value("tensor") == "ids"
+    assert ids(for_number("G['N']", "3")) == ["global-as-argument"]
 
 
 def test_what_is_switched_on_is_not_given():
-    given = for_tensor("L['x']", "size", "0")
+    given = for_size("L['x']", 0)
     assert ids(applicable(given, frozenset({"assume_static_by_default"}))) == ["fixed-value"]
-    number = for_value("L['self'].k", "3", of_module=True)
+    number = for_number("L['self'].k", "3", (MODULE,))
     on = frozenset({"allow_unspec_int_on_nn_module"})
     assert ids(applicable(number, on)) == ["compile-dynamic", "tensor-in-module"]
     assert ids(applicable(number, on | {"assume_static_by_default"})) == ["tensor-in-module"]

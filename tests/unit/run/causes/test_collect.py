@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from depyf.run.advice.for_guards import for_kind
+from depyf.run.advice.registry import use
 from depyf.run.causes.cause import Cause, CauseKind
 from depyf.run.causes.collect import causes_of
 from depyf.run.records import (
@@ -184,7 +184,7 @@ def test_the_rest_of_a_function_is_not_the_whole() -> None:
 
 
 def test_a_key_that_is_there_in_some_calls() -> None:
-    record = RecompileRecord("0/0", "'use_cache' not in kwargs", None, "", "", for_kind("'use_cache' not in kwargs"))
+    record = RecompileRecord("0/0", "'use_cache' not in kwargs", None, "", "", (use("always-there"),))
     (cause,) = causes(function("0", "f", entry("0/1", recompiles=(record,))))
     assert cause.text == "`kwargs` has `'use_cache'` in some calls, and not in others"
     assert [use.id for use in cause.advice] == ["always-there"]

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import ast
 import enum
-import functools
 import operator
-import re
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -19,18 +17,25 @@ from typing import Any
 
 import torch
 
+from depyf.decompiler.bytecode.host.written_names import qualified_name
+from depyf.run.advice.source_names import named, root
 from depyf.run.global_names import RESUME_PREFIX
+from depyf.run.guards.difference import INNER, KEYWORDS, MODULE, OPTIMIZER, OPTION, POSITIONAL, RECEIVER, GuardSide
+from depyf.run.guards.guard_kind import UnknownValueError, tree_of
 from depyf.safety.escape import cut
 from depyf.sources.live.pure_access import (
     UnreadableError,
     attribute,
+    class_name,
+    class_namespace,
+    classes_of,
     full_name,
     is_a,
     item,
     length,
     short_name,
 )
-from depyf.sources.live.pure_tensors import tells_sizes, tensor
+from depyf.sources.live.pure_tensors import is_view, tells_sizes, tensor
 from depyf.sources.live.resume import origin
 
 _REPORTERS = ("get_and_maybe_log_recompilation_reasons", "get_and_maybe_log_recompilation_reason")
@@ -45,12 +50,11 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
 }  # fmt: skip
 _NOTHING = object()
-_COMMUTATIVE = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)
 
 
 @dataclass(frozen=True)
 class CallValues:
-    """The variables of one call; nothing known of them where it is empty."""
+    """The variables of one call, as a ``Look`` for guards; nothing known of them where it is empty."""
 
     variables: dict[str, Any] = field(default_factory=dict)
     globals: dict[str, Any] = field(default_factory=dict)
@@ -58,43 +62,90 @@ class CallValues:
     """Variables that no caller passes: a resume function gets them from the part of the function before the break."""
     modules: frozenset[str] = frozenset()
     """Variables whose values are gone and were an ``nn.Module``."""
+    code: types.CodeType | None = None
+    """What is called."""
+
+    def value(self, node: ast.expr) -> Any:
+        """The value of an expression; UnknownValueError where it cannot be told."""
+        try:
+            return self._value(node)
+        except (UnreadableError, ValueError, RecursionError):
+            raise UnknownValueError from None
+
+    def side(self, value: Any) -> GuardSide:
+        """A value in a few words."""
+        kind = short_name(type(value))
+        if type(value) in _SIMPLE:
+            return GuardSide(cut(repr(value), _LONGEST), kind)
+        if is_a(value, enum.Enum):
+            return GuardSide(f"{kind}.{attribute(value, '_name_')}", kind)
+        return GuardSide(f"a {kind}", kind)
+
+    def class_name(self, value: Any) -> str:
+        return full_name(type(value))
+
+    def ask(self, name: str, *arguments: Any, **named: Any) -> Any:
+        """What kinds ask of a value; the state of torch is another one while it compiles."""
+        if name == "measured":
+            (node,) = arguments
+            counted = node if isinstance(node, ast.Call) else ast.Call(ast.Name("len", ast.Load()), [node], [])
+            return self.side(self.value(counted))
+        if name == "is_view":
+            return is_view(*arguments)
+        if name == "count":
+            return length(*arguments)
+        raise UnknownValueError
 
     def shown(self, source: str) -> str:
         """``L['n']``, ``n``, ``self.k``, ``G['MODE']``, ``len(names)`` as text; "" where it cannot be told."""
         try:
-            value = self._value(ast.parse(source.strip(), mode="eval").body)
-        except (UnreadableError, SyntaxError, ValueError, RecursionError):
+            return self.side(self.value(ast.parse(source.strip(), mode="eval").body)).text
+        except (UnknownValueError, SyntaxError, ValueError, RecursionError):
             return ""
-        if type(value) in _SIMPLE:
-            return cut(repr(value), _LONGEST)
-        if is_a(value, enum.Enum):
-            return f"{short_name(type(value))}.{attribute(value, '_name_')}"
-        return f"a {short_name(type(value))}"
 
-    def type_name(self, source: str) -> str:
-        """The class of a value, as guards name classes; "" where it cannot be told."""
-        try:
-            found = type(self._value(ast.parse(source.strip(), mode="eval").body))
-        except (UnreadableError, SyntaxError, ValueError, RecursionError):
-            return ""
-        return full_name(found)
+    def roles(self, source: str) -> tuple[str, ...]:
+        """What the value of this expression is to the program."""
+        tree = tree_of(source)
+        if tree is None:
+            return ()
+        found = [MODULE] if self._of_module(tree) else []
+        found += self._of_optimizer(tree)
+        variable = root(source)
+        found += [INNER] if variable in self.inner else []
+        if named(source) == variable and self.code is not None:
+            found += [RECEIVER] if self._is_receiver(variable) else []
+            found += [role for name, role in _further_arguments(self.code) if name == variable]
+        return tuple(found)
 
-    def of_module(self, source: str) -> bool:
-        """Whether ``source`` is an attribute of an ``nn.Module``; for ``self.x`` of unknown calls, most likely."""
-        try:
-            tree = ast.parse(source.strip(), mode="eval").body
-            if not isinstance(tree, ast.Attribute):
-                return False
-            return is_a(self._value(tree.value), torch.nn.Module)
-        except SyntaxError:
+    def _of_module(self, tree: ast.expr) -> bool:
+        """Whether it is an attribute of an ``nn.Module``."""
+        if not isinstance(tree, ast.Attribute):
             return False
-        except UnreadableError:
-            return source.startswith(("self.", "L['self'].", *(f"{name}." for name in self.modules)))
+        try:
+            return is_a(self._value(tree.value), torch.nn.Module)
+        except (UnreadableError, ValueError, RecursionError):
+            return root(ast.unparse(tree)) in self.modules
 
-    def of_optimizer(self, source: str) -> bool:
-        """Whether ``source`` is part of what an optimizer keeps of each parameter."""
-        owner = re.match(r"(?:len\()?(?:L\['(\w+)'\]|(\w+))\.state\b", source)
-        return owner is not None and is_a(self.variables.get(owner[1] or owner[2]), torch.optim.Optimizer)
+    def _of_optimizer(self, tree: ast.expr) -> list[str]:
+        """Whether it is part of what an optimizer keeps of each parameter, or of its options."""
+        while isinstance(tree, (ast.Attribute, ast.Subscript)):
+            role = _OF_OPTIMIZER.get(tree.attr) if isinstance(tree, ast.Attribute) else None
+            tree = tree.value
+            try:
+                if role is not None and is_a(self._value(tree), torch.optim.Optimizer):
+                    return [role]
+            except (UnreadableError, ValueError, RecursionError):
+                continue
+        return []
+
+    def _is_receiver(self, variable: str) -> bool:
+        """Whether it is the object that a method was called on: a class of it defines the function."""
+        code = self.code if self.code is None else origin(self.code) or self.code
+        if code is None or not code.co_argcount or code.co_varnames[0] != variable:
+            return False
+        owner, _, name = qualified_name(code).rpartition(".")
+        classes = classes_of(self.variables.get(variable))
+        return any(name in class_namespace(cls) and class_name(cls) == owner for cls in classes)
 
     def _value(self, node: ast.expr) -> Any:
         match node:
@@ -139,50 +190,16 @@ def _constant(node: ast.expr) -> Any:
         raise UnreadableError from None
 
 
-@functools.lru_cache(maxsize=4096)
-def comparison(guard: str) -> tuple[str, str] | None:
-    """What a comparison with constants looks at, and what it wants of it: ``2 <= len(x)`` -> (``len(x)``, ``>= 2``).
-
-    An equality wants the value itself; None for what compares two things that may differ.
-    """
-    try:
-        tree = ast.parse(guard.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):  # torch's guard on an empty container
-        return f"len({ast.unparse(tree.operand)})", "0"
-    if not isinstance(tree, ast.Compare):
-        return None
-    if len(tree.ops) == 2 and _is_literal(tree.left) and _is_literal(tree.comparators[1]):
-        source, high = tree.comparators
-        return ast.unparse(source), ast.unparse(ast.Compare(tree.left, tree.ops, [ast.Name("_"), high]))
-    if len(tree.ops) != 1:
-        return None
-    left, relation, right = tree.left, tree.ops[0], tree.comparators[0]
-    if not _is_literal(right) and _is_literal(left):
-        turned = _TURNED.get(type(relation))
-        if turned is None:
-            return None
-        left, relation, right = right, turned(), left
-    if not _is_literal(right) or _is_literal(left):
-        return None
-    wanted = ast.unparse(right)
-    if not isinstance(relation, (ast.Eq, ast.Is)):
-        wanted = ast.unparse(ast.Compare(ast.Name("_"), [relation], [right])).removeprefix("_ ")
-    return ast.unparse(left), wanted
+_OF_OPTIMIZER = {"state": OPTIMIZER, "param_groups": OPTION}
 
 
-_TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE, **{kind: kind for kind in _COMMUTATIVE},
-}  # fmt: skip
-
-
-def _is_literal(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except ValueError:
-        return False
-    return True
+def _further_arguments(code: types.CodeType) -> Iterator[tuple[str, str]]:
+    """The names of the arguments beyond the named ones, with their roles."""
+    position = code.co_argcount + code.co_kwonlyargcount
+    for flag, role in ((0x04, POSITIONAL), (0x08, KEYWORDS)):
+        if code.co_flags & flag:
+            yield code.co_varnames[position], role
+            position += 1
 
 
 def call_values() -> CallValues:
@@ -197,6 +214,7 @@ def call_values() -> CallValues:
                 dict(variables) if isinstance(variables, dict) else {},
                 names if isinstance(names, dict) else {},
                 inner_variables(code) if isinstance(code, types.CodeType) else frozenset(),
+                code=code if isinstance(code, types.CodeType) else None,
             )
     return CallValues()
 

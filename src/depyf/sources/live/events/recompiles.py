@@ -7,7 +7,6 @@ it would not.
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,29 +14,15 @@ from dataclasses import replace
 
 from depyf.run.addresses import without_addresses
 from depyf.run.advice import for_guards as advice
-from depyf.run.advice.source_names import named, root
+from depyf.run.advice.source_names import named
+from depyf.run.guards.known_kinds import recompile_record, reported_differences
 from depyf.run.records import GuardRecord, RecompileRecord
-from depyf.sources.live.events.call_values import CallValues, comparison
+from depyf.sources.live.events.call_values import CallValues
 from depyf.sources.live.events.symbols import SymbolPlaces
 from depyf.sources.live.guards.guard_remarks import program_place, split_comment
 from depyf.sources.live.guards.printed_guards import readable, with_class
 
 _ENTRY = re.compile(r"^(?P<entry>!?\d[\d/!]*): (?P<rest>.*)$", re.S)
-_MISMATCH = re.compile(
-    r"^tensor '(?P<name>.*?)' (?P<what>[\w ]+?) mismatch(?: at index (?P<index>\d+))?\. "
-    r"expected (?:\w+=)?(?P<expected>.*?)(?:, actual (?P<actual>.*?))?(?:\. Guard failed on a parameter.*)?$"
-)
-_KEYS = re.compile(r"\b\w+\b")
-_OTHER_CLASS = re.compile(
-    r"expected type of '(?P<name>.*?)' to be a tensor type, '? ?but found <class '(?P<found>[^']*)'>"
-)
-_ONE_OBJECT = re.compile(r"([\w.'\"\[\]]+) is ([\w.'\"\[\]]+)")
-
-
-_LENGTH = re.compile(r"^(len\(.*\)) != (\d+)$")
-"""How torch reports the number of items of a dictionary: what it found wrong, not what it wanted."""
-
-
 _LOCAL = re.compile(r"\bL\['([^\W\d]\w*)'\]")
 """A variable, as torch named it until 2.7; later ones say ``x``."""
 
@@ -66,14 +51,11 @@ def refused_recompile(message: str) -> tuple[RecompileRecord, ...]:
 def specialised(record: RecompileRecord, places: SymbolPlaces) -> RecompileRecord:
     """The record with better advice where the earlier entry, whose symbols these are, had begun with a symbol for
     what now differs: a line of the program made it a constant."""
-    wanted = comparison(record.guard)
-    size = None if wanted else _MISMATCH.match(record.guard)
-    if size and size["what"] == "size" and size["index"]:
-        subject = f"{named(size['name'])}.size()[{size['index']}]"
-    else:
-        subject = named(wanted[0]) if wanted else ""
-    if wanted and wanted[1].startswith(("!=", "<", ">")):  # it is a symbol there, and this value is an exception
+    first = next(iter(record.differences), None)
+    if first is None or first.relation != "==":  # it is a symbol there, and this value is an exception
         return record
+    measured = f".{first.what}()[{first.index}]" if first.what == "size" else ""
+    subject = named(first.source) + measured
     line = places.fixed.get(subject)
     return record if line is None else replace(record, advice=advice.for_specialised(subject, line))
 
@@ -95,12 +77,12 @@ def fixed_sizes(guards: Iterable[GuardRecord]) -> FixedSizes:
 def still_fixed(record: RecompileRecord, sizes: FixedSizes) -> RecompileRecord:
     """The record with better advice where the entry that was made then, for these sizes, has a fixed size again: torch
     makes a size dynamic that changes, unless something needs its value."""
-    size = _MISMATCH.match(record.guard)
-    if size is None or size["what"] != "size" or not size["index"] or {record.expected, record.actual} & {"0", "1"}:
+    size = next(iter(record.differences), None)
+    if size is None or size.what != "size" or size.index is None or size.small or size.relation != "==":
         return record
-    index = int(size["index"])
-    if any(index < len(s) and s[index] == record.actual for s in sizes.get(named(size["name"]), ())):
-        return replace(record, advice=advice.for_unrolled(f"{size['name']}.size()[{size['index']}]"))
+    index = size.index
+    if any(index < len(s) and s[index] == size.found.text for s in sizes.get(named(size.source), ())):
+        return replace(record, advice=advice.for_unrolled(f"{size.source}.size()[{index}]"))
     return record
 
 
@@ -112,84 +94,10 @@ def _record(reason: str, call: CallValues, resolve: Callable[[str], str]) -> Rec
     entry, rest = (match["entry"], match["rest"]) if match else ("", reason.strip())
     rest = rest.partition("\nUser stack trace:")[0]
     guard, place, _ = split_comment(rest, resolve)
-    place = program_place(place)
-    guard = _LENGTH.sub(r"\1 == \2", _LOCAL.sub(r"\1", guard.strip()))
-    shown = readable("", with_class(guard.strip()), any_names=True)
-    guard = without_addresses(guard.strip()) if shown.startswith("torch_checks(") else shown
-    mismatch = _MISMATCH.match(guard)
-    if mismatch:
-        return _tensor_differs(entry, guard, mismatch, call)
-    other = _OTHER_CLASS.match(guard)
-    if other:
-        shown, found = f"the class of the tensor {other['name']}", other["found"]
-        return RecompileRecord(entry, shown, place, "", found, advice.for_class_of_tensor(other["name"]))
-    both = _ONE_OBJECT.fullmatch(guard)
-    if both and not {both[1], both[2]} & {"None", "True", "False", "Ellipsis"}:
-        return RecompileRecord(entry, guard, place, "", "two objects", advice.for_kind("check_no_aliasing"))
-    wanted = _type_wanted(guard)
-    if wanted is not None:
-        source, expected = wanted
-        actual = call.type_name(source)
-        remedy = advice.for_type(source, expected, actual)
-        if actual == expected:
-            actual += advice.OF_THAT_NAME
-        return RecompileRecord(entry, guard, place, expected, actual, remedy)
-    wanted = comparison(guard)
-    if wanted is not None:
-        source, expected = wanted
-        actual = call.shown(source)
-        kind, found = _kind(expected), actual.removeprefix("a ") if actual.startswith("a ") else _kind(actual)
-        if kind and found and kind != found:
-            return RecompileRecord(entry, guard, place, expected, actual, advice.for_type(source, kind, found))
-        if guard.startswith("not "):
-            expected = "no items"
-        if call.of_optimizer(source):
-            return RecompileRecord(entry, guard, place, expected, actual, advice.for_optimizer())
-        remedy = advice.for_value(source, expected, call.of_module(source), root(source) in call.inner)
-        return RecompileRecord(entry, guard, place, expected, actual, remedy)
-    same = re.match(r"same_object\((?P<source>.+), '[^']*'\)$", guard)
-    actual = call.shown(same["source"]) if same else ""
-    remedy = (
-        () if place is not None and advice.equal_sizes(guard) else advice.for_kind(guard)
-    )  # an operator needs them equal
-    return RecompileRecord(entry, guard, place, "", actual, remedy)
-
-
-def _tensor_differs(entry: str, guard: str, mismatch: re.Match[str], call: CallValues) -> RecompileRecord:
-    what, expected, actual = mismatch["what"], mismatch["expected"], mismatch["actual"] or ""
-    if what == "requires_grad":
-        expected, actual = ("False", "True") if expected == "0" else ("True", "False")
-    if what == "dispatch key set":
-        wanted, found = set(_KEYS.findall(expected)), set(_KEYS.findall(actual))
-        what = advice.kind_of_keys(wanted ^ found)
-        expected, actual = _apart(wanted, found), _apart(found, wanted)
-        guard = f"tensor '{mismatch['name']}' dispatch key set mismatch. expected {expected}, actual {actual}"
-    inner = root(mismatch["name"]) in call.inner
-    remedy = advice.for_tensor(
-        mismatch["name"], what, mismatch["index"] or "", inner, bool({expected, actual} & {"0", "1"})
-    )
-    return RecompileRecord(entry, guard, None, expected, actual, remedy)
-
-
-def _apart(these: set[str], those: set[str]) -> str:
-    """What ``these`` keys have and lack against ``those``; a tensor has half a dozen, of which one differs."""
-    more, less = ", ".join(sorted(these - those)), ", ".join(sorted(those - these))
-    return " ".join(part for part in (f"with {more}" if more else "", f"without {less}" if less else "") if part)
-
-
-def _kind(literal: str) -> str:
-    """The class of a literal; "" for what is none."""
-    try:
-        return type(ast.literal_eval(literal)).__name__
-    except (ValueError, SyntaxError):
-        return ""
-
-
-def _type_wanted(guard: str) -> tuple[str, str] | None:
-    if not guard.startswith("type_is("):
-        return None
-    source, expected = ast.parse(guard, mode="eval").body.args  # type: ignore[attr-defined]
-    return ast.unparse(source), str(ast.literal_eval(expected))
+    guard = _LOCAL.sub(r"\1", guard.strip())
+    shown = readable("", with_class(guard), any_names=True)
+    guard = without_addresses(guard) if shown.startswith("torch_checks(") else shown
+    return recompile_record(entry, guard, program_place(place), reported_differences(guard, call))
 
 
 def resolved(record: RecompileRecord, resolve: Callable[[str], str]) -> RecompileRecord:

@@ -8,20 +8,23 @@ where the two differ, ``GuardStep.agrees`` says so.  Nothing is compiled and not
 from __future__ import annotations
 
 import re
+import types
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from depyf.run.addresses import without_addresses
 from depyf.run.advice.source_names import named
-from depyf.run.guard_vocabulary import ASKING
+from depyf.run.guards.difference import GuardSide
+from depyf.run.guards.known_kinds import ASKING, NO_CALL, reported_differences
 from depyf.run.records import GuardRecord
 from depyf.safety.escape import cut
 from depyf.sources.live.caches.entries import LiveEntry
+from depyf.sources.live.events.call_values import CallValues
 from depyf.sources.live.guards.guard_order import GuardOrder
 from depyf.sources.live.guards.guard_remarks import program_place, split_comment
 from depyf.sources.live.guards.guard_tree import LiveGuardRecord, ask_leaves, live_guards, namespace
-from depyf.sources.live.guards.guard_values import NOT_THERE, GuardStep, evaluate, values_of
+from depyf.sources.live.guards.guard_values import GuardStep, evaluate, found_by
 from depyf.sources.live.guards.printed_guards import readable
 
 
@@ -54,12 +57,18 @@ class EntryAnswer:
         return tuple(step for step in self.steps if step.not_asked)
 
 
-def ask_entry(entry: LiveEntry, L: dict[str, Any], resolve: Callable[[str], str] = lambda name: name) -> EntryAnswer:
-    """Evaluate every guard of ``entry`` for the frame locals ``L``."""
+def ask_entry(
+    entry: LiveEntry,
+    L: dict[str, Any],
+    resolve: Callable[[str], str] = lambda name: name,
+    code: types.CodeType | None = None,
+) -> EntryAnswer:
+    """Evaluate every guard of ``entry`` for the frame locals ``L`` of a call of ``code``."""
     names = namespace(entry, L)
     guards = live_guards(entry, resolve)
     order = GuardOrder(names)
-    steps = tuple(_step(guard, names, order) for guard in guards)
+    call = CallValues(L, entry.globals or {}, code=code)
+    steps = tuple(_step(guard, names, order, call) for guard in guards)
     info = entry.manager.check_verbose(L) if hasattr(entry.manager, "check_verbose") else None
     if info is None:
         return EntryAnswer(entry.compile_id, False, steps)
@@ -72,21 +81,29 @@ class PartOfEntry:
     """Those guards of one cache entry that can be asked where only some of the frame locals are there."""
 
     def __init__(
-        self, entry: LiveEntry, known: Callable[[str], bool], resolve: Callable[[str], str] = lambda name: name
+        self,
+        entry: LiveEntry,
+        known: Callable[[str], bool],
+        resolve: Callable[[str], str] = lambda name: name,
+        code: types.CodeType | None = None,
     ) -> None:
-        """``known``: whether an expression looks only at what is there."""
+        """``known``: whether an expression looks only at what is there; ``code``: what is called."""
         self._entry = entry
+        self._code = code
         self._guards = tuple(guard for guard in live_guards(entry, resolve) if known(guard.record.expression))
 
     def failing(self, L: dict[str, Any]) -> tuple[GuardStep, ...]:
         """Those that fail for these locals, in torch's order."""
         names = namespace(self._entry, L)
         order = GuardOrder(names)
-        steps = (_step(guard, names, order, failing_only=True) for guard in self._guards)
+        call = CallValues(L, self._entry.globals or {}, code=self._code)
+        steps = (_step(guard, names, order, call, failing_only=True) for guard in self._guards)
         return tuple(step for step in steps if not step.holds)
 
 
-def _step(guard: LiveGuardRecord, names: dict[str, Any], order: GuardOrder, failing_only: bool = False) -> GuardStep:
+def _step(
+    guard: LiveGuardRecord, names: dict[str, Any], order: GuardOrder, call: CallValues, failing_only: bool = False
+) -> GuardStep:
     """``failing_only``: of a guard that holds no values are wanted."""
     record = guard.record
     follows = order.follows(record.expression)
@@ -97,14 +114,15 @@ def _step(guard: LiveGuardRecord, names: dict[str, Any], order: GuardOrder, fail
     asking = record.expression.partition("(")[0] in ASKING
     holds = python and (answer is None or answer) if asking else python
     agrees = answer is None or answer == holds
-    expected, actual = ("", "") if holds and failing_only else values_of(record.expression, names, holds)
-    if not holds and follows and NOT_THERE in actual:
+    differences = () if holds and failing_only else found_by(record.expression, names, holds, call)
+    step = GuardStep(record.expression, holds, differences, record.place, record.why, agrees)
+    if not holds and follows and step.missing:
         return _not_asked(record, f"{named(follows)} differs already")
     if holds and asking and answer is None:
-        return replace(_not_asked(record, "torch answers it only as a part of the whole"), actual=actual)
+        return replace(_not_asked(record, "torch answers it only as a part of the whole"), differences=differences)
     if not holds:
         order.failed(record.expression)
-    return GuardStep(record.expression, holds, expected, actual, record.place, record.why, agrees)
+    return step
 
 
 _MARKS = ("no_dynamic_marks(", "marks_within(")
@@ -129,12 +147,8 @@ def _failing(
     sized = _sized(steps, parts[0][0] if parts else "")
     if sized is not None:
         return sized
-    if not parts:
-        return GuardStep("torch_checks('')", False, "every guard to hold", "torch does not say which one failed")
-    text, place, why = parts[0]
-    if text.startswith("KeyError on "):
-        return GuardStep(readable("", text), False, "it is there", "it is not there (KeyError)", place, why)
-    return GuardStep(readable("", text), False, without_addresses(text), "it does not hold", place, why)
+    text, place, why = parts[0] if parts else ("", None, "")
+    return GuardStep(readable("", text), False, reported_differences(text, NO_CALL), place, why)
 
 
 _LENGTH = re.compile(r"^len\((?P<source>.*)\) != (?P<count>\d+)$")
@@ -147,8 +161,8 @@ def _sized(steps: tuple[GuardStep, ...], text: str) -> GuardStep | None:
         return None
     for step in steps:
         if step.expression.startswith("same_items(" + (f"{match['source']}, " if match else "")):
-            expected = f"{match['count']} items" if match else step.expected
-            return replace(step, holds=False, expected=expected)
+            wanted = GuardSide(f"{match['count']} items", "int") if match else step.differences[0].wanted
+            return replace(step, holds=False, differences=(replace(step.differences[0], wanted=wanted),))
     return None
 
 

@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from depyf.run.addresses import without_addresses
+from depyf.run.guards.known_kinds import stated
 from depyf.run.records import GuardRecord
 from depyf.safety.guarded import Door
 from depyf.sources.live.caches.entries import LiveEntry
 from depyf.sources.live.guards.guard_tree import namespace
-from depyf.sources.live.guards.guard_values import NOT_THERE, evaluate, parsed, values_of
+from depyf.sources.live.guards.guard_values import evaluate, found_by, parsed
 from depyf.sources.live.pure_text import short
 
 _OF_A_CALL = re.compile(r"\bL\[")
@@ -35,7 +36,7 @@ def _with_value(guard: GuardRecord, names: dict[str, object]) -> GuardRecord:
     with Door("the value that a guard looks at could not be read", lambda text: None):
         tree = parsed(guard.expression)
         holds = evaluate(tree, names)
-        _, actual = values_of(tree, names, holds)
-        if NOT_THERE not in actual:
-            return replace(guard, value=short(without_addresses(actual)), holds=holds)
+        found = found_by(tree, names, holds)
+        if not any(difference.found.missing for difference in found):
+            return replace(guard, value=short(without_addresses(stated(found)[1])), holds=holds)
     return guard

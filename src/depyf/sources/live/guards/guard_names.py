@@ -64,17 +64,6 @@ def is_expression(text: str) -> bool:
     return _parsed(text) is not None
 
 
-def equal_sides(text: str) -> tuple[str, str] | None:
-    """Both sides of an expression that is one ``==``."""
-    plain = _PLAIN_SIDES.fullmatch(text)
-    if plain is not None:
-        return plain[1], plain[2]
-    body = _parsed(text)
-    if not isinstance(body, ast.Compare) or len(body.ops) != 1 or not isinstance(body.ops[0], ast.Eq):
-        return None
-    return ast.unparse(body.left), ast.unparse(body.comparators[0])
-
-
 def _parsed(text: str) -> ast.expr | None:
     try:
         return ast.parse(text.strip(), mode="eval").body
@@ -95,7 +84,6 @@ _FLOAT = r"(?!0\.0000)(?:0|[1-9]\d{0,7})\.(?:0|\d{0,6}[1-9])"
 """Written as ``repr`` writes it."""
 _LITERAL = rf"(?:True|False|None|-?(?:{_FLOAT}|0|[1-9]\d*)|'[^'\\\n]*')"
 _LACKS = re.compile(rf"not ___dict_contains\(('[^'\\\n]*'), ({_VALUE})\)", re.A)
-_PLAIN_SIDES = re.compile(rf"({_VALUE}) == ({_LITERAL})", re.A)
 _EASY = re.compile(
     rf"(?:type_is|same_object|unchanged)\({_VALUE}(?:, '[^'\\\n]*')?\)"
     rf"|hasattr\({_VALUE}, '[^'\\\n]*'\)(?: == (?:True|False))?"

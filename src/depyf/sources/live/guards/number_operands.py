@@ -18,8 +18,8 @@ from dataclasses import replace
 
 from depyf.run.advice import for_guards as advice
 from depyf.run.advice.source_names import named
+from depyf.run.guards.guard_kind import is_literal, tree_of
 from depyf.run.records import GuardRecord, Place, RecompileRecord
-from depyf.sources.live.events.call_values import comparison
 from depyf.sources.live.events.symbols import NO_SYMBOLS, SymbolPlaces
 
 _PASS = "torch/fx/passes/_tensorify_python_scalars.py"
@@ -50,10 +50,13 @@ def _of_the_pass(place: Place | None) -> bool:
 @functools.lru_cache(maxsize=4096)
 def number_read(guard: str) -> str | None:
     """The one variable that a comparison with a constant reads, in the program's words; None for another guard."""
-    compared = comparison(guard)
-    if compared is None:
+    tree = tree_of(guard)
+    if not isinstance(tree, ast.Compare):
         return None
-    found = {named(ast.unparse(node)) for node in _variables(ast.parse(compared[0], mode="eval").body)}
+    sides = [tree.left, *tree.comparators]
+    if not any(map(is_literal, sides)):
+        return None
+    found = {named(ast.unparse(node)) for side in sides for node in _variables(side)}
     return found.pop() if len(found) == 1 else None
 
 

@@ -12,19 +12,17 @@ The text is only *shown*: what decides is the live manager (``LiveGuard.check`` 
 
 from __future__ import annotations
 
-import ast
-import builtins
 import functools
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
 from depyf.run.addresses import has_identity, without_addresses
+from depyf.run.guards.guard_kind import PrintedGuard
+from depyf.run.guards.kinds.object_guard import SINGLETONS
+from depyf.run.guards.known_kinds import printed
 from depyf.run.records import GuardRecord, Place
-from depyf.run.reprs import sets_in_order
-from depyf.sources.live.guards.global_state import in_words
-from depyf.sources.live.guards.guard_names import equal_sides, in_python, is_expression
+from depyf.sources.live.guards.guard_names import in_python
 from depyf.sources.live.guards.guard_remarks import read_remark, split_comment
 from depyf.sources.live.guards.guard_templates import GuardTemplates
 
@@ -33,8 +31,6 @@ _MANAGER = re.compile(r"(?:KeyManager: |ValueManager: )?(\w*(?:Manager|Guard\w*)
 _TYPE = re.compile(r", type=<(?:class|enum) '(?P<type>[^']*)'>")
 _PAIR = re.compile(r"^KeyValueManager pair at index=(?P<index>\d+)")
 _DICTS = ("DictGuardManager", "SubclassedDictGuardManager", "DictSubclassGuardManager")
-SINGLETONS = {id(value): repr(value) for value in (None, True, False, Ellipsis)}
-"""Objects that an id alone names, in the process that compiled."""
 DICT_ITEMS = "DICT_ITEMS"
 """Our name for what a manager of dictionaries checks itself, without a leaf guard: exact type and number of items."""
 _CONTENTS = frozenset({"DICT_CONTAINS", "SET_CONTAINS"})
@@ -205,208 +201,24 @@ def _class_at(address: int) -> type | None:
 
 @functools.lru_cache(maxsize=4096)
 def readable(kind: str, text: str, source: str = "", any_names: bool = False) -> str:
-    """The guard as a Python expression; ``torch_checks('...')`` where depyf knows no better.  ``source``: the value it
+    """The guard as a Python expression; ``torch_checks('...')`` where no kind knows better.  ``source``: the value it
     looks at, which some guards do not name; ``any_names``: only to be read, a variable may stand for itself."""
-    made = _CHECKER.match(text) if source else None
-    if made is not None:
-        text = f"{_CHECKERS[made[1]]}({source})"
-    for rule in _RULES:
-        expression = rule(kind, text)
-        shown = in_python(expression, any_names) if expression is not None else None
+    for expression in printed(PrintedGuard(kind, text, source, has_guard)):
+        shown = in_python(expression, any_names) if not has_identity(expression) else None
         if shown is not None:
             return without_addresses(shown)
     return f"torch_checks({without_addresses(text)!r})"
 
 
-_CHECKERS = {
-    "___check_metadata_": "same_metadata",
-    "___check_opaque_guard_fn_": "same_guarded_values",
-    "__dtensor_spec_": "same_dtensor_spec",
-}
-"""A function that torch makes for one guard, printed by its name alone -> what it asks."""
-_CHECKER = re.compile(rf"({'|'.join(_CHECKERS)})\d+")
-
-
-_TENSOR = re.compile(
-    r"^check_tensor\((?P<source>.*), (?P<cls>[\w.]+), DispatchKeySet\((?P<keys>[^()]*)\), (?P<dtype>torch\.\w+), "
-    r"device=(?P<device>[^,]+), requires_grad=(?P<grad>True|False), size=(?P<size>\[.*\]), stride=(?P<stride>\[.*\])\)$"
-)
-
-
-def _tensor(kind: str, text: str) -> str | None:
-    match = _TENSOR.match(text) if text.startswith("check_tensor(") else None
-    if match is None:
-        return None
-    return (
-        f"check_tensor({match['source']}, {match['cls']!r}, {match['dtype']}, size={match['size']}, "
-        f"stride={match['stride']}, requires_grad={match['grad']}, device_index={match['device']}, "
-        f"keys={match['keys']!r})"
-    )
-
-
-_TYPE_ID = re.compile(
-    r"^___check_(?:type_id|fake_script_type)\((?P<source>.*), \d+\)(?:, type=<(?:class|enum) '(?P<name>[^']+)'>)?$"
-)
-
-
-def _type_match(kind: str, text: str) -> str | None:
-    match = _TYPE_ID.match(text)
-    if match is None or match["name"] is None:
-        return None
-    return f"type_is({match['source']}, {match['name']!r})"
-
-
-_OBJECT = re.compile(r"^_{2,3}check_obj_id\((?P<source>.*?), (?P<id>\d+)\)(?:, type=(?P<shown>.*))?$", re.S)
-_SHOWN = (
-    (re.compile(r"<(?:class|enum) '(?P<kind>[^']+)'>"), ""),
-    (re.compile(r"<code object "), "code"),
-    (re.compile(r"<module '"), "module"),
-    (re.compile(r"<function "), "function"),
-    (re.compile(r"<bound method "), "method"),
-    (re.compile(r"<built-in (?:function|method) "), "builtin_function_or_method"),
-    (re.compile(r"<(?P<kind>[\w.]+) object at "), ""),
-    (re.compile(r"<(?P<kind>\w+)\.\w+: .*>"), ""),
-)
-"""How an object's repr begins -> its class; torch 2.9 and 2.10 print the object itself as the type."""
-
-
-def _id_match(kind: str, text: str) -> str | None:
-    match = _OBJECT.match(text)
-    if match is None:
-        return None
-    if int(match["id"]) in SINGLETONS:  # torch before 2.8 says no more than the id
-        return f"{match['source']} is {SINGLETONS[int(match['id'])]}"
-    found = ((name, pattern.match(match["shown"] or "")) for pattern, name in _SHOWN)
-    name = next((name or m["kind"] for name, m in found if m is not None), "object")
-    return f"same_object({match['source']}, {name!r})"
-
-
-def _global_state(kind: str, text: str) -> str | None:
-    if text == "___check_global_state()":  # torch before 2.8 does not say what it was
-        return "check_global_state()"
-    match = re.match(r"^___check_global_state\(\) against (?P<state>\{.*\})$", text, re.S)
-    if match is None:
-        return None
-    try:
-        state = json.loads(match["state"])
-    except ValueError:
-        return None
-    return "check_global_state(" + ", ".join(f"{name}={value}" for name, value in in_words(state).items()) + ")"
-
-
-def _ambient(kind: str, text: str) -> str | None:
-    if text == "___check_torch_function_mode_stack()":
-        return "check_torch_function_mode_stack()"
-    match = re.match(r"^utils_device\.CURRENT_DEVICE == (?P<device>.*)$", text)
-    if match:
-        return f"default_device_is({match['device']})"
-    match = re.match(r"^torch\._functorch\.aot_autograd\.utils\.top_saved_tensors_hooks ids == (?P<ids>.*)$", text)
-    if match:
-        return f"saved_tensors_hooks_are({without_addresses(match['ids'])})"
-    return None
-
-
-def _version(kind: str, text: str) -> str | None:
-    match = re.match(r"^___dict_version\((?P<source>.*)\) == \d+$", text)
-    return f"unchanged({match['source']})" if match else None
-
-
-def _bool(kind: str, text: str) -> str | None:
-    """torch's text says ``==``, and its guard wants this very object: ``1`` is not ``True`` to it."""
-    match = re.match(r"^(?P<source>.*) == (?P<value>True|False)$", text, re.S)
-    if match is None or kind not in ("TRUE_MATCH", "FALSE_MATCH"):
-        return None
-    return _plain(kind, f"{match['source']} is {match['value']}")
-
-
-def _equals(kind: str, text: str) -> str | None:
-    """``EQUALS_MATCH`` also wants the very type: ``True`` and ``1.0`` are not ``1`` to it."""
-    if kind != "EQUALS_MATCH":
-        return None
-    named = _classes_named(text)
-    sides = equal_sides(named)
-    if sides is not None and _plain(kind, named) is not None and in_python(named) is not None:
-        return f"same_value({sides[0]}, {sides[1]})"
-    return _shows_as(text)
-
-
-def _shows_as(text: str) -> str | None:
-    """The value wanted has a repr that is no Python: ``L['e'] == <Color.RED: 1>``."""
-    left, middle, right = text.partition(" == ")
-    right = sets_in_order(without_addresses(right))
-    return f"shows_as({left}, {right!r})" if middle and is_expression(left) else None
-
-
-def _membership(kind: str, text: str) -> str | None:
-    """torch 2.9 to 2.12 print ``item in members`` and ``item not in members`` the same."""
-    if kind != "SET_CONTAINS" or _tells_what_no_set_has() or (shown := in_python(text)) is None:
-        return None
-    tree = ast.parse(shown, mode="eval").body
-    if not isinstance(tree, ast.Compare) or not isinstance(tree.ops[0], ast.In):
-        return None
-    return f"same_membership({ast.unparse(tree.left)}, {ast.unparse(tree.comparators[0])})"
-
-
 @functools.cache
-def _tells_what_no_set_has() -> bool:
+def has_guard(kind: str) -> bool:
+    """Whether this torch has guards of that name."""
     try:
         from torch._dynamo.guards import GuardBuilder
     except ImportError:
         return True
-    return hasattr(GuardBuilder, "SET_NOT_CONTAINS")
+    return hasattr(GuardBuilder, kind)
 
-
-def _mapping_keys(kind: str, text: str) -> str | None:
-    """A ``types.MappingProxyType``, which ``dict.keys`` does not take."""
-    found = _OWN_KEYS.fullmatch(text) if kind == "MAPPING_KEYS_MATCH" else None
-    return _plain(kind, f"list({found['source']}) == {found['keys']}") if found is not None else None
-
-
-_OWN_KEYS = re.compile(r"list\((?P<source>.*)\.keys\(\)\) == (?P<keys>\[.*\])", re.S)
-
-
-def _plain(kind: str, text: str) -> str | None:
-    """Already Python: comparisons of values and of sizes."""
-    return None if has_identity(text) else without_addresses(text)
-
-
-_CLASS = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|<(?:class|enum) '(?P<name>[\w.]+)'>""")
-"""A class as ``repr`` shows it, or a string, in which there may be such a text."""
-
-
-def _classes_named(text: str) -> str:
-    """A class within an expression: ``<class 'torch.Tensor'> in G['nodes']``."""
-
-    def name(match: re.Match[str]) -> str:
-        found = match["name"]
-        if found is None:
-            return match[0]
-        if found == "NoneType":
-            return "type(None)"
-        return found if found.startswith("torch.") or found in vars(builtins) else f"class_named({found!r})"
-
-    return _CLASS.sub(name, text)
-
-
-def _with_classes(kind: str, text: str) -> str | None:
-    named = _classes_named(text)
-    return _plain(kind, named) if named != text else None
-
-
-_RULES: tuple[Callable[[str, str], str | None], ...] = (
-    _tensor,
-    _type_match,
-    _id_match,
-    _global_state,
-    _ambient,
-    _version,
-    _bool,
-    _equals,
-    _membership,
-    _mapping_keys,
-    _with_classes,
-    _plain,  # last: any other rule is more precise
-)
 
 _MARKS = re.compile(r"^hasattr\((?P<source>.*), '_dynamo_\w+_indices'\) == False$")
 _MARKED = re.compile(

@@ -49,6 +49,7 @@ from depyf.sources.live.events.module_path import traced_module
 from depyf.sources.live.events.recompiles import parse_recompile, refused_recompile, specialised
 from depyf.sources.live.events.symbols import SymbolTable, interned
 from depyf.sources.live.events.torch_options import in_force
+from depyf.sources.live.guards.asked_instead import asked_instead
 from depyf.sources.live.guards.number_operands import taken_as_number
 from depyf.sources.live.origins.node_reading import origins_of
 from depyf.sources.live.recording.code_record import code_record
@@ -227,7 +228,8 @@ class Capture:
                 self._on_refused(key)
                 self._find_callers(entry)  # where torch refuses, no start follows
                 entry.in_force = in_force()
-                entry.recompiles = tuple(map(self._explained, parse_recompile(event.payload, call_values())))
+                found = map(self._asked, parse_recompile(event.payload, call_values()))
+                entry.recompiles = tuple(map(self._explained, found))
             elif event.name == "dynamo_cpp_guards_str":
                 entry.guard_text = event.payload
                 entry.symbols.finish()
@@ -246,6 +248,12 @@ class Capture:
         with Door("where the graph broke could not be told", self.note):
             return BrokenAt(traced_module(), traced_stack())
         return NOTHING_KNOWN
+
+    def _asked(self, record: RecompileRecord) -> RecompileRecord:
+        """With the guard that failed, where torch does not say which."""
+        with Door("the guards of a call could not be asked", self.note):
+            return asked_instead(record)
+        return record
 
     def _explained(self, record: RecompileRecord) -> RecompileRecord:
         """With what the symbols of the earlier entry tell."""

@@ -45,6 +45,9 @@ from depyf.run.files.timings import timings_page
 from depyf.run.files.writer import DumpWriter
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.node_origins import nodes_page
+from depyf.run.guards.guard_kind import tree_of
+from depyf.run.guards.known_kinds import kinds_of
+from depyf.run.guards.program_words import in_program
 from depyf.run.records import CompileKey, FunctionRecord, GraphRecord, RunRecord, slug
 from depyf.safety.escape import safe_name
 from depyf.safety.guarded import Door, problem, warn
@@ -54,7 +57,6 @@ from depyf.sources.live.caches.code_exchange import GraphMatch, graph_codes, mat
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.caches.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
 from depyf.sources.live.caches.seen_code import codes_seen, entries_alive, why_never_compiled
-from depyf.sources.live.events.call_values import comparison
 from depyf.sources.live.guards.number_operands import number_read
 from depyf.sources.live.guards.printed_guards import TEMPLATES, readable
 from depyf.sources.live.inputs.failed_calls import FailedCalls
@@ -155,7 +157,7 @@ class Session:
         """Compress the records, which are no longer in use; leave no unfinished work in caches."""
         with Door("the records could not be packed", self.capture.note):
             self._before, self._seen_before, self._loaded_before = set(), set(), {}
-            for cache in (readable, without_addresses, safe_name, slug, comparison, number_read):
+            for cache in (readable, without_addresses, safe_name, slug, tree_of, kinds_of, in_program, number_read):
                 cache.cache_clear()
             TEMPLATES.clear()
             forget_texts()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from depyf.sources.live.guards.global_state import in_words
+from depyf.run.guards.kinds.global_state_guard import in_words
 
 
 def test_words():

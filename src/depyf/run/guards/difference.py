@@ -1,0 +1,71 @@
+"""What a guard wanted and what a call had, as data.
+
+Input: nothing.  Output invariant: only strings, numbers and tuples of these, so a record of a run can hold it.  The words are made
+by the kind of the guard (``known_kinds.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MODULE = "attribute of a module"
+OPTIMIZER = "state of an optimizer"
+OPTION = "option of an optimizer"
+RECEIVER = "object of the method"
+INNER = "computed before a break"
+PARAMETER = "parameter or buffer"
+POSITIONAL = "further positional arguments"
+KEYWORDS = "further keyword arguments"
+"""What a value is to the program, whatever it is called: ``Difference.roles``."""
+
+INTEGERS = ("int", "bool")
+
+
+@dataclass(frozen=True, slots=True)
+class GuardSide:
+    """One side of a difference: a value, or what is known of it."""
+
+    text: str = ""
+    """A literal as it is written, another value in a few words; "" where nothing is known."""
+    kind: str = ""
+    """The name of its class; "" where it is unknown."""
+    missing: bool = False
+    """There is no such value."""
+
+    @property
+    def is_integer(self) -> bool:
+        return self.kind == "int" and self.text.lstrip("-").isdigit()
+
+
+UNKNOWN = GuardSide()
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing in which a call differs from what a guard wants."""
+
+    kind: str
+    """The name of the guard's kind."""
+    source: str = ""
+    """The value that the guard looks at, by torch's name (``L['x']``, ``self.k``); "" for a state of the process."""
+    what: str = ""
+    """The property of that value: ``size``, ``dtype``, ``type``; "" for the value itself."""
+    index: int | None = None
+    """Which of several: the dimension of a size."""
+    relation: str = "=="
+    """How what is found ought to be related to what is wanted."""
+    wanted: GuardSide = UNKNOWN
+    found: GuardSide = UNKNOWN
+    others: tuple[str, ...] = ()
+    """Further values that the guard looks at."""
+    roles: tuple[str, ...] = ()
+    """What the value is to the program."""
+
+    @property
+    def dimension(self) -> str:
+        return "" if self.index is None else str(self.index)
+
+    @property
+    def small(self) -> bool:
+        """Whether a size or number of 0 or 1 is on one side."""
+        return bool({self.wanted.text, self.found.text} & {"0", "1"})

@@ -1,0 +1,238 @@
+"""What a kind of guard has to say: the base class of the classes in ``run/guards/kinds/``.
+
+Input: torch's text of a guard, its expression as Python, and a ``Look`` at the values of a call.  Output: expressions, differences,
+words, advice.  Nothing here knows torch: what has to ask it is a function of the ``Look`` that the source gives.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from depyf.run.advice.advice import AdviceUse
+from depyf.run.advice.registry import use
+from depyf.run.advice.source_names import named
+from depyf.run.guards.difference import UNKNOWN, Difference, GuardSide
+from depyf.run.records import Place
+
+Uses = tuple[AdviceUse, ...]
+NOT_THERE = "is not there"
+
+
+class MissingError(Exception):
+    """There is no such value in the call; its text says so in words."""
+
+
+class UnknownValueError(Exception):
+    """The value cannot be told: the call is unknown, or only code of the program could tell."""
+
+
+class Look(Protocol):
+    """The values of a call, read without running code of the program."""
+
+    def value(self, node: ast.expr) -> Any:
+        """The value of an expression; MissingError, UnknownValueError."""
+
+    def side(self, value: Any) -> GuardSide:
+        """A value in a few words, with the name of its class."""
+
+    def class_name(self, value: Any) -> str:
+        """The class of a value as guards name classes, with its module."""
+
+    def roles(self, source: str) -> tuple[str, ...]:
+        """What the value is to the program."""
+
+    def ask(self, name: str, *arguments: Any, **named: Any) -> Any:
+        """A function of the source that knows torch, by its name; UnknownValueError where the call is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedGuard:
+    """A guard as torch prints it."""
+
+    kind: str
+    """torch's name for it: ``TYPE_MATCH``; "" in the reason of a recompilation."""
+    text: str
+    source: str = ""
+    """The value that it looks at, which some do not name."""
+    has: Callable[[str], bool] = lambda kind: True
+    """Whether this torch has guards of that name."""
+
+
+class GuardKind:
+    """One kind of guard; what is not overridden is what most kinds do."""
+
+    name = ""
+    checks: tuple[str, ...] = ()
+    """The functions that its expressions call."""
+    asking: frozenset[str] = frozenset()
+    """Those of them whose exact answer only torch's own guard knows."""
+    says_all: frozenset[str] = frozenset()
+    """Those of which subject and values say all: the guard need not be shown."""
+    order = 0
+    """Kinds with a lower one are asked first; a general kind comes after those that are more precise."""
+
+    def printed(self, guard: PrintedGuard) -> Iterable[str]:
+        """torch's text of a guard as an expression, where it is of this kind: the first one that is Python counts."""
+        return ()
+
+    def fits(self, tree: ast.expr) -> bool:
+        """Whether an expression is of this kind."""
+        return called(tree) in self.checks
+
+    def differences(self, tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
+        """What the guard wants and what the call has; of a guard that ``holds`` what there is.
+
+        () where another kind that fits knows better.  MissingError where the value that it looks at is not there.
+        """
+        source = source_of(tree)
+        found = look.side(look.value(ast.parse(source, mode="eval").body)) if source else UNKNOWN
+        return (self.difference(tree, look, found=found),)
+
+    def difference(self, tree: ast.expr, look: Look, found: GuardSide) -> Difference:
+        """The same with nothing known but what was found."""
+        source = source_of(tree)
+        return Difference(self.name, source, wanted=self.wanted(tree, look), found=found, roles=look.roles(source))
+
+    def wanted(self, tree: ast.expr, look: Look) -> GuardSide:
+        """What the guard wants, whatever there is."""
+        return GuardSide(ast.unparse(tree))
+
+    def reported(self, text: str, look: Look) -> tuple[Difference, ...] | None:
+        """What torch says in words of its own where a guard of this kind failed; None for other words."""
+        return None
+
+    def guard_text(self, text: str, differences: tuple[Difference, ...]) -> str:
+        """How the failed guard is shown; ``text`` is an expression, or torch's words."""
+        return text
+
+    def subject(self, difference: Difference) -> str:
+        """What differs, as ``why`` says it."""
+        return f"{named(difference.source)} differs" if difference.source else "a guard fails"
+
+    def stated(self, difference: Difference) -> tuple[str, str]:
+        """What was wanted and found, each to be read without the subject."""
+        return difference.wanted.text, difference.found.text
+
+    def values(self, difference: Difference) -> tuple[str, str]:
+        """What was wanted and found, beside the guard or its subject."""
+        return difference.wanted.text, difference.found.text
+
+    def about(self, difference: Difference, shown: Callable[[str], str]) -> str:
+        """What the guard reads, in the words of the program; ``shown`` writes the name of a value into a sentence."""
+        return named(difference.source)
+
+    def aspect(self, difference: Difference) -> str:
+        """Which property of it."""
+        return difference.what
+
+    def sentence(self, difference: Difference, placed: bool, shown: Callable[[str], str]) -> str:
+        """Why code was compiled again, where the values alone do not say it; ``placed``: a line of the program asked."""
+        return ""
+
+    def advice(self, difference: Difference, place: Place | None) -> Uses:
+        """What would make one compilation serve both; ``place``: the line of the program that the guard comes from."""
+        return ()
+
+    def advise(self, differences: tuple[Difference, ...], place: Place | None) -> Uses:
+        """The same of all that one guard found."""
+        if any(one.found.missing for one in differences):
+            return (use("always-there"),)
+        return next((found for one in differences if (found := self.advice(one, place))), ())
+
+    def told(self, differences: tuple[Difference, ...], placed: bool, shown: Callable[[str], str]) -> str:
+        """``sentence`` of all that one guard found."""
+        return self.sentence(differences[0], placed, shown) if differences else ""
+
+    def fixed(self, difference: Difference) -> tuple[str, str] | None:
+        """The number or the size that the entry is for and no other, by torch's name; None for another guard."""
+        return None
+
+
+@functools.lru_cache(maxsize=4096)
+def tree_of(expression: str) -> ast.expr | None:
+    """The tree of an expression; None for what is none."""
+    try:
+        return ast.parse(expression.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def called(tree: ast.expr) -> str:
+    """The function that an expression calls; "" for none."""
+    return tree.func.id if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) else ""
+
+
+def arguments(tree: ast.expr) -> list[ast.expr]:
+    return tree.args if isinstance(tree, ast.Call) else []
+
+
+def keywords(tree: ast.expr) -> dict[str, ast.expr]:
+    found = tree.keywords if isinstance(tree, ast.Call) else []
+    return {keyword.arg: keyword.value for keyword in found if keyword.arg is not None}
+
+
+def is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def literal_side(node: ast.expr) -> GuardSide:
+    """A literal as a side."""
+    try:
+        return GuardSide(ast.unparse(node), type(ast.literal_eval(node)).__name__)
+    except (ValueError, TypeError, RecursionError, MemoryError):
+        return GuardSide(ast.unparse(node))
+
+
+def side_of(look: Look, node: ast.expr) -> GuardSide:
+    """The value of an expression as a side; nothing known where it cannot be told.  MissingError where it is not there."""
+    try:
+        return look.side(look.value(node))
+    except UnknownValueError:
+        return UNKNOWN
+
+
+def sources_in(tree: ast.expr) -> list[str]:
+    """The values that an expression looks at, with their attributes and items, up to the first call: ``L['x']`` of
+    ``L['x'].size()[0] == 3``; each once."""
+    found: dict[str, None] = {}
+    _collect(tree, found)
+    return list(found)
+
+
+def source_of(tree: ast.expr) -> str:
+    """The first of these; "" where there is none."""
+    return next(iter(sources_in(tree)), "")
+
+
+def _collect(node: ast.AST, found: dict[str, None]) -> None:
+    path = _path(node)
+    if path is not None:
+        found.setdefault(ast.unparse(path))
+        return
+    function = node.func if isinstance(node, ast.Call) else None
+    for child in ast.iter_child_nodes(node):
+        if child is not function or not isinstance(child, ast.Name):
+            _collect(child, found)
+
+
+def _path(node: ast.AST) -> ast.AST | None:
+    last: ast.AST | None = None
+    while isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
+        if isinstance(node, ast.Call):
+            if not isinstance(node.func, ast.Attribute):
+                return None
+            last, node = None, node.func.value
+        else:
+            last = last or node
+            node = node.value
+    if not isinstance(node, ast.Name) or node.id in ("torch", "math", "float", "list", "dict", "set", "len", "type"):
+        return None
+    return last or node

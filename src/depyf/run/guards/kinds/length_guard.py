@@ -1,0 +1,109 @@
+"""A guard on how many items a container holds.
+
+len(L['x']) == 3        not L['x']        iterator_length(L['x']) == 3        same_items(L['x'], 'dict', 2)
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+
+from depyf.run.advice.registry import use
+from depyf.run.advice.source_names import named
+from depyf.run.guards.difference import KEYWORDS, OPTIMIZER, POSITIONAL, UNKNOWN, Difference, GuardSide
+from depyf.run.guards.guard_kind import (
+    GuardKind,
+    Look,
+    UnknownValueError,
+    Uses,
+    arguments,
+    called,
+    literal_side,
+    source_of,
+    tree_of,
+)
+from depyf.run.records import Place
+
+_FOUND = re.compile(r"^len\((?P<source>.*)\) != (?P<count>\d+)$")
+_ARGUMENTS = {POSITIONAL: "as many positional arguments", KEYWORDS: "the same keyword arguments"}
+"""The arguments of a call beyond the named parameters."""
+NO_ITEMS = "no items"
+LENGTH = "length"
+_ITEMS = "items"
+
+
+class LengthGuard(GuardKind):
+    name = "length"
+    checks = ("same_items",)
+    order = 40
+
+    def fits(self, tree: ast.expr) -> bool:
+        return super().fits(tree) or _measured(tree) is not None
+
+    def differences(self, tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
+        measured = _measured(tree)
+        if measured is None:
+            value = look.value(arguments(tree)[0])
+            return (self.difference(tree, look, GuardSide(look.ask("items_of", value), "items")),)
+        counted, _ = measured
+        try:
+            found = look.ask("measured", counted)
+        except UnknownValueError:
+            found = UNKNOWN
+        return (self.difference(tree, look, found),)
+
+    def difference(self, tree: ast.expr, look: Look, found: GuardSide) -> Difference:
+        source = source_of(tree)
+        what = LENGTH if _measured(tree) is not None else _ITEMS
+        roles = look.roles(source)
+        return Difference(self.name, source, what, None, "==", self.wanted(tree, look), found, roles=roles)
+
+    def wanted(self, tree: ast.expr, look: Look) -> GuardSide:
+        measured = _measured(tree)
+        if measured is not None:
+            return GuardSide(NO_ITEMS, "int") if measured[1] is None else literal_side(measured[1])
+        kind, least = (ast.literal_eval(node) for node in arguments(tree)[1:3])
+        known = f" ({least} or more)" if least else ""
+        return GuardSide(f"a {kind} with as many items as when it was compiled{known}")
+
+    def reported(self, text: str, look: Look) -> tuple[Difference, ...] | None:
+        """torch says what it found wrong, not what it wanted: this is the number of when it was compiled."""
+        match = _FOUND.match(text)
+        tree = tree_of(f"len({match['source']}) == {match['count']}") if match is not None else None
+        return self.differences(tree, look, holds=False) if tree is not None else None
+
+    def guard_text(self, text: str, differences: tuple[Difference, ...]) -> str:
+        match = _FOUND.match(text)
+        return f"len({match['source']}) == {match['count']}" if match is not None else text
+
+    def subject(self, difference: Difference) -> str:
+        empty = difference.wanted.text == NO_ITEMS
+        return f"{named(difference.source) if empty else self.about(difference)} differs"
+
+    def about(self, difference: Difference, shown: Callable[[str], str] = str) -> str:
+        name = named(difference.source)
+        return name if name.startswith("len(") else f"len({name})"
+
+    def aspect(self, difference: Difference) -> str:
+        return ""
+
+    def advice(self, difference: Difference, place: Place | None) -> Uses:
+        if OPTIMIZER in difference.roles:
+            return (use("optimizer-state"),)
+        what = next((_ARGUMENTS[role] for role in difference.roles if role in _ARGUMENTS), "")
+        return (use("same-arguments", what=what),) if what else (use("one-length", name=self.about(difference)),)
+
+
+def _measured(tree: ast.expr) -> tuple[ast.expr, ast.expr | None] | None:
+    """What is counted, and the number that is wanted, which is None for an empty container."""
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not) and not isinstance(tree.operand, ast.Call):
+        if isinstance(tree.operand, (ast.Name, ast.Attribute, ast.Subscript)):  # torch's guard on an empty container
+            return tree.operand, None
+    if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.Eq):
+        if called(tree.left) in ("len", "iterator_length") and isinstance(tree.comparators[0], ast.Constant):
+            return tree.left, tree.comparators[0]
+    return None
+
+
+KIND = LengthGuard()

@@ -1,0 +1,107 @@
+"""A guard that only torch can answer, and any guard that depyf does not know: shown in torch's words, marked as such.
+
+__dtensor_spec_123 -> same_dtensor_spec(L['x'])        whatever it is -> torch_checks('...')
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable
+
+from depyf.run.addresses import without_addresses
+from depyf.run.advice.source_names import named
+from depyf.run.guards.class_names import classes_named
+from depyf.run.guards.difference import Difference, GuardSide
+from depyf.run.guards.guard_kind import (
+    GuardKind,
+    Look,
+    PrintedGuard,
+    called,
+    side_of,
+    source_of,
+    sources_in,
+    tree_of,
+)
+from depyf.run.guards.program_words import in_program
+
+_MADE = {
+    "___check_metadata_": "same_metadata",
+    "___check_opaque_guard_fn_": "same_guarded_values",
+    "__dtensor_spec_": "same_dtensor_spec",
+}
+"""A function that torch makes for one guard, printed by its name alone -> what it asks."""
+_CHECKER = re.compile(rf"({'|'.join(_MADE)})\d+")
+_VERSION = re.compile(r"^___dict_version\((?P<source>.*)\) == \d+$")
+_NO_ATTRIBUTE = re.compile(r"^'(?P<kind>[\w.]+)' object has no attribute '(?P<name>\w+)'$")
+IN_TORCHS_WORDS = "torch's words: "
+RAISED, WORDS = "raised", "words"
+UNTOLD = (RAISED, WORDS)
+"""What is known where torch does not name the guard: that it raised, or torch's words."""
+
+
+class OpaqueGuard(GuardKind):
+    name = "unknown"
+    checks = (
+        "torch_checks", "unchanged", "same_metadata", "same_dtensor_spec", "same_guarded_values",
+    )  # fmt: skip
+    asking = frozenset(checks)
+    order = 100
+
+    def printed(self, guard: PrintedGuard) -> Iterable[str]:
+        made = _CHECKER.match(guard.text) if guard.source else None
+        if made is not None:
+            yield f"{_MADE[made[1]]}({guard.source})"
+        if (match := _VERSION.match(guard.text)) is not None:
+            yield f"unchanged({match['source']})"
+        if (shown := classes_named(guard.text)) != guard.text:
+            yield shown
+        yield guard.text
+
+    def fits(self, tree: ast.expr) -> bool:
+        return True
+
+    def differences(self, tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
+        if called(tree) in self.checks:
+            return (self.difference(tree, look, GuardSide("as when it was compiled" if holds else "changed since")),)
+        parts = {in_program(source): side_of(look, node) for source in sources_in(tree) if (node := tree_of(source))}
+        return (
+            self.difference(
+                tree, look, GuardSide("; ".join(f"{name} is {s.text}" for name, s in parts.items() if s.text))
+            ),
+        )
+
+    def difference(self, tree: ast.expr, look: Look, found: GuardSide) -> Difference:
+        return Difference(self.name, source_of(tree), called(tree), wanted=self.wanted(tree, look), found=found)
+
+    def wanted(self, tree: ast.expr, look: Look) -> GuardSide:
+        return GuardSide("as when it was compiled" if called(tree) in self.checks else in_program(ast.unparse(tree)))
+
+    def reported(self, text: str, look: Look) -> tuple[Difference, ...] | None:
+        """Anything that is no expression: what a guard raised is no guard."""
+        if tree_of(text) is not None:
+            return None
+        match = _NO_ATTRIBUTE.match(text)
+        if match is not None:
+            kind = "None" if match["kind"] == "NoneType" else f"of class {match['kind']}"
+            wanted = GuardSide(f"a value that has {match['name']}")
+            return (Difference(self.name, "", RAISED, wanted=wanted, found=GuardSide(f"a value is {kind}")),)
+        return (Difference(self.name, "", WORDS),)
+
+    def guard_text(self, text: str, differences: tuple[Difference, ...]) -> str:
+        what = differences[0].what
+        if what == RAISED:
+            return "a guard looks at what is not there"
+        return f"{IN_TORCHS_WORDS}{without_addresses(text)}" if what == WORDS else text
+
+    def values(self, difference: Difference) -> tuple[str, str]:
+        return ("", difference.found.text) if difference.what != RAISED else super().values(difference)
+
+    def about(self, difference: Difference, shown: Callable[[str], str]) -> str:
+        return named(difference.source)
+
+    def aspect(self, difference: Difference) -> str:
+        return ""
+
+
+KIND = OpaqueGuard()

@@ -1,0 +1,167 @@
+"""A guard on a tensor: its class, dtype, device, sizes, strides, whether it needs a gradient, its dispatch keys.
+
+check_tensor(L['x'], Tensor, DispatchKeySet(CPU, ...), torch.float32, device=None, requires_grad=False, size=[3], stride=[1])
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+from depyf.run.advice.registry import use
+from depyf.run.advice.source_names import in_module, named, passed
+from depyf.run.guards.difference import INNER, PARAMETER, Difference, GuardSide
+from depyf.run.guards.guard_kind import GuardKind, Look, PrintedGuard, Uses, arguments, keywords, source_of
+from depyf.run.records import Place
+
+_PRINTED = re.compile(
+    r"^check_tensor\((?P<source>.*), (?P<cls>[\w.]+), DispatchKeySet\((?P<keys>[^()]*)\), (?P<dtype>torch\.\w+), "
+    r"device=(?P<device>[^,]+), requires_grad=(?P<grad>True|False), size=(?P<size>\[.*\]), stride=(?P<stride>\[.*\])\)$"
+)
+_MISMATCH = re.compile(
+    r"^tensor '(?P<name>.*?)' (?P<what>[\w ()]+?) mismatch(?: at index (?P<index>\d+))?\."
+    r"(?: expected (?:\w+=)?(?P<expected>.*?)(?:, actual (?P<actual>.*?))?(?P<parameter>\. Guard failed on a parameter.*)?)?$"
+)
+_ELEMENT = re.compile(r"(?P<what>\w+)\[(?P<index>\d+)\]")
+_WORD = re.compile(r"\b\w+\b")
+KEYS = "kind of tensor"
+INFERENCE = "inference mode"
+OTHER_KEYS = "kind of tensor (device, layout, subclass)"
+_STATED = {"rank": "dimensions"}
+
+
+class TensorGuard(GuardKind):
+    name = "tensor"
+    checks = ("check_tensor",)
+    asking = frozenset(checks)
+    says_all = frozenset(checks)
+
+    def printed(self, guard: PrintedGuard) -> Iterable[str]:
+        match = _PRINTED.match(guard.text) if guard.text.startswith("check_tensor(") else None
+        if match is not None:
+            yield (
+                f"check_tensor({match['source']}, {match['cls']!r}, {match['dtype']}, size={match['size']}, "
+                f"stride={match['stride']}, requires_grad={match['grad']}, device_index={match['device']}, "
+                f"keys={match['keys']!r})"
+            )
+
+    def differences(self, tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
+        source = source_of(tree)
+        value, *rest = (look.value(node) for node in arguments(tree))
+        wanted = {name: look.value(node) for name, node in keywords(tree).items() if name != "guard"}
+        roles = look.roles(source) + ((PARAMETER,) if "Parameter" in rest[:1] else ())
+        wrong = look.ask("tensor_differences", value, *rest, **wanted)
+        if wrong:
+            return tuple(_differs(source, name, pair, roles) for name, pair in wrong.items())
+        found = look.side(value)
+        if holds:
+            return (Difference(self.name, source, found=found, roles=roles),)
+        keys = look.ask("dispatch_keys", value)
+        return (_keys(source, str(wanted.get("keys", "")), keys, roles),)
+
+    def reported(self, text: str, look: Look) -> tuple[Difference, ...] | None:
+        match = _MISMATCH.match(text)
+        if match is None:
+            return None
+        what, name = match["what"], match["name"]
+        expected, actual = match["expected"] or "", match["actual"] or ""
+        roles = look.roles(name) + ((PARAMETER,) if match["parameter"] else ())
+        if what == "requires_grad" and expected in ("0", "1"):
+            expected, actual = ("False", "True") if expected == "0" else ("True", "False")
+        if what == "dispatch key set":
+            return (_keys(name, expected, actual, roles),)
+        index = int(match["index"]) if match["index"] else None
+        wanted, found = (GuardSide(text, "int" if text.isdigit() else "") for text in (expected, actual))
+        return (Difference(self.name, name, what, index, wanted=wanted, found=found, roles=roles),)
+
+    def guard_text(self, text: str, differences: tuple[Difference, ...]) -> str:
+        first = differences[0]
+        if first.what != KEYS:
+            return text
+        name, wanted, found = named(first.source), first.wanted.text, first.found.text
+        return f"tensor '{name}' {self.aspect(first)} mismatch. expected {wanted}, actual {found}"
+
+    def stated(self, difference: Difference) -> tuple[str, str]:
+        wanted, found = difference.wanted.text, difference.found.text
+        if not difference.what or difference.what == KEYS:
+            return wanted, found
+        name = _STATED.get(difference.what, difference.what)
+        name += f"[{difference.index}]" if difference.index is not None else ""
+        return f"{name}={wanted}", f"{name}={found}"
+
+    def aspect(self, difference: Difference) -> str:
+        if difference.what != KEYS:
+            return difference.what
+        return INFERENCE if _is_inference(difference) else OTHER_KEYS
+
+    def advice(self, difference: Difference, place: Place | None) -> Uses:
+        name, what = named(difference.source), difference.what
+        if what == "size" and difference.index is not None:
+            return size_advice(difference)
+        if what == "stride":
+            return (use("contiguous", tensor=name),)
+        if what == "rank":
+            return (use("one-rank", tensor=name),)
+        if what == "dtype":
+            return (use("one-dtype", tensor=name),)
+        if what == "requires_grad":
+            return (use("one-requires-grad", tensor=name),)
+        if what == KEYS and _is_inference(difference):
+            return (use("no-inference-tensors", tensor=name),)
+        return (use("one-kind-of-tensor", tensor=name, what=self.aspect(difference)),) if what else ()
+
+    def fixed(self, difference: Difference) -> tuple[str, str] | None:
+        if difference.what != "size" or not difference.wanted.text.isdigit():
+            return None
+        return f"{difference.source}.size()[{difference.index}]", difference.wanted.text
+
+
+def _differs(source: str, name: str, pair: tuple[object, object], roles: tuple[str, ...]) -> Difference:
+    element = _ELEMENT.fullmatch(name)
+    what, index = (element["what"], int(element["index"])) if element else (name, None)
+    wanted, found = (
+        GuardSide(str(value), type(value).__name__ if isinstance(value, (int, str)) else "") for value in pair
+    )
+    what = "rank" if what == "dimensions" else what
+    return Difference(TensorGuard.name, source, what, index, wanted=wanted, found=found, roles=roles)
+
+
+def _keys(source: str, wanted: str, found: str, roles: tuple[str, ...]) -> Difference:
+    """Dispatch keys: a tensor has half a dozen, of which one differs."""
+    these, those = set(_WORD.findall(wanted)), set(_WORD.findall(found))
+    return Difference(
+        TensorGuard.name,
+        source,
+        KEYS,
+        wanted=GuardSide(_apart(these, those)),
+        found=GuardSide(_apart(those, these)),
+        roles=roles,
+    )
+
+
+def _apart(these: set[str], those: set[str]) -> str:
+    more, less = ", ".join(sorted(these - those)), ", ".join(sorted(those - these))
+    return " ".join(part for part in (f"with {more}" if more else "", f"without {less}" if less else "") if part)
+
+
+def _is_inference(difference: Difference) -> bool:
+    """Tensors made under ``torch.inference_mode`` lack these keys."""
+    keys = _WORD.findall(difference.wanted.text + " " + difference.found.text)
+    return any(key.startswith(("ADInplaceOrView", "Autograd")) for key in keys)
+
+
+def size_advice(difference: Difference) -> Uses:
+    """A size of a tensor differs."""
+    source, index, name = difference.source, difference.dimension, named(difference.source)
+    if in_module(source) or PARAMETER in difference.roles:
+        return (use("dynamic-parameters", tensor=name),)
+    tensor = "" if INNER in difference.roles else passed(source)
+    if difference.small:
+        pad = use("pad-size", tensor=name, dimension=index)
+        return (pad, use("mark-unbacked", tensor=tensor, dimension=index)) if tensor else (pad,)
+    dynamic = use("compile-dynamic")
+    return (use("mark-dynamic", tensor=tensor, dimension=index), dynamic) if tensor else (dynamic,)
+
+
+KIND = TensorGuard()

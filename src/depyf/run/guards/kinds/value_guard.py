@@ -1,0 +1,161 @@
+"""A guard on a plain value: a number, a text, None, a flag, or what has a repr that is no Python.
+
+L['n'] == 3  ->  same_value(L['n'], 3)        L['flag'] == True  ->  L['flag'] is True
+L['e'] == <Color.RED: 1>  ->  shows_as(L['e'], '<Color.RED: 1>')
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+from depyf.run.addresses import has_identity, without_addresses
+from depyf.run.advice.registry import use
+from depyf.run.advice.source_names import is_global, named
+from depyf.run.guards.class_names import classes_named
+from depyf.run.guards.difference import INNER, INTEGERS, MODULE, OPTIMIZER, OPTION, Difference, GuardSide
+from depyf.run.guards.guard_kind import (
+    GuardKind,
+    Look,
+    PrintedGuard,
+    Uses,
+    arguments,
+    called,
+    is_literal,
+    literal_side,
+    side_of,
+    tree_of,
+)
+from depyf.run.guards.kinds.type_guard import class_advice
+from depyf.run.records import Place
+from depyf.run.reprs import sets_in_order
+
+_BOOL = re.compile(r"^(?P<source>.*) == (?P<value>True|False)$", re.S)
+_FLAGS = ("True", "False")
+
+
+class ValueGuard(GuardKind):
+    name = "value"
+    checks = ("same_value", "shows_as")
+    asking = frozenset({"shows_as"})
+    says_all = frozenset({"same_value"})
+    order = 50
+
+    def printed(self, guard: PrintedGuard) -> Iterable[str]:
+        if guard.kind in ("TRUE_MATCH", "FALSE_MATCH"):
+            # torch's text says ``==``, and its guard wants this very object: ``1`` is not ``True`` to it
+            match = _BOOL.match(guard.text)
+            if match is not None and not has_identity(guard.text):
+                yield f"{match['source']} is {match['value']}"
+        if guard.kind != "EQUALS_MATCH":
+            return
+        shown = classes_named(guard.text)  # and it wants the very type: ``True`` and ``1.0`` are not ``1`` to it
+        tree = tree_of(shown)
+        if isinstance(tree, ast.Compare) and [type(sign) for sign in tree.ops] == [ast.Eq] and not has_identity(shown):
+            yield f"same_value({ast.unparse(tree.left)}, {ast.unparse(tree.comparators[0])})"
+        left, middle, right = guard.text.partition(" == ")
+        if middle and tree_of(left) is not None:
+            yield f"shows_as({left}, {sets_in_order(without_addresses(right))!r})"
+
+    def fits(self, tree: ast.expr) -> bool:
+        return super().fits(tree) or _compared(tree) is not None
+
+    def differences(self, tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
+        value, _ = _sides(tree)
+        found = side_of(look, value)
+        if called(tree) == "shows_as":
+            text = look.ask("shown", look.value(value))
+            found = GuardSide(text or found.text, found.kind)
+        return (self.difference(tree, look, found),)
+
+    def difference(self, tree: ast.expr, look: Look, found: GuardSide) -> Difference:
+        value, _ = _sides(tree)
+        source = ast.unparse(value)
+        relation = "is not" if isinstance(tree, ast.Compare) and isinstance(tree.ops[0], ast.IsNot) else "=="
+        wanted = self.wanted(tree, look)
+        return Difference(self.name, source, "", None, relation, wanted, found, roles=look.roles(source))
+
+    def wanted(self, tree: ast.expr, look: Look) -> GuardSide:
+        _, wanted = _sides(tree)
+        if called(tree) == "shows_as":
+            return look.ask("shortened", str(ast.literal_eval(wanted)))  # type: ignore[no-any-return]
+        if isinstance(tree, ast.Compare) and isinstance(tree.ops[0], ast.IsNot):
+            return GuardSide("something else than None")
+        known = side_of(look, wanted)
+        return known if known.text else literal_side(wanted)
+
+    def stated(self, difference: Difference) -> tuple[str, str]:
+        """With their classes where values that may be equal are of two."""
+        wanted, found = difference.wanted, difference.found
+        if not _of_two_classes(difference) or wanted.kind == "NoneType":
+            return wanted.text, found.text
+        return f"{wanted.text} ({wanted.kind})", f"{found.text} ({found.kind})"
+
+    def values(self, difference: Difference) -> tuple[str, str]:
+        return difference.wanted.text, difference.found.text
+
+    def advice(self, difference: Difference, place: Place | None) -> Uses:
+        wanted, found = difference.wanted, difference.found
+        name, roles = named(difference.source), difference.roles
+        if _of_two_classes(difference):
+            return class_advice(difference, wanted.kind, found.kind)
+        if OPTIMIZER in roles:
+            return (use("optimizer-state"),)
+        if MODULE in roles and difference.source.endswith(".training") and wanted.text in _FLAGS:
+            return (use("train-and-eval"),)
+        if wanted.text == "None" or difference.relation == "is not":
+            return (use("with-and-without", name=name),)
+        if wanted.text in _FLAGS:
+            return (use("one-flag", name=name),)
+        if wanted.kind not in ("int", "float"):
+            return (use("one-value", name=name),)
+        if is_global(
+            difference.source
+        ):  # dynamic=True makes no symbols of globals, nor of what is reached through them
+            return (use("global-as-argument", name=name),)
+        if OPTION in roles:
+            return (use("tensor-learning-rate", name=name),)
+        if MODULE in roles:
+            kept = use("tensor-in-module", name=name)
+            return (use("unspecialised-int", name=name), kept) if wanted.kind in INTEGERS else (kept,)
+        dynamic = use("compile-dynamic")
+        return (dynamic,) if INNER in roles else (dynamic, use("number-as-tensor", name=name))
+
+    def fixed(self, difference: Difference) -> tuple[str, str] | None:
+        same = not difference.found.kind or difference.found.kind == "int"
+        argument = difference.source.startswith("L[") and MODULE not in difference.roles
+        return (
+            (difference.source, difference.wanted.text) if same and argument and difference.wanted.is_integer else None
+        )
+
+
+def _of_two_classes(difference: Difference) -> bool:
+    wanted, found = difference.wanted, difference.found
+    return bool(wanted.kind and found.kind) and wanted.kind != found.kind and difference.relation == "=="
+
+
+def _compared(tree: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """Of ``value == literal`` and ``value is None`` both sides; None where the value is computed."""
+    if not isinstance(tree, ast.Compare) or len(tree.ops) != 1:
+        return None
+    left, right = tree.left, tree.comparators[0]
+    if not isinstance(tree.ops[0], (ast.Eq, ast.Is, ast.IsNot)) or is_literal(left) or not _is_value(left):
+        return None
+    return (left, right) if is_literal(right) or ast.unparse(right) == "Ellipsis" or called(right) == "float" else None
+
+
+def _is_value(node: ast.expr) -> bool:
+    """Whether it is a variable, with its attributes and items: nothing is called or computed."""
+    return not any(isinstance(part, (ast.Call, ast.BinOp, ast.BoolOp, ast.IfExp)) for part in ast.walk(node))
+
+
+def _sides(tree: ast.expr) -> tuple[ast.expr, ast.expr]:
+    compared = _compared(tree)
+    if compared is not None:
+        return compared
+    found = arguments(tree)
+    return found[0], found[-1]
+
+
+KIND = ValueGuard()

@@ -1,0 +1,155 @@
+"""All kinds of guards, and what they say of one: the loops over ``KINDS``.
+
+Input: torch's text of a guard, or its expression.  Output: expressions, ``Difference`` records, words, advice.  A kind is a module
+of ``run/guards/kinds/`` with an object ``KIND``: it is found there, and named nowhere else.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator
+
+from depyf.run.advice.advice import AdviceUse
+from depyf.run.guards import kinds as kinds_package
+from depyf.run.guards.difference import UNKNOWN, Difference, GuardSide
+from depyf.run.guards.guard_kind import GuardKind, Look, MissingError, PrintedGuard, UnknownValueError, tree_of
+from depyf.run.records import Place, RecompileRecord
+
+
+def _found() -> Iterator[GuardKind]:
+    for module in pkgutil.iter_modules(kinds_package.__path__):
+        kind = importlib.import_module(f"{kinds_package.__name__}.{module.name}").KIND
+        assert isinstance(kind, GuardKind)
+        yield kind
+
+
+KINDS: tuple[GuardKind, ...] = tuple(sorted(_found(), key=lambda kind: (kind.order, kind.name)))
+"""The more precise ones first; the last one fits every guard."""
+_BY_NAME = {kind.name: kind for kind in KINDS}
+CHECKS = frozenset(check for kind in KINDS for check in kind.checks)
+ASKING = frozenset(check for kind in KINDS for check in kind.asking)
+"""Functions of guard expressions whose exact answer only torch's own guard knows."""
+SAYS_ALL = frozenset(check for kind in KINDS for check in kind.says_all)
+"""Those of which subject and values say all."""
+
+
+def kind_of(difference: Difference) -> GuardKind:
+    """The kind that made a difference; the last one for a kind that this depyf does not know."""
+    return _BY_NAME.get(difference.kind, KINDS[-1])
+
+
+@functools.lru_cache(maxsize=4096)
+def kinds_of(expression: str) -> tuple[GuardKind, ...]:
+    """The kinds that an expression is of, the most precise first."""
+    tree = tree_of(expression)
+    return () if tree is None else tuple(kind for kind in KINDS if kind.fits(tree))
+
+
+def printed(guard: PrintedGuard) -> Iterator[str]:
+    """torch's text of a guard as an expression, as each kind would have it."""
+    for kind in KINDS:
+        yield from kind.printed(guard)
+
+
+def differences_of(tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
+    """What a guard wants and what a call has."""
+    for kind in kinds_of(ast.unparse(tree)):
+        try:
+            found = kind.differences(tree, look, holds)
+        except MissingError as missing:
+            return (kind.difference(tree, look, GuardSide(str(missing), missing=True)),)
+        except UnknownValueError:
+            return (kind.difference(tree, look, UNKNOWN),)
+        if found:
+            return found
+    return ()
+
+
+def reported_differences(text: str, look: Look) -> tuple[Difference, ...]:
+    """What torch says, in words of its own or as an expression, where a guard failed."""
+    for kind in KINDS:
+        found = kind.reported(text, look)
+        if found is not None:
+            return found
+    tree = tree_of(text)
+    return differences_of(tree, look, holds=False) if tree is not None else ()
+
+
+class _NoCall:
+    """The values of a call of which nothing is known."""
+
+    def value(self, node: ast.expr) -> object:
+        raise UnknownValueError
+
+    def side(self, value: object) -> GuardSide:
+        return UNKNOWN
+
+    def class_name(self, value: object) -> str:
+        return ""
+
+    def roles(self, source: str) -> tuple[str, ...]:
+        return ()
+
+    def ask(self, name: str, *arguments: object, **named: object) -> object:
+        raise UnknownValueError
+
+
+NO_CALL: Look = _NoCall()
+
+
+def guard_text(text: str, differences: tuple[Difference, ...]) -> str:
+    """How a guard that failed is shown; ``text`` is torch's, or an expression."""
+    return kind_of(differences[0]).guard_text(text, differences) if differences else text
+
+
+def stated(differences: tuple[Difference, ...]) -> tuple[str, str]:
+    """What was wanted and what was found, each to be read without the guard."""
+    sides = [kind_of(one).stated(one) for one in differences]
+    wanted, found = (list(filter(None, side)) for side in zip(*sides)) if sides else ([], [])
+    return ", ".join(wanted), ", ".join(found)
+
+
+def values(differences: tuple[Difference, ...]) -> tuple[str, str]:
+    """The same, to stand beside the guard."""
+    sides = [kind_of(one).values(one) for one in differences]
+    wanted, found = (list(filter(None, side)) for side in zip(*sides)) if sides else ([], [])
+    return ", ".join(wanted), ", ".join(found)
+
+
+def subject(differences: tuple[Difference, ...]) -> str:
+    """What differs, as the user would say it."""
+    return kind_of(differences[0]).subject(differences[0]) if differences else "a guard fails"
+
+
+def advice(differences: tuple[Difference, ...], place: Place | None = None) -> tuple[AdviceUse, ...]:
+    """What would make one compilation serve both, the best first; () where no rule is known.  ``place``: the line of the program
+    that the guard comes from."""
+    return kind_of(differences[0]).advise(differences, place) if differences else ()
+
+
+def sentence(differences: tuple[Difference, ...], placed: bool, shown: Callable[[str], str]) -> str:
+    """Why code was compiled again, where the values alone do not say it; ``placed``: a line of the program asked for the guard;
+    ``shown`` writes the name of a value into a sentence."""
+    return kind_of(differences[0]).told(differences, placed, shown) if differences else ""
+
+
+def fixed(differences: tuple[Difference, ...]) -> tuple[str, str] | None:
+    """The one number or size that the entry is for, by torch's name; None for what is of another class or kind."""
+    return kind_of(differences[0]).fixed(differences[0]) if len(differences) == 1 else None
+
+
+def recompile_record(
+    entry: str, guard: str, place: Place | None, differences: tuple[Difference, ...]
+) -> RecompileRecord:
+    """Why the earlier ``entry`` did not fit; ``guard``: torch's words, or an expression."""
+    wanted, found = values(differences)
+    shown = guard_text(guard, differences)
+    return RecompileRecord(entry, shown, place, wanted, found, advice(differences, place), differences)
+
+
+def differences_in(record: RecompileRecord) -> tuple[Difference, ...]:
+    """Those of a record; of one that has none (of an older dump) what its guard says."""
+    return record.differences or reported_differences(record.guard, NO_CALL)

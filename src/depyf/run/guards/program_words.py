@@ -1,0 +1,45 @@
+"""An expression of a guard as the program would write it.
+
+L['G'].size()[0] <= L['G'].size()[1]   ->   G.size(0) <= G.size(1)
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+
+from depyf.run.advice.source_names import named
+from depyf.run.guards.guard_kind import tree_of
+
+_OF_A_TENSOR = ("size", "stride")
+
+
+@functools.lru_cache(maxsize=1024)
+def in_program(expression: str) -> str:
+    """``expression`` without Dynamo's ways to reach a value; as it is where it is none."""
+    tree = tree_of(expression)
+    return expression if tree is None else ast.unparse(_Spelled().visit(ast.parse(ast.unparse(tree), mode="eval").body))
+
+
+class _Spelled(ast.NodeTransformer):
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        called = node.value
+        if isinstance(called, ast.Call) and isinstance(called.func, ast.Attribute) and not called.args:
+            if called.func.attr in _OF_A_TENSOR:
+                owner = ast.Attribute(self.visit(called.func.value), called.func.attr, ast.Load())
+                return ast.Call(owner, [node.slice], [])
+        if isinstance(node.value, ast.Name) and node.value.id in ("L", "G") and isinstance(node.slice, ast.Constant):
+            name = str(node.slice.value)
+            return ast.Name(name, ast.Load()) if name.isidentifier() else node
+        self.generic_visit(node)
+        return self._short(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        return self._short(node)
+
+    def _short(self, node: ast.expr) -> ast.AST:
+        """``self._modules['fc']`` is ``self.fc``."""
+        text = ast.unparse(node)
+        short = tree_of(named(text))
+        return short if short is not None and named(text) != text else node

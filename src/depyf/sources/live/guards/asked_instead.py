@@ -1,0 +1,38 @@
+"""The guard that failed where torch does not say which: what it raised is no guard.
+
+Input: why an earlier entry did not fit, while torch reports it.  Output: the same with the guard and its values, asked of the entry
+in the cache.
+"""
+
+from __future__ import annotations
+
+import re
+
+from depyf.run.guards.kinds.opaque_guard import UNTOLD
+from depyf.run.guards.known_kinds import recompile_record
+from depyf.run.records import RecompileRecord
+from depyf.sources.live.caches.entries import cache_entries
+from depyf.sources.live.events.call_values import refused_call
+from depyf.sources.live.guards.ask import ask_entry
+from depyf.sources.live.guards.guard_remarks import program_place
+from depyf.sources.live.guards.guard_values import plain
+
+_LOCAL = re.compile(r"\bL\['([^\W\d]\w*)'\]")
+
+
+def asked_instead(record: RecompileRecord) -> RecompileRecord:
+    """``record``, or the one that says what failed; called where torch reports a recompilation."""
+    if not any(difference.what in UNTOLD for difference in record.differences):
+        return record
+    call = refused_call()
+    if call is None:
+        return record
+    code, variables = call
+    for entry in cache_entries(code):
+        if entry.compile_id == record.entry:
+            steps = ask_entry(entry, variables, code=code).failing_steps
+            step = next((step for step in steps if step.differences), None)
+            if step is not None:
+                guard = _LOCAL.sub(r"\1", plain(step.expression))
+                return recompile_record(record.entry, guard, program_place(step.place), step.differences)
+    return record
