@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from depyf.decompiler.bytecode.codeunit import CodeUnit, nested_units, units
 from depyf.decompiler.driver.one_pass import Pass
+from depyf.decompiler.driver.pass_runner import run_all
 from depyf.decompiler.driver.state import State
 from depyf.decompiler.ir.stmt import Body
 from depyf.errors import DepyfError
@@ -43,10 +44,11 @@ def decompile_ahead(
             states = [state for unit in level[first : first + AT_A_TIME] if (state := begin(unit)) is not None]
             size = sum([len(state.unit.code) for state in states])
             with part_of_work(outer.qualname, size):
-                done, too_much = _together(states, passes, budget, check, on_bug)
+                together = _Together(states, budget, check, on_bug)
+                done = together.run(passes)
             for state in done:
                 ready[id(state.unit)] = state.body
-            if too_much:
+            if together.too_much:
                 return
 
 
@@ -65,42 +67,39 @@ def _levels(outer: CodeUnit) -> list[list[CodeUnit]]:
     return levels
 
 
-def _together(
-    states: list[State],
-    passes: tuple[Pass, ...],
-    budget: Budget,
-    check: bool,
-    on_bug: Callable[[CodeUnit, Exception], None] | None,
-) -> tuple[list[State], bool]:
-    """Run each pass over all ``states``: those with which all went well, and whether another took too much work.
+class _Together:
+    """Code objects of which one may fail without an effect on the others.
 
-    What the others took is given back to the budget.
+    ``too_much``: one of them took too much work.
     """
-    failed: list[State] = []
-    too_much = False
-    for step in passes:
-        known, when = len(failed), step.when
-        for state in step.among(states):
-            before = budget.left
-            try:
-                if when is None or when(state):
-                    step.run(state)
-                    if check:
-                        step.check(state)
-            except TooMuchWork:
-                failed.append(state)
-                too_much = True
-            except (DepyfError, RecursionError):
-                failed.append(state)
-            except BUGS as bug:
-                failed.append(state)
-                if on_bug is not None:
-                    on_bug(state.unit, bug)
-            state.steps += before - budget.left
-            if state.steps > steps_of_part(len(state.unit.code)):
-                failed.append(state)
-                too_much = True
-        if len(failed) > known:
-            states = [state for state in states if not any(state is other for other in failed)]
-    budget.left += sum({id(state): state.steps for state in failed}.values())
-    return states, too_much
+
+    def __init__(
+        self, states: list[State], budget: Budget, check: bool, on_bug: Callable[[CodeUnit, Exception], None] | None
+    ) -> None:
+        self.states = states
+        self.too_much = False
+        self._check = check
+        self._on_bug = on_bug
+        self._budget = budget
+
+    def run(self, passes: tuple[Pass, ...]) -> list[State]:
+        """Those with which all went well.  What the others took is given back to the budget."""
+        run_all(passes, self.states, self._perform)
+        self._budget.left += sum([state.steps for state in self.states if state.failed])
+        return [state for state in self.states if not state.failed]
+
+    def _perform(self, step: Pass, state: State) -> None:
+        before = self._budget.left
+        try:
+            step.perform(state, check=self._check)
+        except TooMuchWork:
+            state.failed = self.too_much = True
+        except (DepyfError, RecursionError):
+            state.failed = True
+        except BUGS as bug:
+            state.failed = True
+            if self._on_bug is not None:
+                self._on_bug(state.unit, bug)
+        state.steps += before - self._budget.left
+        if state.steps > steps_of_part(len(state.unit.code)):
+            state.failed = self.too_much = True

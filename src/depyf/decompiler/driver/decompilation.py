@@ -7,6 +7,8 @@ from collections.abc import Callable
 from depyf.decompiler.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, nested_units
 from depyf.decompiler.bytecode.lower import Lowered, lowered_once
 from depyf.decompiler.driver.ahead import BUGS, decompile_ahead
+from depyf.decompiler.driver.one_pass import Pass
+from depyf.decompiler.driver.pass_runner import run_all
 from depyf.decompiler.driver.rungs import LADDER, Attempt
 from depyf.decompiler.driver.state import State
 from depyf.decompiler.ir.expr import Attr, Comp, Const, Func, Generator, Invoke, Name
@@ -91,11 +93,7 @@ class Decompilation:
             state = State(unit, self._nested, attempt.promises, self._lowered)
             try:
                 with part_of_work(unit.qualname, len(unit.code)):
-                    for step in rung.passes:
-                        if step.applies(state):
-                            step.run(state)
-                            if check_invariants:
-                                step.check(state)
+                    run_all(rung.passes, [state], _perform)
                 return state.body
             except DecompilationError as error:
                 failure = failure or error
@@ -126,6 +124,10 @@ class Decompilation:
 
     def _lowered(self, unit: CodeUnit) -> Lowered:
         return lowered_once(self.lowered, unit)
+
+
+def _perform(step: Pass, state: State) -> None:
+    step.perform(state, check=check_invariants)
 
 
 def failure_stub(unit: CodeUnit, failure: DecompilationError, nested: Callable[[CodeUnit], Body]) -> Body:

@@ -55,6 +55,8 @@ class State:
     """Temporaries that have a deletion already."""
     steps: int = 0
     """What the passes took of the budget, where they run over many states."""
+    failed: bool = False
+    """Whether a pass failed, where they run over many states: no other pass runs on this one."""
 
     @property
     def resumed(self) -> bool:

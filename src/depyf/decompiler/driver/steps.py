@@ -11,6 +11,7 @@ from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.bytecode.variables.told_apart import told_apart
 from depyf.decompiler.driver.decompilation import Decompilation
 from depyf.decompiler.driver.one_pass import Pass
+from depyf.decompiler.driver.pass_runner import run_passes
 from depyf.decompiler.driver.rungs import LADDER, Attempt
 from depyf.decompiler.driver.state import State
 from depyf.decompiler.generated.contract import NO_CONTRACT
@@ -54,15 +55,19 @@ def trace_passes(unit: CodeUnit, attempt: Attempt = LADDER[0], stop: tuple[str, 
     """
     unit = told_apart(unit, generated=attempt.promises is not NO_CONTRACT)
     state = State(unit, partial(_unheard, Decompilation()), attempt.promises)
-    for step in attempt.rung.passes:
-        if step.applies(state):
-            trace = with_room(partial(_run, state, step, stop[1] if stop is not None and stop[0] == step.name else 0))
-            yield trace
-            if trace.stopped:
-                return
+
+    def perform(step: Pass, state: State) -> Trace | None:
+        limit = stop[1] if stop is not None and stop[0] == step.name else 0
+        return with_room(partial(_traced, step, state, limit))
+
+    for trace in run_passes(attempt.rung.passes, [state], perform):
+        yield trace
+        if trace.stopped:
+            return
 
 
-def _run(state: State, step: Pass, limit: int) -> Trace:
+def _traced(step: Pass, state: State, limit: int) -> Trace | None:
+    """Run a pass up to its rewrite number ``limit``; None where it has nothing to do."""
     rewrites: list[Rewrite] = []
 
     def hear(name: str, made: object) -> None:
@@ -72,10 +77,10 @@ def _run(state: State, step: Pass, limit: int) -> Trace:
 
     try:
         with heard_by(hear):
-            step.run(state)
+            if not step.perform(state, check=True):
+                return None
     except _Stopped:
         return Trace(step, _as_left(state, step), tuple(rewrites), True)
-    step.check(state)
     return Trace(step, step.result(state), tuple(rewrites))
 
 

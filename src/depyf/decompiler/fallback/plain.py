@@ -39,7 +39,7 @@ from depyf.decompiler.ir.expr import (
     Temp,
     TempKey,
 )
-from depyf.decompiler.ir.markers import Caught, Entered, Marker, Operation
+from depyf.decompiler.ir.markers import Caught, Entered, Marker, Unfinished
 from depyf.decompiler.ir.stmt import Assign, Delete, Stmt
 from depyf.decompiler.ir.walk_expr import children
 from depyf.decompiler.lift.engine import Style
@@ -353,7 +353,7 @@ class PlainSymbolic(Symbolic):
         if isinstance(value, Shared):
             found |= self.inside(value.expr)
         elif isinstance(value, Marker):
-            if isinstance(value, Operation):
+            if isinstance(value, Unfinished):
                 for part in children(value):
                     found |= self.inside(part)
         elif isinstance(value, Func):

@@ -24,7 +24,7 @@ class Marker(Expr):
     __slots__ = ()
 
 
-class Operation(Marker):
+class Unfinished(Marker):
     """An operation that the next instruction completes: its operands are still to be evaluated."""
 
     __slots__ = ()
@@ -187,28 +187,28 @@ class GenericClass(Marker):
 
 
 @node(frozen=True, slots=True, eq=False)
-class ToAwait(Operation):
+class ToAwait(Unfinished):
     """The awaitable of an ``await``."""
 
     value: Expr
 
 
 @node(frozen=True, slots=True, eq=False)
-class CompToAwait(Operation):
+class CompToAwait(Unfinished):
     """The coroutine of an asynchronous comprehension, which the compiler awaits (up to 3.11)."""
 
     comp: Comp
 
 
 @node(frozen=True, slots=True, eq=False)
-class ToDelegate(Operation):
+class ToDelegate(Unfinished):
     """The iterable of a ``yield from``."""
 
     value: Expr
 
 
 @node(frozen=True, slots=True, eq=False)
-class Conversion(Operation):
+class Conversion(Unfinished):
     """A converted value that is to be formatted; ``kind`` and ``percent`` as in ``Fmt``."""
 
     kind: str
@@ -217,7 +217,7 @@ class Conversion(Operation):
 
 
 @node(frozen=True, slots=True, eq=False)
-class Intrinsic(Operation):
+class Intrinsic(Unfinished):
     """A call into the interpreter that serves type parameters and that no rule read."""
 
     name: str
@@ -225,7 +225,7 @@ class Intrinsic(Operation):
 
 
 @node(frozen=True, slots=True, eq=False)
-class ExceptTest(Operation):
+class ExceptTest(Unfinished):
     """Whether the caught exception is of a type: the test of an ``except``, or with ``star`` of an ``except*``."""
 
     type: Expr

@@ -32,11 +32,11 @@ def test_the_text_is_the_same_with_every_pass(unit, idioms, monkeypatch):
     expected = decompile_unit(unit, options).source
     entered = []
 
-    def applies(step, state):
+    def among(step, states):
         entered.append(step.name)
-        return step.when is None or step.when(state)
+        return states
 
-    monkeypatch.setattr(Pass, "applies", applies)
+    monkeypatch.setattr(Pass, "among", among)
     monkeypatch.setattr(Program, "is_one_path", False)
     monkeypatch.setattr(statement_passes, "only_statements", lambda blocks: None)
     assert decompile_unit(unit, options).source == expected
@@ -47,5 +47,5 @@ def test_code_without_tests_enters_no_pass_about_tests():
     code = compile("def f(): pass", "<module>", "exec", dont_inherit=True)
     state = State(CodeUnit.from_code(code), decompilation.Decompilation()._nested)
     READABLE[0].run(state)
-    left_out = {step.name for step in READABLE if step.needs and not step.applies(state)}
+    left_out = {step.name for step in READABLE if not step.among([state])}
     assert {"short_circuit_exits", "skipped_tests", "matches", "handler_ends"} <= left_out

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from depyf.decompiler.ir import markers
-from depyf.decompiler.ir.markers import AnyMarker, Marker, Operation, place_of
+from depyf.decompiler.ir.markers import AnyMarker, Marker, Unfinished, place_of
 
 KINDS: tuple[type[Marker], ...] = get_args(AnyMarker)
 
@@ -43,5 +43,5 @@ def test_another_class_has_no_place() -> None:
 
 
 def test_operands_are_pending_in_operations_only() -> None:
-    pending = {kind.__name__ for kind in KINDS if issubclass(kind, Operation)}
+    pending = {kind.__name__ for kind in KINDS if issubclass(kind, Unfinished)}
     assert pending == {"ToAwait", "CompToAwait", "ToDelegate", "Conversion", "Intrinsic", "ExceptTest"}
