@@ -246,11 +246,11 @@ GRAPH_AS_IT_IS = _blocks(merge=False)
 
 
 def _lift_by(state: State, engine: Symbolic) -> None:
-    lifter = Lifter(state.graph, engine)
-    state.blocks = lifter.run()
+    lifted = Lifter(state.graph, engine).run()
+    state.blocks = lifted.blocks
     state.resets = engine.resets()
-    state.entry = lifter.merged.get(state.graph.entry, state.graph.entry)
-    state.temporaries = engine.spills > 0 or lifter.named_slots
+    state.entry = lifted.merged.get(state.graph.entry, state.graph.entry)
+    state.temporaries = engine.spills > 0 or lifted.named_slots
 
 
 def _lift(state: State, *, wide_folds: bool, generated: bool, held: bool, peeled: bool) -> None:

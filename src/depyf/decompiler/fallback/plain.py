@@ -43,7 +43,7 @@ from depyf.decompiler.ir.markers import Caught, Entered, Marker, Unfinished
 from depyf.decompiler.ir.stmt import Assign, Delete, Stmt
 from depyf.decompiler.ir.walk_expr import children
 from depyf.decompiler.lift.engine import Style
-from depyf.decompiler.lift.inlined_comprehensions import Once
+from depyf.decompiler.lift.folds.inlined_comprehensions import Once
 from depyf.decompiler.lift.lifted_block import Lifted
 from depyf.decompiler.lift.rules import names
 from depyf.decompiler.lift.rules.table import RULES as _HANDLERS

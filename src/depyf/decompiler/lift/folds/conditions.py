@@ -6,7 +6,6 @@ Each fold keeps the order of evaluation: the absorbed block ran right after its 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from depyf.decompiler.bytecode import ops
 from depyf.decompiler.cfg.program import NONE, Program
@@ -14,11 +13,9 @@ from depyf.decompiler.ir.expr import BoolOf, Cmp, Cond, Const, Expr
 from depyf.decompiler.ir.grown import grown
 from depyf.decompiler.ir.markers import ForTest, Marker
 from depyf.decompiler.lift.lifted_block import Lifted
+from depyf.decompiler.lift.lifted_graph import LiftedGraph
 from depyf.decompiler.lift.negation import OPPOSITE, Span, grouped, negate, steps_deeper, ungrouped
 from depyf.decompiler.lift.stack_values import TESTED_NONE, Shared
-
-if TYPE_CHECKING:
-    from depyf.decompiler.lift.lifter import Lifter
 
 
 def join(op: str, left: Expr, right: Expr) -> BoolOf:
@@ -46,13 +43,13 @@ def _special(test: Expr | None) -> bool:
     return isinstance(test, Marker)
 
 
-def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
+def fold_test(lifted: LiftedGraph, parent: Lifted, child: Lifted) -> bool:
     """Two tests that share a destination become one: ``a and b``, ``a or b``, or a link of a chained comparison."""
     if parent.cond is None or child.stmts or parent.container != child.container or not _is_test(parent):
         return False
-    if parent.id == child.id or lifter.asserts.around(parent.begins) != lifter.asserts.around(child.begins):
+    if parent.id == child.id or lifted.asserts.around(parent.begins) != lifted.asserts.around(child.begins):
         return False
-    if _fold_link(lifter, parent, child):
+    if _fold_link(lifted, parent, child):
         return True
     if not _is_test(child) or child.used or child.low < child.depth - (parent.keep is not None):
         return False
@@ -60,7 +57,7 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
         return False
     assert child.cond is not None
     if parent.keep is not None and child.keep is not None and child.id == parent.succs[parent.falls]:
-        return _fold_kept(lifter, parent, child)
+        return _fold_kept(lifted, parent, child)
     if (
         parent.keep is not None
         or child.id in child.succs
@@ -69,14 +66,14 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
     ):
         return False
     if child.id != parent.succs[parent.falls]:
-        return _fold_conditional_test(lifter, parent, child) or _fold_constant_arm(lifter, parent, child)
+        return _fold_conditional_test(lifted, parent, child) or _fold_constant_arm(lifted, parent, child)
     one_line = parent.tested_at == child.line
-    may_be_while = not one_line and not parent.stmts and lifter.is_loop_head(parent.id)
-    if not one_line and _goes_on(lifter, child, parent.succs):
+    may_be_while = not one_line and not parent.stmts and lifted.is_loop_head(parent.id)
+    if not one_line and _goes_on(lifted, child, parent.succs):
         return False
-    if may_be_while and (_breaks(lifter, parent, child) or _jumps_apart(lifter, child)):
+    if may_be_while and (_breaks(lifted, parent, child) or _jumps_apart(lifted, child)):
         return False
-    if not lifter.wide_folds and parent.line is not None and child.line is not None and not one_line:
+    if not lifted.style.wide_folds and parent.line is not None and child.line is not None and not one_line:
         return False
     left, right = parent.cond, child.cond
     if not one_line and isinstance(right, BoolOf) and not right.apart:
@@ -85,12 +82,12 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
     child_yes, child_no = child.succs
     if yes == no or child_yes == child_no and child_yes not in (yes, no):
         return False
-    places = _source(program := lifter.graph.program, parent.begins), _source(program, child.begins)
+    places = _source(program := lifted.graph.program, parent.begins), _source(program, child.begins)
     if child.keep is None and places[0] is not None and places[1] is not None:
-        if _earlier_operand_follows(lifter, parent, child, max(places[0], places[1])):
+        if _earlier_operand_follows(lifted, parent, child, max(places[0], places[1])):
             return False
         if places[1] < places[0] and child.id == yes and no in child.succs:
-            return _fold_else_constant(lifter, parent, child)
+            return _fold_else_constant(lifted, parent, child)
     falls = child.falls
     shared = parent.succs[1 - parent.falls]
     if not one_line and shared <= parent.id and child.succs[falls] == shared:
@@ -99,9 +96,9 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
         cond, succs = _both("and", left, right), [child_yes, no]
     elif child.id == no and child_yes == yes:
         cond, succs = _both("or", left, right), [yes, child_no]
-    elif child.keep is not None and child.id == yes and _dropped(lifter, child_no) == no:
+    elif child.keep is not None and child.id == yes and _dropped(lifted, child_no) == no:
         cond, succs = _both("and", left, right), [child_yes, child_no]
-    elif child.keep is not None and child.id == no and _dropped(lifter, child_yes) == yes:
+    elif child.keep is not None and child.id == no and _dropped(lifted, child_yes) == yes:
         cond, succs = _both("or", left, right), [child_yes, child_no]
     elif child.id == yes and child_yes == no and child.keep is None:
         if falls == 1:
@@ -114,14 +111,14 @@ def fold_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
         else:
             cond, succs, falls = _both("or", left, negate(right)), [yes, child_yes], 0
     else:
-        return _fold_conditional_test(lifter, parent, child)
-    _take(lifter, parent, child, _as_written(lifter, parent, child, cond), succs, falls)
+        return _fold_conditional_test(lifted, parent, child)
+    _take(lifted, parent, child, _as_written(lifted, parent, child, cond), succs, falls)
     return True
 
 
-def _as_written(lifter: Lifter, parent: Lifted, child: Lifted, test: BoolOf) -> Expr:
+def _as_written(lifted: LiftedGraph, parent: Lifted, child: Lifted, test: BoolOf) -> Expr:
     """``test``, the last operand of which comes from ``child``, with what the columns tell of it (3.11+)."""
-    program = lifter.graph.program
+    program = lifted.graph.program
     if not program.columns.known:
         return test
     first = left = right = None
@@ -129,7 +126,7 @@ def _as_written(lifter: Lifter, parent: Lifted, child: Lifted, test: BoolOf) -> 
     if NONE not in (parent.begins, parent.branch, child.begins):
         first, left = _operand_at(program, parent.begins), _operand_at(program, parent.branch)
         right = _operand_at(program, child.begins)
-        found = grouped(test, left, right, program.columns.least, lifter.groups)
+        found = grouped(test, left, right, program.columns.least, lifted.groups)
     if isinstance(found, BoolOf) and parent.tested_at != child.line:
         steps = 0
         if found is test and test.op == "and" and first and left and right and left[1][0] < right[0][0]:
@@ -146,41 +143,41 @@ def _operand_at(program: Program, branch: int) -> Span | None:
     return value
 
 
-def _breaks(lifter: Lifter, head: Lifted, child: Lifted) -> bool:
+def _breaks(lifted: LiftedGraph, head: Lifted, child: Lifted) -> bool:
     """Whether ``child`` is the test of a statement in the loop of ``head``, which happens to leave for the same place.
 
     The test of ``while`` jumps out of the loop and falls into the body; ``if a: break`` falls into the jump that leaves.
     """
     shared = head.succs[1 - head.falls]
     leaving = child.succs.index(shared) if shared in child.succs else 0
-    return child.falls == (1 - leaving if _comes_round(lifter, shared, head.id) else leaving)
+    return child.falls == (1 - leaving if _comes_round(lifted, shared, head.id) else leaving)
 
 
-def _goes_on(lifter: Lifter, child: Lifted, shared: list[int]) -> bool:
+def _goes_on(lifted: LiftedGraph, child: Lifted, shared: list[int]) -> bool:
     """Whether the test of ``child`` has another operand on its line, which is folded first."""
-    program, line = lifter.graph.program, child.tested_at
+    program, line = lifted.graph.program, child.tested_at
     for after in child.succs:
-        node = lifter.graph.nodes[after]
-        if after in shared or after in lifter.blocks or len(node.succs) != 2 or node.container != child.container:
+        node = lifted.graph.nodes[after]
+        if after in shared or after in lifted.blocks or len(node.succs) != 2 or node.container != child.container:
             continue
-        if line is not None and lifter.preds[after] == [child.id]:
+        if line is not None and lifted.preds[after] == [child.id]:
             last = program.instrs[node.code[-1]]
             if last.op == ops.BRANCH and last.line == line and program.line[node.code[0]] == line:
                 return True
     return False
 
 
-def _jumps_apart(lifter: Lifter, child: Lifted) -> bool:
+def _jumps_apart(lifted: LiftedGraph, child: Lifted) -> bool:
     """Whether the branch of ``child`` goes to a jump on a separate line: ``break`` below ``if a or b:`` (3.11+)."""
-    program = lifter.graph.program
+    program = lifted.graph.program
     test = next((i for i in reversed(child.code) if program.instrs[i].op == ops.BRANCH), NONE)
     jump = program.instrs[program.jump[test]] if test != NONE else None
     return jump is not None and jump.op == ops.JUMP and jump.line not in (None, program.instrs[test].line)
 
 
-def _comes_round(lifter: Lifter, start: int, head: int) -> bool:
+def _comes_round(lifted: LiftedGraph, start: int, head: int) -> bool:
     """Whether a block leads back to the head of the loop around it without passing the head of an outer one."""
-    nodes = lifter.graph.nodes
+    nodes = lifted.graph.nodes
     seen, work = {start}, [start]
     while work and len(seen) < 100:
         for after in nodes[work.pop()].succs:
@@ -192,18 +189,18 @@ def _comes_round(lifter: Lifter, start: int, head: int) -> bool:
     return False
 
 
-def _dropped(lifter: Lifter, name: int) -> int:
+def _dropped(lifted: LiftedGraph, name: int) -> int:
     """The successor of a block that only drops the kept operand; -1 if the block does more."""
-    node = lifter.graph.nodes[name]
-    code = [lifter.graph.program.instrs[i].op for i in node.code]
-    return node.succs[0] if code == ["POP"] and len(node.succs) == 1 and len(lifter.preds[name]) == 1 else -1
+    node = lifted.graph.nodes[name]
+    code = [lifted.graph.program.instrs[i].op for i in node.code]
+    return node.succs[0] if code == ["POP"] and len(node.succs) == 1 and len(lifted.preds[name]) == 1 else -1
 
 
-def _fold_kept(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
+def _fold_kept(lifted: LiftedGraph, parent: Lifted, child: Lifted) -> bool:
     """``a or b or`` ...: the child drops the operand the parent kept, and keeps its own for the same place."""
     if child.low != child.depth - 1 or parent.cond is None or child.cond is None:
         return False
-    joined = lifter.graph.program.joined
+    joined = lifted.graph.program.joined
     inner = parent.keep is not None and parent.keep.origin in joined
     ends = child.keep is not None and child.keep.origin not in joined
     whole = (
@@ -220,29 +217,29 @@ def _fold_kept(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
     if inner and ends and not whole:
         cond = BoolOf(cond.op, cond.values, True)
     parent.stack.pop()
-    _take(lifter, parent, child, cond, succs, child.falls)
+    _take(lifted, parent, child, cond, succs, child.falls)
     return True
 
 
-def _take(lifter: Lifter, parent: Lifted, child: Lifted, cond: Expr, succs: list[int], falls: int) -> None:
-    lifter.set_succs(child, [])
-    lifter.set_succs(parent, succs)
+def _take(lifted: LiftedGraph, parent: Lifted, child: Lifted, cond: Expr, succs: list[int], falls: int) -> None:
+    lifted.set_succs(child, [])
+    lifted.set_succs(parent, succs)
     parent.cond = cond
     parent.falls = falls
     parent.branch = child.branch
     parent.keep = None
     if child.keep is not None:
-        parent.cond = cond = ungrouped(cond, lifter.groups)
+        parent.cond = cond = ungrouped(cond, lifted.groups)
         parent.keep = Shared(cond, child.keep.origin)
         parent.stack.append(parent.keep)
-    lifter.absorb(parent, child.id)
+    lifted.absorb(parent, child.id)
 
 
-def _fold_conditional_test(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
+def _fold_conditional_test(lifted: LiftedGraph, parent: Lifted, child: Lifted) -> bool:
     """``if (a if c else b)``: both arms of ``c`` test and go to the same two places."""
     other_id = parent.succs[1] if child.id == parent.succs[0] else parent.succs[0]
-    other = lifter.blocks.get(other_id)
-    if other is None or lifter.only_pred(other_id) is not parent or other.stmts or other.used or other is child:
+    other = lifted.blocks.get(other_id)
+    if other is None or lifted.only_pred(other_id) is not parent or other.stmts or other.used or other is child:
         return False
     if sorted(other.succs) != sorted(child.succs) or other.container != child.container:
         return False
@@ -254,19 +251,19 @@ def _fold_conditional_test(lifter: Lifter, parent: Lifted, child: Lifted) -> boo
         turned = other if other.falls == 1 else child
         assert turned.cond is not None
         turned.cond, turned.falls = negate(turned.cond), 1 - turned.falls
-        lifter.set_succs(turned, turned.succs[::-1])
+        lifted.set_succs(turned, turned.succs[::-1])
     yes, no = (child, other) if child.id == parent.succs[0] else (other, child)
     assert parent.cond is not None and yes.cond is not None and no.cond is not None
     cond = Cond(parent.cond, yes.cond, no.cond)
     succs = list(child.succs)
-    lifter.set_succs(other, [])
-    lifter.absorb(parent, other.id)
-    _take(lifter, parent, child, cond, succs, child.falls)
+    lifted.set_succs(other, [])
+    lifted.absorb(parent, other.id)
+    _take(lifted, parent, child, cond, succs, child.falls)
     parent.branch = NONE
     return True
 
 
-def _fold_constant_arm(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
+def _fold_constant_arm(lifted: LiftedGraph, parent: Lifted, child: Lifted) -> bool:
     """``if (True if c else b)``: from ``c`` control falls into a jump to where ``b`` goes, too.
 
     A statement between the two would have a separate line.
@@ -274,12 +271,12 @@ def _fold_constant_arm(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
     target = parent.succs[parent.falls]
     if target not in child.succs or child.succs[0] == child.succs[1]:
         return False
-    if not lifter.in_expression(child) and (child.line is None or child.line != parent.tested_at):
+    if not lifted.in_expression(child) and (child.line is None or child.line != parent.tested_at):
         return False
     assert parent.cond is not None and child.cond is not None
     test = parent.cond if parent.falls == 0 else negate(parent.cond)
     cond = Cond(test, Const(target == child.succs[0]), child.cond)
-    _take(lifter, parent, child, cond, list(child.succs), child.falls)
+    _take(lifted, parent, child, cond, list(child.succs), child.falls)
     parent.branch = NONE
     return True
 
@@ -297,15 +294,15 @@ def _source(program: Program, branch: int) -> tuple[int, int] | None:
     return None if value is None else value[0]
 
 
-def _earlier_operand_follows(lifter: Lifter, parent: Lifted, child: Lifted, begins: tuple[int, int]) -> bool:
+def _earlier_operand_follows(lifted: LiftedGraph, parent: Lifted, child: Lifted, begins: tuple[int, int]) -> bool:
     """Whether ``child`` leads to a test that stands before ``begins``, as in ``b if a else False``: these two are taken first.
 
     All three share a destination.
     """
-    program, graph = lifter.graph.program, lifter.graph
+    program, graph = lifted.graph.program, lifted.graph
     for after in child.succs:
         node = graph.nodes[after]
-        if after in lifter.blocks or lifter.preds[after] != [child.id] or node.container != child.container:
+        if after in lifted.blocks or lifted.preds[after] != [child.id] or node.container != child.container:
             continue
         test = node.code[-1]
         if program.instrs[test].op == ops.BRANCH and not set(parent.succs).isdisjoint(node.succs):
@@ -315,16 +312,16 @@ def _earlier_operand_follows(lifter: Lifter, parent: Lifted, child: Lifted, begi
     return False
 
 
-def _fold_else_constant(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
+def _fold_else_constant(lifted: LiftedGraph, parent: Lifted, child: Lifted) -> bool:
     """``if (b if c else True)``: where ``c`` is false, control goes where ``b`` goes, too."""
     assert parent.cond is not None and child.cond is not None
     cond = Cond(parent.cond, child.cond, Const(parent.succs[1] == child.succs[0]))
-    _take(lifter, parent, child, cond, list(child.succs), child.falls)
+    _take(lifted, parent, child, cond, list(child.succs), child.falls)
     parent.branch = NONE
     return True
 
 
-def _fold_link(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
+def _fold_link(lifted: LiftedGraph, parent: Lifted, child: Lifted) -> bool:
     """``a < b`` on the way to ``< c``: the failing side drops the kept ``b`` and goes where the child goes."""
     if child.id != parent.succs[0] or not isinstance(parent.cond, Cmp):
         return False
@@ -339,17 +336,17 @@ def _fold_link(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
         return False
     cleanup_id = parent.succs[1]
     if child.cond is link and link.rights[-1] is TESTED_NONE and keep is None:
-        if child.succs[0] in (cleanup_id, _cleanup_target(lifter, cleanup_id)):
+        if child.succs[0] in (cleanup_id, _cleanup_target(lifted, cleanup_id)):
             # what fails there tells which of the two tests for None it is
             child.cond = Cmp(link.left, (*link.ops[:-1], OPPOSITE[link.ops[-1]]), link.rights)
-            lifter.set_succs(child, child.succs[::-1])
+            lifted.set_succs(child, child.succs[::-1])
             child.falls = 1 - child.falls
     if child.cond is not None and keep is not None or child.cond is not None and child.succs[1] == cleanup_id:
         if child.succs[1] != cleanup_id:
             return False
         succs, stack = list(child.succs), child.stack
     elif child.cond is not None:
-        if _cleanup_target(lifter, cleanup_id) != child.succs[1]:
+        if _cleanup_target(lifted, cleanup_id) != child.succs[1]:
             return False
         succs, stack = list(child.succs), child.stack
     else:
@@ -359,18 +356,18 @@ def _fold_link(lifter: Lifter, parent: Lifted, child: Lifted) -> bool:
     falls, cond = child.falls, child.cond
     parent.keep = keep
     parent.open.update(child.open)
-    lifter.set_succs(child, [])
-    lifter.set_succs(parent, succs)
+    lifted.set_succs(child, [])
+    lifted.set_succs(parent, succs)
     parent.cond, parent.falls, parent.branch = cond, falls, NONE
-    lifter.absorb(parent, child.id)
-    _drop_if_dead(lifter, cleanup_id)
+    lifted.absorb(parent, child.id)
+    _drop_if_dead(lifted, cleanup_id)
     return True
 
 
-def _cleanup_target(lifter: Lifter, name: int) -> int:
+def _cleanup_target(lifted: LiftedGraph, name: int) -> int:
     """Where the clean-up block of a chained comparison goes, -1 if it is no such block."""
-    node = lifter.graph.nodes[name]
-    instrs = lifter.graph.program.instrs
+    node = lifted.graph.nodes[name]
+    instrs = lifted.graph.program.instrs
     if len(node.succs) != 1 or not node.code or len(node.code) > 2:
         return -1
     if all(instrs[i].op in ("POP", "SWAP", "ROT") for i in node.code):
@@ -378,42 +375,42 @@ def _cleanup_target(lifter: Lifter, name: int) -> int:
     return -1
 
 
-def _drop_if_dead(lifter: Lifter, name: int) -> None:
-    if lifter.preds[name]:
+def _drop_if_dead(lifted: LiftedGraph, name: int) -> None:
+    if lifted.preds[name]:
         return
-    block = lifter.blocks.get(name)
+    block = lifted.blocks.get(name)
     if block is not None:
-        lifter.set_succs(block, [])
-        del lifter.blocks[name]
+        lifted.set_succs(block, [])
+        del lifted.blocks[name]
     else:
-        for after in lifter.graph.nodes[name].succs:
-            lifter.preds[after].remove(name)
-    lifter.merged[name] = name
-    lifter.dead.add(name)
+        for after in lifted.graph.nodes[name].succs:
+            lifted.preds[after].remove(name)
+    lifted.merged[name] = name
+    lifted.dead.add(name)
 
 
-def fold_chain_end(lifter: Lifter, name: int) -> bool:
+def fold_chain_end(lifted: LiftedGraph, name: int) -> bool:
     """Value of a chained comparison: the last link and the clean-up block both reach ``name`` with one value."""
-    for before in list(lifter.preds[name]):
-        child = lifter.blocks.get(before)
+    for before in list(lifted.preds[name]):
+        child = lifted.blocks.get(before)
         if child is None or child.cond is not None or child.stmts or child.succs != [name] or not child.stack:
             continue
-        parent = lifter.only_pred(child.id)
+        parent = lifted.only_pred(child.id)
         if parent is None or parent.keep is None or not isinstance(parent.cond, Cmp) or parent.succs[0] != child.id:
             continue
         link = child.stack[-1]
         if not isinstance(link, Cmp) or link.left is not parent.cond.left or len(link.ops) <= len(parent.cond.ops):
             continue
         cleanup_id = parent.succs[1]
-        if _cleanup_target(lifter, cleanup_id) != name or parent.container != child.container:
+        if _cleanup_target(lifted, cleanup_id) != name or parent.container != child.container:
             continue
         parent.stack[-2:] = [link]
         parent.cond = parent.keep = None
         parent.open.update(child.open)
-        lifter.set_succs(child, [])
-        lifter.set_succs(parent, [name])
-        lifter.absorb(parent, child.id)
-        _drop_if_dead(lifter, cleanup_id)
+        lifted.set_succs(child, [])
+        lifted.set_succs(parent, [name])
+        lifted.absorb(parent, child.id)
+        _drop_if_dead(lifted, cleanup_id)
         return True
     return False
 
@@ -426,27 +423,27 @@ def _pushes_one(block: Lifted, dropped: int) -> bool:
     return block.low >= base and len(block.stack) == base + 1 and not isinstance(block.stack[-1], Marker)
 
 
-def fold_value(lifter: Lifter, name: int) -> bool:
+def fold_value(lifted: LiftedGraph, name: int) -> bool:
     """``x if a else y`` and ``a or b`` as values: both sides reach ``name`` with one more value on the stack."""
-    for before in list(lifter.preds[name]):
-        side = lifter.blocks.get(before)
+    for before in list(lifted.preds[name]):
+        side = lifted.blocks.get(before)
         if side is None or side.succs != [name]:
             continue
-        parent = lifter.only_pred(side.id)
+        parent = lifted.only_pred(side.id)
         if parent is None or parent.cond is None or parent.container != side.container or _special(parent.cond):
             continue
         if parent.keep is not None:
             if name in parent.succs and parent.succs.count(name) == 1 and _pushes_one(side, 1):
                 op = "or" if parent.succs[0] == name else "and"
                 value: Expr = join(op, parent.keep.expr, side.stack[-1])
-                _merge_value(lifter, parent, [side.id], 1, value, name)
+                _merge_value(lifted, parent, [side.id], 1, value, name)
                 return True
             continue
         if not _pushes_one(side, 0):
             continue
         other_id = parent.succs[1] if parent.succs[0] == side.id else parent.succs[0]
-        other = lifter.blocks.get(other_id)
-        if other is None or other is side or lifter.only_pred(other_id) is not parent or other.succs != [name]:
+        other = lifted.blocks.get(other_id)
+        if other is None or other is side or lifted.only_pred(other_id) is not parent or other.succs != [name]:
             continue
         if other.container != side.container or not _pushes_one(other, 0):
             continue
@@ -454,18 +451,18 @@ def fold_value(lifter: Lifter, name: int) -> bool:
         value = Cond(parent.cond, yes.stack[-1], no.stack[-1])
         if parent.falls == 1:
             value = Cond(negate(parent.cond), no.stack[-1], yes.stack[-1])
-        _merge_value(lifter, parent, [side.id, other_id], 0, value, name)
+        _merge_value(lifted, parent, [side.id, other_id], 0, value, name)
         return True
     return False
 
 
-def _merge_value(lifter: Lifter, parent: Lifted, absorbed: list[int], drop: int, value: Expr, name: int) -> None:
+def _merge_value(lifted: LiftedGraph, parent: Lifted, absorbed: list[int], drop: int, value: Expr, name: int) -> None:
     if drop:
         del parent.stack[len(parent.stack) - drop :]
     parent.stack.append(value)
     parent.cond = parent.keep = None
     for child in absorbed:
-        lifter.set_succs(lifter.blocks[child], [])
-    lifter.set_succs(parent, [name])
+        lifted.set_succs(lifted.blocks[child], [])
+    lifted.set_succs(parent, [name])
     for child in absorbed:
-        lifter.absorb(parent, child)
+        lifted.absorb(parent, child)

@@ -9,8 +9,6 @@ an expression; a generator expression is always nested code whose loop yields.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from depyf.decompiler.ir.expr import BoolOf, Comp, Const, Display, Expr, Generator, Star, Temp, YieldOf
 from depyf.decompiler.ir.markers import (
     Accumulator,
@@ -26,12 +24,9 @@ from depyf.decompiler.ir.markers import (
 )
 from depyf.decompiler.ir.stmt import Assign, ExprStmt, Stmt
 from depyf.decompiler.lift.lifted_block import Lifted
+from depyf.decompiler.lift.lifted_graph import LiftedGraph
 from depyf.decompiler.lift.negation import negate
 from depyf.safety.depth import any_depth
-
-if TYPE_CHECKING:
-    from depyf.decompiler.lift.lifter import Lifter
-
 
 _Parts = tuple[list[Generator], Expr | None, Expr]
 
@@ -46,25 +41,25 @@ def _loop_test(block: Lifted | None) -> ForTest | None:
     return block.cond
 
 
-def fold_comprehension(lifter: Lifter, name: int) -> bool:
+def fold_comprehension(lifted: LiftedGraph, name: int) -> bool:
     """Fold the loop whose exhausted exit is ``name``, if it only collects."""
-    for before in lifter.preds[name]:
-        header = lifter.blocks.get(before)
+    for before in lifted.preds[name]:
+        header = lifted.blocks.get(before)
         test = _loop_test(header)
         if header is None or test is None or header.succs[1] != name:
             continue
         acc = max((i for i, value in enumerate(header.stack) if is_acc(value)), default=-1)
-        if acc < 0 and lifter.unit.name != "<genexpr>":
+        if acc < 0 and lifted.name != "<genexpr>":
             continue
-        outside = [p for p in lifter.preds[header.id] if not _inside(lifter, p, header)]
-        if len(outside) != 1 or outside[0] not in lifter.blocks:
+        outside = [p for p in lifted.preds[header.id] if not _inside(lifted, p, header)]
+        if len(outside) != 1 or outside[0] not in lifted.blocks:
             continue
-        parent = lifter.blocks[outside[0]]
+        parent = lifted.blocks[outside[0]]
         if parent.container != header.container or parent.cond is not None:
             continue
         try:
             members: list[int] = []
-            generators, key, elt = _match(lifter, header, members)
+            generators, key, elt = _match(lifted, header, members)
         except _NoMatch:
             continue
         source = test.iterator
@@ -75,17 +70,17 @@ def fold_comprehension(lifter: Lifter, name: int) -> bool:
         into = header.stack[acc] if acc >= 0 else None
         kind = into.kind if isinstance(into, Accumulator) else "generator"
         comp = Comp(kind, elt, key if kind == "dict" else None, tuple(generators), None, _cleared(header.stack, acc))
-        lifter.comprehensions[header.id] = comp
+        lifted.comprehensions[header.id] = comp
         del parent.stack[len(parent.stack) - _slots(header) :]
         if into is None:
             parent.stmts.append(ExprStmt(FoldedGenerator(comp), header.line))
         else:
             parent.stack[acc] = comp
         for member in members:
-            lifter.set_succs(lifter.blocks[member], [])
-        lifter.set_succs(parent, [name])
+            lifted.set_succs(lifted.blocks[member], [])
+        lifted.set_succs(parent, [name])
         for member in members:
-            lifter.absorb(parent, member)
+            lifted.absorb(parent, member)
         return True
     return False
 
@@ -114,13 +109,13 @@ def _starts(stmt: object, iterator: LoopIterator) -> bool:
     return isinstance(stmt, ExprStmt) and isinstance(stmt.value, IteratorStart) and stmt.value.iterator is iterator
 
 
-def _inside(lifter: Lifter, name: int, header: Lifted) -> bool:
+def _inside(lifted: LiftedGraph, name: int, header: Lifted) -> bool:
     """Whether a predecessor of the loop test lies in the loop: it was lifted after it."""
-    return name not in lifter.blocks or name > header.id and _after(lifter, name, header.id)
+    return name not in lifted.blocks or name > header.id and _after(lifted, name, header.id)
 
 
-def _after(lifter: Lifter, name: int, header: int) -> bool:
-    order = list(lifter.blocks)
+def _after(lifted: LiftedGraph, name: int, header: int) -> bool:
+    order = list(lifted.blocks)
     return order.index(name) > order.index(header)
 
 
@@ -134,17 +129,17 @@ def _source(test: ForTest) -> tuple[Expr, bool]:
 
 
 @any_depth
-def _match(lifter: Lifter, header: Lifted, members: list[int]) -> _Parts:
+def _match(lifted: LiftedGraph, header: Lifted, members: list[int]) -> _Parts:
     """Generators, key and element of the loop at ``header``; ``members`` receives its blocks."""
     test = header.cond
     assert isinstance(test, ForTest)
     members.append(header.id)
     source, is_async = _source(test)
-    block = lifter.blocks.get(header.succs[0])
+    block = lifted.blocks.get(header.succs[0])
     if block is None or not block.stmts:
         raise _NoMatch
     first = block.stmts[0]
-    if lifter.unit.name == "<genexpr>" and _passes_on(first) and block.succs == [header.id] and len(block.stmts) == 1:
+    if lifted.name == "<genexpr>" and _passes_on(first) and block.succs == [header.id] and len(block.stmts) == 1:
         members.append(block.id)
         return [], None, Star(source)
     if not isinstance(first, Assign) or len(first.targets) != 1 or not _is_item(first.value, header):
@@ -152,7 +147,7 @@ def _match(lifter: Lifter, header: Lifted, members: list[int]) -> _Parts:
     generators = [Generator(first.targets[0], source, (), is_async)]
     stmts = block.stmts[1:]
     while True:
-        if set(lifter.preds[block.id]) != {members[-1]}:
+        if set(lifted.preds[block.id]) != {members[-1]}:
             raise _NoMatch
         members.append(block.id)
         while stmts and isinstance(shortcut := stmts[0], Assign):
@@ -164,7 +159,7 @@ def _match(lifter: Lifter, header: Lifted, members: list[int]) -> _Parts:
         generators[-1] = _filtered(generators[-1], test_passed)
         if following == header.id:
             return _nothing(generators)
-        inside = lifter.blocks.get(following)
+        inside = lifted.blocks.get(following)
         if inside is None:
             raise _NoMatch
         block, stmts = inside, list(inside.stmts)
@@ -173,18 +168,18 @@ def _match(lifter: Lifter, header: Lifted, members: list[int]) -> _Parts:
     if len(stmts) != 1 or block.cond is not None or len(block.succs) != 1 or not isinstance(stmts[0], ExprStmt):
         raise _NoMatch
     value = stmts[0].value
-    inner = lifter.blocks.get(block.succs[0])
+    inner = lifted.blocks.get(block.succs[0])
     if isinstance(value, IteratorStart) and inner is not None:
         nested = _loop_test(inner)
         if nested is None or nested.iterator is not value.iterator or inner.succs[1] != header.id:
             raise _NoMatch
-        more, key, elt = _match(lifter, inner, members)
+        more, key, elt = _match(lifted, inner, members)
         return [*generators, *more], key, elt
     if block.succs != [header.id]:
         raise _NoMatch
     if isinstance(value, Collect):
         return generators, value.key, value.value
-    if isinstance(value, YieldOf) and lifter.unit.name == "<genexpr>":
+    if isinstance(value, YieldOf) and lifted.name == "<genexpr>":
         return generators, None, value.value
     raise _NoMatch
 

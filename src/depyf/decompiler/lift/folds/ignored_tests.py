@@ -12,26 +12,26 @@ from typing import TYPE_CHECKING
 from depyf.decompiler.ir.expr import BoolOf, Cond, Const
 from depyf.decompiler.ir.markers import Marker, NullSlot
 from depyf.decompiler.lift.lifted_block import Lifted
+from depyf.decompiler.lift.lifted_graph import LiftedGraph
 from depyf.decompiler.lift.stack_values import Shared
 
 if TYPE_CHECKING:
-    from depyf.decompiler.lift.lifter import Lifter
     from depyf.decompiler.lift.symbolic import Symbolic
 
 
-def ignore_test(lifter: Lifter, block: Lifted) -> None:
+def ignore_test(lifted: LiftedGraph, block: Lifted) -> None:
     """Turn the test that ends ``block`` into a part of the next value, if its ways are one and no statement can be there."""
     cond = block.cond
-    if cond is None or isinstance(cond, Marker) or block.keep is not None or lifter.generated:
+    if cond is None or isinstance(cond, Marker) or block.keep is not None or lifted.style.generated:
         return
     after = block.succs[0]
-    if block.succs[1] != after or lifter.preds[after] != [block.id, block.id]:
+    if block.succs[1] != after or lifted.preds[after] != [block.id, block.id]:
         return
-    if not _is_pending(block) and (lifter.unit.name != "<lambda>" or block.stmts):
+    if not _is_pending(block) and (lifted.name != "<lambda>" or block.stmts):
         return
     block.cond = None
     block.tested = BoolOf("or", (cond, Const(True)))
-    lifter.set_succs(block, [after])
+    lifted.set_succs(block, [after])
 
 
 def _is_pending(block: Lifted) -> bool:

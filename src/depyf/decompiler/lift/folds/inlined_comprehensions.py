@@ -10,7 +10,6 @@ lifting puts it where the loop was.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from depyf.decompiler.bytecode import ops
 from depyf.decompiler.bytecode.codeunit import CodeUnit
@@ -20,9 +19,7 @@ from depyf.decompiler.ir.expr import Comp, Generator
 from depyf.decompiler.ir.markers import SavedLocal
 from depyf.decompiler.ir.stmt import Body
 from depyf.decompiler.lift.lifted_block import Lifted
-
-if TYPE_CHECKING:
-    from depyf.decompiler.lift.lifter import Lifter
+from depyf.decompiler.lift.lifted_graph import LiftedGraph
 
 LOOPS = frozenset({ops.FOR_ITER, ASYNC_FOR_ITER})
 _MADE = frozenset({ops.BUILD_LIST, ops.BUILD_SET, ops.BUILD_MAP})
@@ -43,9 +40,9 @@ class Once:
         return self.known[id(unit)]
 
 
-def before_loop(lifter: Lifter, node: Node) -> list[int]:
+def before_loop(lifted: LiftedGraph, node: Node) -> list[int]:
     """The part of a block that goes on to the loop of a comprehension which comes before the loop's own code."""
-    instrs = lifter.graph.program.instrs
+    instrs = lifted.graph.program.instrs
     count, made = len(node.code), 0
     while count and instrs[node.code[count - 1]].op in _PROLOGUE:
         count -= 1
@@ -53,27 +50,27 @@ def before_loop(lifter: Lifter, node: Node) -> list[int]:
     return node.code[:count] if made == 1 and count else node.code
 
 
-def skip_loop(lifter: Lifter, block: Lifted, node: Node) -> None:
+def skip_loop(lifted: LiftedGraph, block: Lifted, node: Node) -> None:
     """Let ``block`` go on after the loop it goes on to, and forget the loop."""
-    header = lifter.graph.nodes[node.succs[0]]
+    header = lifted.graph.nodes[node.succs[0]]
     inside, work = {header.id}, [header.succs[0]]
     while work:
         name = work.pop()
         if name not in inside:
             inside.add(name)
-            work.extend(lifter.graph.nodes[name].succs)
+            work.extend(lifted.graph.nodes[name].succs)
     after = header.succs[1]
     for name in inside:
-        lifter.preds[name].clear()
-    lifter.dead |= inside
-    lifter.preds[after] = [p for p in lifter.preds[after] if p not in inside] + [block.id]
+        lifted.preds[name].clear()
+    lifted.dead |= inside
+    lifted.preds[after] = [p for p in lifted.preds[after] if p not in inside] + [block.id]
     block.succs = [after]
 
 
-def put_comprehension(lifter: Lifter, block: Lifted, node: Node, start: list[int]) -> None:
+def put_comprehension(lifted: LiftedGraph, block: Lifted, node: Node, start: list[int]) -> None:
     """The iterable on the stack becomes the comprehension over it, above what the loop saved."""
-    instrs = lifter.graph.program.instrs
-    comp = lifter.ready[node.succs[0]]
+    instrs = lifted.graph.program.instrs
+    comp = lifted.ready[node.succs[0]]
     source = block.stack.pop()
     for index in node.code[len(start) :]:
         if instrs[index].op == ops.LOAD_FAST_CLEAR:

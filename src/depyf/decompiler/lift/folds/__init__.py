@@ -1,0 +1,1 @@
+"""Folds: blocks that are parts of one expression become one block."""
