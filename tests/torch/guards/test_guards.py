@@ -19,11 +19,12 @@ from torch_programs import PROGRAMS
 
 from depyf.api import prepare_debug
 from depyf.errors import DepyfError
+from depyf.run.guards.known_kinds import PART_ONLY
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.guards import printed_guards
 from depyf.sources.live.guards.ask import ask_entry
 from depyf.sources.live.guards.guard_remarks import split_comment
-from depyf.sources.live.guards.guard_tree import NOT_ALONE, live_guards
+from depyf.sources.live.guards.guard_tree import live_guards
 from depyf.sources.live.guards.printed_guards import file_resolver, parse_guards, readable
 
 pytestmark = pytest.mark.torch
@@ -427,7 +428,7 @@ def test_each_guard_stands_for_a_guard_of_torch():
         printed_guards = live_guards(entry)
         alone = [found.record for found in printed_guards if not found.leaves]
         assert len(alone) < len(printed_guards) / 3
-        assert not [record for record in alone if record.kind not in NOT_ALONE], alone
+        assert not [record for record in alone if record.kind not in PART_ONLY], alone
     L = {"self": module, "x": torch.ones(2)}
     asked = [ask_entry(entry, L) for entry in entries]
     assert any(answer.runs and all(step.holds for step in answer.steps) for answer in asked), [

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 
 from depyf.actions.edit.edit_error import EditError
 from depyf.actions.edit.edited_file import EditedFile, python
+from depyf.run.guards.guard_kind import called
+from depyf.run.guards.kinds.opaque_guard import KIND
 from depyf.run.records import CompileKey
 
 GUARDS = "guards"
@@ -80,7 +82,7 @@ class _WithoutHandles(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id == "torch_checks":
+        if called(node) in KIND.with_frame:
             node.args = node.args[:1]  # with a handle come L and G
         node.args = [part for part in node.args if not _is_handle(part)]
         node.keywords = [part for part in node.keywords if not _is_handle(part.value)]

@@ -16,7 +16,7 @@ from depyf.run.advice.advice import AdviceUse
 from depyf.run.advice.registry import use
 from depyf.run.advice.source_names import named
 from depyf.run.guards.difference import UNKNOWN, Difference, GuardSide
-from depyf.run.records import Place
+from depyf.run.records import GuardRecord, Place
 
 Uses = tuple[AdviceUse, ...]
 NOT_THERE = "is not there"
@@ -72,12 +72,36 @@ class GuardKind:
     """Those of them whose exact answer only torch's own guard knows."""
     says_all: frozenset[str] = frozenset()
     """Those of which subject and values say all: the guard need not be shown."""
+    by_class: frozenset[str] = frozenset()
+    """Those that look at class, identity or marks of a value, and run nothing of it."""
+    reads_sizes: frozenset[str] = frozenset()
+    """Those that look at the sizes of a tensor, which may be symbols of a trace."""
+    asks_attributes: frozenset[str] = frozenset()
+    """Those whose guard of torch asks with ``hasattr``, which calls ``__getattr__`` of the program."""
+    unsaid: frozenset[str] = frozenset()
+    """Those that may hold in a call although the entry that was made for it has none of them."""
+    quotes: frozenset[str] = frozenset()
+    """Those that have the text of the guard as a string."""
+    several: frozenset[str] = frozenset()
+    """torch's names of guards over several values: each of the values shows them, and they are one."""
+    part_only: frozenset[str] = frozenset()
+    """torch's names of guards that answer as a part of the whole only, for they remember what they saw, or are no leaf."""
+    contents: frozenset[str] = frozenset()
+    """torch's names of guards on what a container holds, asked in the order of a set, another one in every process."""
     order = 0
     """Kinds with a lower one are asked first; a general kind comes after those that are more precise."""
 
     def printed(self, guard: PrintedGuard) -> Iterable[str]:
         """torch's text of a guard as an expression, where it is of this kind: the first one that is Python counts."""
         return ()
+
+    def joined(self, records: list[GuardRecord]) -> list[GuardRecord]:
+        """The guards of an entry, where several of torch's are one to a reader."""
+        return records
+
+    def with_handle(self, check: str, operands: list[str], handle: str) -> list[str]:
+        """The arguments of a check on a page, with torch's own guard (``guard_0_0[7]``) among them."""
+        return [*operands, handle]
 
     def fits(self, tree: ast.expr) -> bool:
         """Whether an expression is of this kind."""

@@ -10,13 +10,13 @@ import ast
 import functools
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.guards import kinds as kinds_package
 from depyf.run.guards.difference import UNKNOWN, Difference, GuardSide
 from depyf.run.guards.guard_kind import GuardKind, Look, MissingError, PrintedGuard, UnknownValueError, tree_of
-from depyf.run.records import Place, RecompileRecord
+from depyf.run.records import GuardRecord, Place, RecompileRecord
 
 
 def _found() -> Iterator[GuardKind]:
@@ -29,11 +29,37 @@ def _found() -> Iterator[GuardKind]:
 KINDS: tuple[GuardKind, ...] = tuple(sorted(_found(), key=lambda kind: (kind.order, kind.name)))
 """The more precise ones first; the last one fits every guard."""
 _BY_NAME = {kind.name: kind for kind in KINDS}
-CHECKS = frozenset(check for kind in KINDS for check in kind.checks)
-ASKING = frozenset(check for kind in KINDS for check in kind.asking)
-"""Functions of guard expressions whose exact answer only torch's own guard knows."""
-SAYS_ALL = frozenset(check for kind in KINDS for check in kind.says_all)
-"""Those of which subject and values say all."""
+
+
+def _all(of: Callable[[GuardKind], Iterable[str]]) -> frozenset[str]:
+    return frozenset(name for kind in KINDS for name in of(kind))
+
+
+CHECKS = _all(lambda kind: kind.checks)
+ASKING = _all(lambda kind: kind.asking)
+SAYS_ALL = _all(lambda kind: kind.says_all)
+BY_CLASS = _all(lambda kind: kind.by_class)
+READS_SIZES = _all(lambda kind: kind.reads_sizes)
+ASKS_ATTRIBUTES = _all(lambda kind: kind.asks_attributes)
+UNSAID = _all(lambda kind: kind.unsaid)
+QUOTES = _all(lambda kind: kind.quotes)
+SEVERAL = _all(lambda kind: kind.several)
+PART_ONLY = _all(lambda kind: kind.part_only)
+CONTENTS = _all(lambda kind: kind.contents)
+"""What ``GuardKind`` says of each, of all kinds together."""
+_OF_CHECK = {check: kind for kind in KINDS for check in kind.checks}
+
+
+def joined(records: list[GuardRecord]) -> list[GuardRecord]:
+    """The guards of an entry as a reader counts them."""
+    for kind in KINDS:
+        records = kind.joined(records)
+    return records
+
+
+def with_handle(check: str, operands: list[str], handle: str) -> list[str]:
+    """The arguments of an asking check on a page, with torch's own guard among them."""
+    return _OF_CHECK[check].with_handle(check, operands, handle)
 
 
 def kind_of(difference: Difference) -> GuardKind:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from depyf.run.guards.kinds.relation_guard import KIND
 from depyf.run.records import GuardRecord, ShapeFact, SymbolRecord
 from depyf.run.shapes.size_expression import conjuncts, read_size_expression
 from depyf.run.shapes.size_names import checked_sizes
 
-_KINDS = ("LAMBDA_GUARD", "SHAPE_ENV", "SYMBOLIC_SHAPE_GUARD")
 _OPEN = re.compile(r"size=\[[^\]]*[^\]\d, ]")
 """A size that is no number."""
 _LAYOUT = re.compile(r"\.stride\(\)|\.storage_offset\(\)")
@@ -35,7 +35,7 @@ def symbols_of_guards(guards: Sequence[GuardRecord]) -> tuple[tuple[SymbolRecord
                 name = f"{tensor}.size()[{index}]"
                 found[name] = SymbolRecord(name, name, "", "[2, int_oo]", None)
     for guard in guards:
-        whole = read_size_expression(guard.expression) if guard.kind in _KINDS else None
+        whole = read_size_expression(guard.expression) if guard.kind in KIND.of_symbols else None
         if whole is None or not whole.names or _LAYOUT.search(guard.expression):
             continue
         if not any(part.op in ("==", "!=", "<", "<=", ">", ">=") for part in conjuncts(whole)):

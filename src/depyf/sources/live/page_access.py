@@ -25,6 +25,7 @@ from typing import Any
 from depyf.errors import DepyfError
 from depyf.run.files.reading import read_file
 from depyf.run.global_names import without_changing_parts
+from depyf.run.guards.kinds.length_guard import ITEMS
 from depyf.run.records import FunctionRecord
 from depyf.safety.escape import printable
 from depyf.safety.guarded import warn
@@ -307,7 +308,7 @@ class LiveLeaf:
 def _hidden_size(guard: LiveGuard, L: dict[str, Any]) -> bool:
     """The number of items of a dictionary is checked by torch without telling the number."""
     failing = guard.steps(L).failing
-    return failing is not None and failing.expression.startswith("same_items(")
+    return failing is not None and any(found.what == ITEMS for found in failing.differences)
 
 
 def _bare(function: types.FunctionType, code: types.CodeType) -> types.FunctionType:

@@ -18,6 +18,7 @@ from depyf.decompiler.emit.comments import comment, comments, heading, in_docstr
 from depyf.run.files.layout import transformed_file
 from depyf.run.global_names import transformed_name, without_changing_parts
 from depyf.run.guard_vocabulary import ASKING, CHECKS
+from depyf.run.guards.known_kinds import with_handle
 from depyf.run.records import BreakRecord, EntryRecord, FunctionRecord, GuardRecord, RecompileRecord, values_beside
 from depyf.safety.escape import one_line, printable, safe_name
 from depyf.safety.unheard import spelled_out
@@ -292,13 +293,18 @@ def _operand(guard: GuardRecord, handle: str, joint: str) -> list[str]:
     check = expression.partition("(")[0]
     asking, arguments = check in ASKING, expression[len(check) + 1 : -1]
     if asking and arguments and "(" not in arguments and expression[-1] == ")" and len(expression) < WIDTH // 2:
-        return [f"        {joint}{check}({', '.join(_asking(check, [arguments], handle))})"]
-    told = (_TENSOR if check == "check_tensor" else _PAIR).fullmatch(expression) if asking else None
+        return [f"        {joint}{check}({', '.join(with_handle(check, [arguments], handle))})"]
+    told = _OPERANDS.fullmatch(expression) if asking else None
     if told is not None:  # nearly all guards, told by one match
-        return wrap(f"{joint}{check}(", _asking(check, list(told.groups()), handle), ")", " " * 8)
+        return wrap(
+            f"{joint}{check}(",
+            with_handle(check, [told["first"], told["second"], *_OPERAND.findall(told["more"])], handle),
+            ")",
+            " " * 8,
+        )
     call = split_call(expression) if asking or len(expression) + len(joint) + 8 > WIDTH else None
     if asking and call is not None:
-        return wrap(f"{joint}{check}(", _asking(check, call[1], handle), ")", " " * 8)
+        return wrap(f"{joint}{check}(", with_handle(check, call[1], handle), ")", " " * 8)
     if _MAY_BE_LOOSE.search(expression):
         body = ast.parse(expression, mode="eval").body
         if isinstance(body, (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)):
@@ -308,19 +314,12 @@ def _operand(guard: GuardRecord, handle: str, joint: str) -> list[str]:
     return wrap(f"{joint}{call[0]}(", call[1], ")", " " * 8)
 
 
-_TENSOR = re.compile(
-    r"check_tensor\(([\w.\[\]']+), ('[\w.]+'), (torch\.\w+), (size=\[[^]]*\]), (stride=\[[^]]*\]), (requires_grad=\w+)"
-    r", (device_index=\w+), (keys='[\w, ]*')\)"
+_OPERANDS = re.compile(
+    r"\w+\((?P<first>[\w.\[\]']+), (?P<second>'[\w.]+')(?P<more>(?:, (?:torch\.\w+|\w+=(?:\w+|'[\w, ]*'|\[[^]]*\])))*)\)"
 )
-_PAIR = re.compile(r"\w+\(([\w.\[\]']+), ('[\w.]+')\)")
+_OPERAND = re.compile(r"torch\.\w+|\w+=(?:\w+|'[\w, ]*'|\[[^]]*\])")
+"""A call with plain arguments."""
 _MAY_BE_LOOSE = re.compile(r"\b(?:and|or|if|lambda)\b|:=")
-
-
-def _asking(check: str, arguments: list[str], handle: str) -> list[str]:
-    """The arguments of a check, with torch's own guard among them."""
-    if check == "check_global_state":
-        return [handle, *arguments]
-    return [*arguments, *{"check_tensor": [f"guard={handle}"], "torch_checks": [handle, "L", "G"]}.get(check, [handle])]
 
 
 _NO_LINE = ("", "relations between sizes", "state of torch")

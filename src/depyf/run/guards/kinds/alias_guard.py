@@ -29,6 +29,8 @@ _ONE, _DIFFERENT, _MEMORY = "one object", "different objects", "shared memory"
 class AliasGuard(GuardKind):
     name = "alias"
     checks = ("check_no_aliasing", "check_overlapping")
+    by_class = unsaid = frozenset({"check_no_aliasing"})
+    several = part_only = frozenset({"OBJECT_ALIASING", "NO_TENSOR_ALIASING", "STORAGE_OVERLAPPING"})
 
     def fits(self, tree: ast.expr) -> bool:
         return super().fits(tree) or _sides(tree) is not None

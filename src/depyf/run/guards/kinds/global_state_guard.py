@@ -61,6 +61,9 @@ class GlobalStateGuard(GuardKind):
             return []
         return ["check_global_state(" + ", ".join(f"{name}={value}" for name, value in in_words(state).items()) + ")"]
 
+    def with_handle(self, check: str, operands: list[str], handle: str) -> list[str]:
+        return [handle, *operands]
+
     def differences(self, tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
         wanted = {name: ast.unparse(node) for name, node in keywords(tree).items()}
         try:

@@ -38,6 +38,7 @@ class KeysGuard(GuardKind):
     name = "keys"
     checks = ("same_membership",)
     asking = frozenset({"same_membership"})
+    contents = frozenset({"DICT_CONTAINS", "SET_CONTAINS"})
     order = 40
 
     def printed(self, guard: PrintedGuard) -> Iterable[str]:

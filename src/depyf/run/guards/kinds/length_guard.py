@@ -28,14 +28,17 @@ from depyf.run.records import Place
 _FOUND = re.compile(r"^len\((?P<source>.*)\) != (?P<count>\d+)$")
 _ARGUMENTS = {POSITIONAL: "as many positional arguments", KEYWORDS: "the same keyword arguments"}
 """The arguments of a call beyond the named parameters."""
+DICT_ITEMS = "DICT_ITEMS"
+"""Our name for what a manager of dictionaries checks itself, without a leaf guard: exact type and number of items."""
 NO_ITEMS = "no items"
 LENGTH = "length"
-_ITEMS = "items"
+ITEMS = "items"
 
 
 class LengthGuard(GuardKind):
     name = "length"
     checks = ("same_items",)
+    part_only = frozenset({DICT_ITEMS})
     order = 40
 
     def fits(self, tree: ast.expr) -> bool:
@@ -55,7 +58,7 @@ class LengthGuard(GuardKind):
 
     def difference(self, tree: ast.expr, look: Look, found: GuardSide) -> Difference:
         source = source_of(tree)
-        what = LENGTH if _measured(tree) is not None else _ITEMS
+        what = LENGTH if _measured(tree) is not None else ITEMS
         roles = look.roles(source)
         return Difference(self.name, source, what, None, "==", self.wanted(tree, look), found, roles=roles)
 
@@ -93,6 +96,11 @@ class LengthGuard(GuardKind):
             return (use("optimizer-state"),)
         what = next((_ARGUMENTS[role] for role in difference.roles if role in _ARGUMENTS), "")
         return (use("same-arguments", what=what),) if what else (use("one-length", name=self.about(difference)),)
+
+
+def items_text(source: str, kind: str, items: int) -> str:
+    """The guard that a manager of dictionaries is, apart from its leaves; ``items``: how many of them are guarded."""
+    return f"same_items({source}, {kind!r}, {items})"
 
 
 def _measured(tree: ast.expr) -> tuple[ast.expr, ast.expr | None] | None:

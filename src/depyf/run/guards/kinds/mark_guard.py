@@ -20,14 +20,23 @@ from depyf.run.guards.guard_kind import (
     keywords,
     source_of,
 )
-from depyf.run.records import Place
+from depyf.run.records import GuardRecord, Place
 
+_MARKS = re.compile(r"^hasattr\((?P<source>.*), '_dynamo_\w+_indices'\) == False$")
+_MARKED = re.compile(
+    r"^\(*(?:getattr\((?P<source>.*), '_dynamo_(?P<mark>\w+)_indices', set\(\)\)|(?P<older>.*)\._dynamo_(?P<other>\w+)_indices)"
+    r"\.issubset\((?P<indices>\{[\d, ]*\})\)+ if hasattr\(.*\) else True\)$"
+)
 _TORCH = re.compile(r"_dynamo_dim_marking|_dynamo_\w+_indices|_indices not a subset")
 
 
 class MarkGuard(GuardKind):
     name = "marks"
     checks = ("no_dynamic_marks", "marks_within")
+    by_class = unsaid = asks_attributes = frozenset(checks)
+
+    def joined(self, records: list[GuardRecord]) -> list[GuardRecord]:
+        return _merged(records)
 
     def differences(self, tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
         value = arguments(tree)[0]
@@ -64,6 +73,49 @@ class MarkGuard(GuardKind):
 
     def advice(self, difference: Difference, place: Place | None) -> Uses:
         return (use("mark-alike"),)
+
+
+def _merged(records: list[GuardRecord]) -> list[GuardRecord]:
+    """The run of guards "this tensor carries no mark_dynamic/mark_static" of one tensor becomes one record; a mark that it
+    carried when it was compiled has one of its own, and may be there."""
+    merged: list[GuardRecord] = []
+    marked: dict[str, list[str]] = {}
+    for record in records:
+        if "_indices" not in record.expression:
+            merged.append(record)
+            continue
+        found = _MARKED.match(record.expression)
+        if found is not None:
+            source, mark = found["source"] or found["older"], found["mark"] or found["other"]
+            marked.setdefault(source, []).append(mark)
+            merged.append(_shown_as(record, f"marks_within({source}, {mark!r}, {found['indices']})"))
+            continue
+        match = _MARKS.match(record.expression)
+        if match is None:
+            merged.append(record)
+            continue
+        expression = f"no_dynamic_marks({match['source']})"
+        if merged and merged[-1].expression == expression:
+            last = merged[-1]
+            merged[-1] = _shown_as(last, expression, f"{last.text}; {record.text}")
+        else:
+            merged.append(_shown_as(record, expression))
+    if not marked:
+        return merged
+    return [_but_for(record, marked) for record in merged]
+
+
+def _but_for(record: GuardRecord, marked: dict[str, list[str]]) -> GuardRecord:
+    """``no_dynamic_marks(x)`` of a tensor that was marked: it speaks of the other marks."""
+    source = record.expression.removeprefix("no_dynamic_marks(")[:-1]
+    if source not in marked or not record.expression.startswith("no_dynamic_marks("):
+        return record
+    return _shown_as(record, f"no_dynamic_marks({source}, but={', '.join(marked[source])!r})")
+
+
+def _shown_as(record: GuardRecord, expression: str, text: str = "") -> GuardRecord:
+    """Not ``dataclasses.replace``: who steps into a dispatcher would step through that."""
+    return GuardRecord(record.kind, text or record.text, expression, record.source, record.place, record.why)
 
 
 KIND = MarkGuard()

@@ -37,7 +37,7 @@ _ALIVE = "alive"
 class ObjectGuard(GuardKind):
     name = "object"
     checks = ("same_object",)
-    asking = frozenset(checks)
+    asking = by_class = frozenset(checks)
 
     def printed(self, guard: PrintedGuard) -> Iterable[str]:
         match = _PRINTED.match(guard.text)

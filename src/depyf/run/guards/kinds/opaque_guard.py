@@ -46,6 +46,8 @@ class OpaqueGuard(GuardKind):
         "torch_checks", "unchanged", "same_metadata", "same_dtensor_spec", "same_guarded_values",
     )  # fmt: skip
     asking = frozenset(checks)
+    quotes = with_frame = frozenset({"torch_checks"})
+    """``with_frame``: those that ask a guard about all of a frame."""
     order = 100
 
     def printed(self, guard: PrintedGuard) -> Iterable[str]:
@@ -57,6 +59,9 @@ class OpaqueGuard(GuardKind):
         if (shown := classes_named(guard.text)) != guard.text:
             yield shown
         yield guard.text
+
+    def with_handle(self, check: str, operands: list[str], handle: str) -> list[str]:
+        return [*operands, handle, "L", "G"] if check in self.with_frame else [*operands, handle]
 
     def fits(self, tree: ast.expr) -> bool:
         return True

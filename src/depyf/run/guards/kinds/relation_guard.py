@@ -42,6 +42,9 @@ BETWEEN = "relation"
 
 class RelationGuard(GuardKind):
     name = "relation"
+    part_only = frozenset({"SYMBOLIC_SHAPE_GUARD"})
+    of_symbols = frozenset({"LAMBDA_GUARD", "SHAPE_ENV", "SYMBOLIC_SHAPE_GUARD"})
+    """torch's names of guards that may be conditions on symbols."""
     order = 60
 
     def fits(self, tree: ast.expr) -> bool:

@@ -35,7 +35,7 @@ class TensorGuard(GuardKind):
     name = "tensor"
     checks = ("check_tensor",)
     asking = frozenset(checks)
-    says_all = frozenset(checks)
+    says_all = by_class = reads_sizes = frozenset(checks)
 
     def printed(self, guard: PrintedGuard) -> Iterable[str]:
         match = _PRINTED.match(guard.text) if guard.text.startswith("check_tensor(") else None
@@ -45,6 +45,9 @@ class TensorGuard(GuardKind):
                 f"stride={match['stride']}, requires_grad={match['grad']}, device_index={match['device']}, "
                 f"keys={match['keys']!r})"
             )
+
+    def with_handle(self, check: str, operands: list[str], handle: str) -> list[str]:
+        return [*operands, f"guard={handle}"]
 
     def differences(self, tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
         source = source_of(tree)

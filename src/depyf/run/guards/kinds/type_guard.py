@@ -30,7 +30,7 @@ class TypeGuard(GuardKind):
     name = "type"
     checks = ("type_is",)
     asking = frozenset(checks)
-    says_all = frozenset(checks)
+    says_all = by_class = frozenset(checks)
 
     def printed(self, guard: PrintedGuard) -> Iterable[str]:
         match = _PRINTED.match(guard.text)

@@ -39,6 +39,7 @@ class ValueGuard(GuardKind):
     name = "value"
     checks = ("same_value", "shows_as")
     asking = frozenset({"shows_as"})
+    quotes = frozenset({"shows_as"})
     says_all = frozenset({"same_value"})
     order = 50
 

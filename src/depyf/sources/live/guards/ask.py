@@ -7,7 +7,6 @@ where the two differ, ``GuardStep.agrees`` says so.  Nothing is compiled and not
 
 from __future__ import annotations
 
-import re
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,8 +14,10 @@ from typing import Any
 
 from depyf.run.addresses import without_addresses
 from depyf.run.advice.source_names import named
-from depyf.run.guards.difference import GuardSide
-from depyf.run.guards.known_kinds import ASKING, NO_CALL, reported_differences
+from depyf.run.guards.difference import Difference, GuardSide
+from depyf.run.guards.guard_kind import sources_in, tree_of
+from depyf.run.guards.kinds.length_guard import ITEMS, LENGTH
+from depyf.run.guards.known_kinds import ASKING, ASKS_ATTRIBUTES, NO_CALL, reported_differences
 from depyf.run.records import GuardRecord
 from depyf.safety.escape import cut
 from depyf.sources.live.caches.entries import LiveEntry
@@ -110,8 +111,9 @@ def _step(
     if follows and not order.may_ask(record.expression):
         return _not_asked(record, f"{named(follows)} differs already")
     python = evaluate(record.expression, names)
-    answer = None if follows and record.expression.startswith(_MARKS) else ask_leaves(guard.leaves, names)
-    asking = record.expression.partition("(")[0] in ASKING
+    check = record.expression.partition("(")[0]
+    answer = None if follows and check in ASKS_ATTRIBUTES else ask_leaves(guard.leaves, names)
+    asking = check in ASKING
     holds = python and (answer is None or answer) if asking else python
     agrees = answer is None or answer == holds
     differences = () if holds and failing_only else found_by(record.expression, names, holds, call)
@@ -123,10 +125,6 @@ def _step(
     if not holds:
         order.failed(record.expression)
     return step
-
-
-_MARKS = ("no_dynamic_marks(", "marks_within(")
-"""torch's own guards on marks ask with ``hasattr``, which calls ``__getattr__``."""
 
 
 def _not_asked(record: GuardRecord, why: str) -> GuardStep:
@@ -144,30 +142,31 @@ def _failing(
     first = next((step for step in steps if not step.holds), None)
     if first is not None:
         return first
-    sized = _sized(steps, parts[0][0] if parts else "")
+    sized = _sized(steps, reported_differences(parts[0][0], NO_CALL) if parts else ())
     if sized is not None:
         return sized
     text, place, why = parts[0] if parts else ("", None, "")
     return GuardStep(readable("", text), False, reported_differences(text, NO_CALL), place, why)
 
 
-_LENGTH = re.compile(r"^len\((?P<source>.*)\) != (?P<count>\d+)$")
-
-
-def _sized(steps: tuple[GuardStep, ...], text: str) -> GuardStep | None:
+def _sized(steps: tuple[GuardStep, ...], reported: tuple[Difference, ...]) -> GuardStep | None:
     """The number of items of a dictionary: the one check that torch makes without a separate guard."""
-    match = _LENGTH.match(text)
-    if text and match is None:
+    length = next((one for one in reported if one.what == LENGTH), None)
+    if reported and length is None:
         return None
     for step in steps:
-        if step.expression.startswith("same_items(" + (f"{match['source']}, " if match else "")):
-            wanted = GuardSide(f"{match['count']} items", "int") if match else step.differences[0].wanted
-            return replace(step, holds=False, differences=(replace(step.differences[0], wanted=wanted),))
+        first = next((one for one in step.differences if one.what == ITEMS), None)
+        if first is not None and length is None:
+            return replace(step, holds=False)
+        if first is not None and length is not None and first.source == length.source:
+            wanted = GuardSide(f"{length.wanted.text} items", "int")
+            return replace(step, holds=False, differences=(replace(first, wanted=wanted),))
     return None
 
 
 def user_place(guard: GuardRecord) -> bool:
     """Whether a line of the program caused this guard, not torch's bookkeeping."""
     if guard.place is None:
-        return bool(guard.source) or guard.expression.startswith(("L[", "2 <= L[", "check_no_aliasing"))
+        tree = tree_of(guard.expression)
+        return bool(guard.source) or (tree is not None and any(s.startswith("L[") for s in sources_in(tree)))
     return program_place(guard.place) is not None

@@ -14,6 +14,8 @@ import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from depyf.run.guards.guard_kind import called
+from depyf.run.guards.known_kinds import BY_CLASS, READS_SIZES
 from depyf.sources.live.pure_access import (
     SCALARS,
     UnreadableError,
@@ -25,8 +27,6 @@ from depyf.sources.live.pure_access import (
 )
 from depyf.sources.live.pure_tensors import is_tensor, tells_sizes, tensor
 
-_BY_CLASS = ("type_is", "same_object", "no_dynamic_marks", "marks_within", "check_tensor", "check_no_aliasing")
-"""Checks that look at the class, the identity or the marks of a value, and run nothing of it."""
 _CONTAINERS = (list, tuple, dict, set, frozenset, range, slice)
 _OF_TENSORS = ("size", "stride", "storage_offset")
 _NOTHING = object()
@@ -125,8 +125,9 @@ def _paths(expression: str) -> tuple[tuple[str, ...], ...]:
 
 def _harmless(tree: ast.expr, value: Any) -> bool:
     """Whether a check may look at ``value``, of which torch's own check may not have made sure what it is."""
-    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in _BY_CLASS:
-        return not is_tensor(value) or tree.func.id != "check_tensor" or not has_symbols(value)
+    check = called(tree)
+    if check in BY_CLASS:
+        return not is_tensor(value) or check not in READS_SIZES or not has_symbols(value)
     if isinstance(tree, ast.Compare) and all(isinstance(sign, (ast.Is, ast.IsNot)) for sign in tree.ops):
         return True
     if is_tensor(value):

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable
 
 from depyf.run.addresses import without_addresses
+from depyf.run.guards.known_kinds import QUOTES
 from depyf.sources.live.guards.guard_names import in_python
 
 Reader = Callable[[str, str, str], tuple[str, str]]
@@ -27,7 +28,7 @@ _STEP = re.compile(r"(?:\.[A-Za-z_]\w*|\['[\w .<>-]*'\]|\[\d+\])\Z", re.A)
 """The last part of most values."""
 _UNLIKE = re.compile(r"[{}#]|, ?\d+\)|<(?:class|enum) '")
 """What patterns that read guards may take for a part of the guard."""
-_QUOTED = ("torch_checks(", "shows_as(")
+_QUOTED = tuple(f"{check}(" for check in sorted(QUOTES))
 """Expressions in which the text of the guard is a string, whose quotes depend on all of it."""
 
 

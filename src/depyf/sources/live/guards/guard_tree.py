@@ -13,11 +13,12 @@ from itertools import groupby
 from typing import Any
 
 from depyf.run.addresses import made_name, without_addresses
+from depyf.run.guards.kinds.length_guard import DICT_ITEMS
+from depyf.run.guards.known_kinds import PART_ONLY
 from depyf.run.records import GuardRecord
 from depyf.sources.live.caches.entries import LiveEntry, guard_text
 from depyf.sources.live.guards.guard_remarks import split_comment
 from depyf.sources.live.guards.printed_guards import (
-    DICT_ITEMS,
     NOT_MENDED,
     Mended,
     by_position,
@@ -28,10 +29,6 @@ from depyf.sources.live.guards.printed_guards import (
     parse_guards,
 )
 from depyf.sources.live.guards.traceless import ITEM, compiled, item
-
-NOT_ALONE = ("NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "SYMBOLIC_SHAPE_GUARD", DICT_ITEMS)
-"""Guards over several values remember what they saw, and a dictionary's manager is no leaf: both answer as a part of
-the whole only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +42,7 @@ class Leaf:
 
     def ask(self, value: Any) -> bool | None:
         """torch's own answer for ``value``; None where this guard cannot be asked alone."""
-        if any(self.kind.startswith(kind) for kind in NOT_ALONE):
-            return None
-        if not callable(self.guard):
+        if any(self.kind.startswith(kind) for kind in PART_ONLY) or not callable(self.guard):
             return None
         try:
             return bool(self.guard(value))

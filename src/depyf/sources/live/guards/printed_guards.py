@@ -19,8 +19,9 @@ from itertools import groupby
 
 from depyf.run.addresses import has_identity, without_addresses
 from depyf.run.guards.guard_kind import PrintedGuard
+from depyf.run.guards.kinds.length_guard import DICT_ITEMS, items_text
 from depyf.run.guards.kinds.object_guard import SINGLETONS
-from depyf.run.guards.known_kinds import printed
+from depyf.run.guards.known_kinds import CONTENTS, SEVERAL, joined, printed
 from depyf.run.records import GuardRecord, Place
 from depyf.sources.live.guards.guard_names import in_python
 from depyf.sources.live.guards.guard_remarks import read_remark, split_comment
@@ -31,11 +32,6 @@ _MANAGER = re.compile(r"(?:KeyManager: |ValueManager: )?(\w*(?:Manager|Guard\w*)
 _TYPE = re.compile(r", type=<(?:class|enum) '(?P<type>[^']*)'>")
 _PAIR = re.compile(r"^KeyValueManager pair at index=(?P<index>\d+)")
 _DICTS = ("DictGuardManager", "SubclassedDictGuardManager", "DictSubclassGuardManager")
-DICT_ITEMS = "DICT_ITEMS"
-"""Our name for what a manager of dictionaries checks itself, without a leaf guard: exact type and number of items."""
-_CONTENTS = frozenset({"DICT_CONTAINS", "SET_CONTAINS"})
-_RELATIONAL = ("OBJECT_ALIASING", "NO_TENSOR_ALIASING", "STORAGE_OVERLAPPING")
-"""Guards over several values: each of the values shows them, and they are one."""
 
 
 def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -> tuple[GuardRecord, ...]:
@@ -77,12 +73,12 @@ def parse_guards(text: str, resolve: Callable[[str], str] = lambda name: name) -
         kind, colon, guard = rest.partition(": ")
         if not colon or not _KIND.fullmatch(kind):  # a repeated relational guard (the first has the text), or the root
             continue
-        if kind in _RELATIONAL:  # torch before 2.8 repeats the text, too
+        if kind in SEVERAL:  # torch before 2.8 repeats the text, too
             if guard in related:
                 continue
             related.add(guard)
         records.append(_record(kind, guard, above if depth > 1 else "", resolve, remarks))
-    return tuple(_merge_markings(_contents_in_order(records)))
+    return tuple(joined(list(_contents_in_order(records))))
 
 
 _ATTRIBUTE = re.compile(r"GetAttrGuardAccessor\((\w+)\)")
@@ -117,7 +113,7 @@ def by_position(source: str, owner: str, index: int) -> str:
 
 def dict_record(source: str, kind: str, items: int) -> GuardRecord:
     """The guard that a manager of dictionaries is, apart from its leaves; ``items``: how many of them are guarded."""
-    text = without_addresses(f"same_items({source}, {kind!r}, {items})")
+    text = without_addresses(items_text(source, kind, items))
     return GuardRecord(DICT_ITEMS, text, text, without_addresses(source))
 
 
@@ -220,16 +216,9 @@ def has_guard(kind: str) -> bool:
     return hasattr(GuardBuilder, kind)
 
 
-_MARKS = re.compile(r"^hasattr\((?P<source>.*), '_dynamo_\w+_indices'\) == False$")
-_MARKED = re.compile(
-    r"^\(*(?:getattr\((?P<source>.*), '_dynamo_(?P<mark>\w+)_indices', set\(\)\)|(?P<older>.*)\._dynamo_(?P<other>\w+)_indices)"
-    r"\.issubset\((?P<indices>\{[\d, ]*\})\)+ if hasattr\(.*\) else True\)$"
-)
-
-
 def contents_of(record: GuardRecord) -> tuple[bool, str]:
     """Whether a guard is about what a container holds, and the value it looks at."""
-    return record.kind in _CONTENTS, record.source
+    return record.kind in CONTENTS, record.source
 
 
 def _contents_in_order(records: Iterable[GuardRecord]) -> Iterator[GuardRecord]:
@@ -242,49 +231,6 @@ def _contents_in_order(records: Iterable[GuardRecord]) -> Iterator[GuardRecord]:
             )
         else:
             yield from run
-
-
-def _merge_markings(records: Iterable[GuardRecord]) -> list[GuardRecord]:
-    """The run of guards "this tensor carries no mark_dynamic/mark_static" of one tensor becomes one record; a mark that it
-    carried when it was compiled has one of its own, and may be there."""
-    merged: list[GuardRecord] = []
-    marked: dict[str, list[str]] = {}
-    for record in records:
-        if "_indices" not in record.expression:
-            merged.append(record)
-            continue
-        found = _MARKED.match(record.expression)
-        if found is not None:
-            source, mark = found["source"] or found["older"], found["mark"] or found["other"]
-            marked.setdefault(source, []).append(mark)
-            merged.append(_shown_as(record, f"marks_within({source}, {mark!r}, {found['indices']})"))
-            continue
-        match = _MARKS.match(record.expression)
-        if match is None:
-            merged.append(record)
-            continue
-        expression = f"no_dynamic_marks({match['source']})"
-        if merged and merged[-1].expression == expression:
-            last = merged[-1]
-            merged[-1] = _shown_as(last, expression, f"{last.text}; {record.text}")
-        else:
-            merged.append(_shown_as(record, expression))
-    if not marked:
-        return merged
-    return [_but_for(record, marked) for record in merged]
-
-
-def _but_for(record: GuardRecord, marked: dict[str, list[str]]) -> GuardRecord:
-    """``no_dynamic_marks(x)`` of a tensor that was marked: it speaks of the other marks."""
-    source = record.expression.removeprefix("no_dynamic_marks(")[:-1]
-    if source not in marked or not record.expression.startswith("no_dynamic_marks("):
-        return record
-    return _shown_as(record, f"no_dynamic_marks({source}, but={', '.join(marked[source])!r})")
-
-
-def _shown_as(record: GuardRecord, expression: str, text: str = "") -> GuardRecord:
-    """Not ``dataclasses.replace``: who steps into a dispatcher would step through that."""
-    return GuardRecord(record.kind, text or record.text, expression, record.source, record.place, record.why)
 
 
 def file_resolver(known: Iterable[str], torch_root: str = "") -> Callable[[str], str]:
