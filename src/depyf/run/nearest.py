@@ -13,10 +13,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from depyf.run.guards.kinds.tensor_guard import TensorLayout, layout_of
+from depyf.run.guards.known_kinds import UNSAID
 from depyf.run.records import EntryRecord, RecompileRecord
-
-_UNSAID = ("check_no_aliasing(", "no_dynamic_marks(", "marks_within(")
-"""Guards that may hold in a call although the entry that was made for it has none of the kind."""
 
 
 def nearest_first(entries: Sequence[EntryRecord]) -> list[EntryRecord]:
@@ -29,18 +28,23 @@ class _EntryGuards:
     """The guards of an entry, and what is said of their sizes: found once, for all entries that it is compared with."""
 
     def __init__(self, entry: EntryRecord) -> None:
-        self.texts = frozenset(g.expression for g in entry.guards if not g.expression.startswith(_UNSAID))
+        expressions = (guard.expression for guard in entry.guards)
+        self.texts = frozenset(text for text in expressions if text.partition("(")[0] not in UNSAID)
 
     @functools.cached_property
-    def sizes(self) -> dict[str, re.Match[str]]:
-        """Tensor -> the guard on its sizes."""
-        return {match["tensor"]: match for text in self.texts if (match := _SIZES.match(text)) is not None}
+    def layouts(self) -> dict[str, TensorLayout]:
+        """Guard -> what it says of sizes."""
+        return {text: found for text in self.texts if (found := layout_of(text)) is not None}
+
+    @functools.cached_property
+    def of_tensors(self) -> dict[str, TensorLayout]:
+        """The same by tensors."""
+        return {layout.tensor: layout for layout in self.layouts.values()}
 
     @functools.cached_property
     def constants(self) -> int:
         """How many sizes are constants."""
-        found = filter(None, map(_SIZES.match, self.texts))
-        return sum(size != "None" for match in found for size in match["sizes"].split(", "))
+        return sum(size is not None for layout in self.layouts.values() for size in layout.sizes)
 
 
 def _sorted(entry: EntryRecord, guards: dict[str, _EntryGuards]) -> EntryRecord:
@@ -57,27 +61,13 @@ def _distance(earlier: _EntryGuards, own: _EntryGuards) -> tuple[int, int]:
     """How many guards of ``earlier`` did not hold, as far as ``own`` tells; then how many sizes are constants in it: of two
     entries that missed by as much the one for more sizes is nearer."""
     differing = earlier.texts - own.texts
-    conditions = {text for text in differing if _OF_A_SIZE.search(text) and _SIZES.match(text) is None}
-    tensors = {text: match for text in differing if (match := _SIZES.match(text)) is not None}
-    fit = {text for text, match in tensors.items() if _fits(match, own.sizes.get(match["tensor"]))}
+    conditions = {text for text in differing if _OF_A_SIZE.search(text) and text not in earlier.layouts}
+    tensors = {text: earlier.layouts[text] for text in differing if text in earlier.layouts}
+    fit = {text for text, layout in tensors.items() if layout.allows(own.of_tensors.get(layout.tensor))}
     return len(differing - conditions - fit) + bool(conditions), earlier.constants
 
 
-def _fits(earlier: re.Match[str], own: re.Match[str] | None) -> bool:
-    """Whether the earlier guard, for any size where it says None, holds of the tensor that ``own`` is a guard on."""
-    if own is None or _LAYOUT.sub("", earlier.string) != _LAYOUT.sub("", own.string):
-        return False
-    wanted, found = _numbers(earlier.string), _numbers(own.string)
-    return len(wanted) == len(found) and all(w in ("None", f) for w, f in zip(wanted, found, strict=True))
-
-
-def _numbers(guard: str) -> list[str]:
-    return [number for numbers in _LAYOUT.findall(guard) for number in numbers.split(", ")]
-
-
-_LAYOUT = re.compile(r"(?<=(?:size|ride)=\[)[^]]*(?=\])")
 _OF_A_SIZE = re.compile(r"\.(?:size|stride|storage_offset)\(\)")
-_SIZES = re.compile(r"check_tensor\((?P<tensor>.+?), .* size=\[(?P<sizes>[^]]*)\]")
 
 
 def without_lone_marks(entries: Sequence[EntryRecord]) -> list[EntryRecord]:
@@ -101,6 +91,6 @@ def without_lone_marks(entries: Sequence[EntryRecord]) -> list[EntryRecord]:
     ]
 
 
-def _sizes(entry: EntryRecord) -> dict[str, str]:
-    found = (_SIZES.match(guard.expression) for guard in entry.guards)
-    return {match["tensor"]: match["sizes"] for match in found if match is not None}
+def _sizes(entry: EntryRecord) -> dict[str, tuple[int | None, ...]]:
+    found = (layout_of(guard.expression) for guard in entry.guards)
+    return {layout.tensor: layout.sizes for layout in found if layout is not None}

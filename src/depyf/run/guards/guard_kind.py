@@ -62,6 +62,16 @@ class PrintedGuard:
     """Whether this torch has guards of that name."""
 
 
+@dataclass(frozen=True, slots=True)
+class GuardFact:
+    """What a guard says about the value at ``node``: ``name`` is one of ``kind``, ``value``, ``tensor``, ``length``, ``key``,
+    ``same`` (the value at another node) and ``hook`` (an object that a person gives)."""
+
+    name: str
+    node: ast.expr
+    value: Any = None
+
+
 class GuardKind:
     """One kind of guard; what is not overridden is what most kinds do."""
 
@@ -88,6 +98,12 @@ class GuardKind:
     """torch's names of guards that answer as a part of the whole only, for they remember what they saw, or are no leaf."""
     contents: frozenset[str] = frozenset()
     """torch's names of guards on what a container holds, asked in the order of a set, another one in every process."""
+    hooked: frozenset[str] = frozenset()
+    """Those that no other process can ask: a person says what is to be there."""
+    frozen: frozenset[str] = frozenset()
+    """Those on a state that a package holds as it was."""
+    of_process: frozenset[str] = frozenset()
+    """Keywords of its checks that say how torch was built: no package compares them."""
     order = 0
     """Kinds with a lower one are asked first; a general kind comes after those that are more precise."""
 
@@ -156,6 +172,10 @@ class GuardKind:
     def sentence(self, difference: Difference, placed: bool, shown: Callable[[str], str]) -> str:
         """Why code was compiled again, where the values alone do not say it; ``placed``: a line of the program asked."""
         return ""
+
+    def facts(self, tree: ast.expr) -> Iterable[GuardFact]:
+        """What a guard says about the values of the calls that it lets pass."""
+        return ()
 
     def advice(self, difference: Difference, place: Place | None) -> Uses:
         """What would make one compilation serve both; ``place``: the line of the program that the guard comes from."""

@@ -15,7 +15,15 @@ from collections.abc import Callable, Iterable, Iterator
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.guards import kinds as kinds_package
 from depyf.run.guards.difference import UNKNOWN, Difference, GuardSide
-from depyf.run.guards.guard_kind import GuardKind, Look, MissingError, PrintedGuard, UnknownValueError, tree_of
+from depyf.run.guards.guard_kind import (
+    GuardFact,
+    GuardKind,
+    Look,
+    MissingError,
+    PrintedGuard,
+    UnknownValueError,
+    tree_of,
+)
 from depyf.run.records import GuardRecord, Place, RecompileRecord
 
 
@@ -46,6 +54,9 @@ QUOTES = _all(lambda kind: kind.quotes)
 SEVERAL = _all(lambda kind: kind.several)
 PART_ONLY = _all(lambda kind: kind.part_only)
 CONTENTS = _all(lambda kind: kind.contents)
+OF_PROCESS = _all(lambda kind: kind.of_process)
+HOOKED_CHECKS = _all(lambda kind: kind.hooked)
+FROZEN_CHECKS = _all(lambda kind: kind.frozen)
 """What ``GuardKind`` says of each, of all kinds together."""
 _OF_CHECK = {check: kind for kind in KINDS for check in kind.checks}
 
@@ -78,6 +89,12 @@ def printed(guard: PrintedGuard) -> Iterator[str]:
     """torch's text of a guard as an expression, as each kind would have it."""
     for kind in KINDS:
         yield from kind.printed(guard)
+
+
+def facts_of(tree: ast.expr) -> Iterator[GuardFact]:
+    """What a guard says about the values of the calls that it lets pass."""
+    for kind in kinds_of(ast.unparse(tree))[:1]:
+        yield from kind.facts(tree)
 
 
 def differences_of(tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:

@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 
 from depyf.run.guards.kinds.relation_guard import KIND
+from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.records import GuardRecord, ShapeFact, SymbolRecord
 from depyf.run.shapes.size_expression import conjuncts, read_size_expression
-from depyf.run.shapes.size_names import checked_sizes
 
 _OPEN = re.compile(r"size=\[[^\]]*[^\]\d, ]")
 """A size that is no number."""
@@ -29,10 +29,10 @@ def symbols_of_guards(guards: Sequence[GuardRecord]) -> tuple[tuple[SymbolRecord
     for guard in guards:
         if not _OPEN.search(guard.expression) and not _OPEN.search(guard.text):
             continue
-        tensor, sizes = checked_sizes(guard.expression) or checked_sizes(guard.text) or ("", [])
-        for index, size in enumerate(sizes):
-            if size is None:
-                name = f"{tensor}.size()[{index}]"
+        layout = layout_of(guard.expression) or layout_of(guard.text)
+        for index, size in enumerate(layout.sizes if layout is not None else ()):
+            if size is None and layout is not None:
+                name = f"{layout.tensor}.size()[{index}]"
                 found[name] = SymbolRecord(name, name, "", "[2, int_oo]", None)
     for guard in guards:
         whole = read_size_expression(guard.expression) if guard.kind in KIND.of_symbols else None

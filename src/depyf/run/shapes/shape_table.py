@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.records import CodeRecord, EntryRecord, FunctionRecord, Place, ShapeFact, SymbolRecord
 from depyf.run.shapes.allowed_sizes import AllowedSizes, bounds, candidates, described, holding
 from depyf.run.shapes.guard_symbols import symbols_of_guards
@@ -25,7 +26,7 @@ from depyf.run.shapes.size_expression import (
     substituted,
     written,
 )
-from depyf.run.shapes.size_names import SizeName, checked_sizes, size_name
+from depyf.run.shapes.size_names import SizeName, size_name
 
 _MOST_TRIED = 400
 """Combinations of values on which conditions of several sizes are tried."""
@@ -428,12 +429,11 @@ def _constants(found: _EntryShapes, dynamic: set[str], first: bool) -> list[Size
     wanted = dynamic.difference(row.name.text for row in found.rows)
     rows = []
     for guard in found.entry.guards:
-        checked = checked_sizes(guard.expression) or checked_sizes(guard.text)
-        if checked is None:
+        layout = layout_of(guard.expression) or layout_of(guard.text)
+        if layout is None:
             continue
-        tensor, sizes = checked
-        for index, value in enumerate(sizes):
-            name = size_name(f"{tensor}.size()[{index}]")
+        for index, value in enumerate(layout.sizes):
+            name = size_name(f"{layout.tensor}.size()[{index}]")
             if value is not None and name.text in wanted:
                 note = _SMALL if value in (0, 1) and not first else KEPT_CONSTANT
                 rows.append(SizeRow(name, "", str(value), (Decision(note=note),), constant=True))

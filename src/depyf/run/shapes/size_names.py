@@ -42,15 +42,3 @@ def size_name(source: str) -> SizeName:
         name = named(match["tensor"])
         return SizeName(name, "storage offset", f"{name}.storage_offset()")
     return SizeName(named(source), "", named(source))
-
-
-_CHECKED = re.compile(r"check_tensor\((?P<source>.+?), '.*?\bsize=\[(?P<size>[^\]]*)\]", re.S)
-
-
-def checked_sizes(guard: str) -> tuple[str, list[int | None]] | None:
-    """The tensor and its sizes (None: any) that a guard ``check_tensor(L['x'], ..., size=[None, 3], ...)`` wants."""
-    match = _CHECKED.search(guard) if "check_tensor(" in guard else None
-    if match is None:
-        return None
-    parts = [part.strip() for part in match["size"].split(",") if part.strip()]
-    return match["source"], [int(part) if part.isdigit() else None for part in parts]

@@ -20,7 +20,7 @@ from depyf.run.records import (
 from depyf.run.shapes.allowed_sizes import bounds, candidates, described, holding
 from depyf.run.shapes.shape_table import heuristic, shapes_of
 from depyf.run.shapes.size_expression import read_size_expression
-from depyf.run.shapes.size_names import checked_sizes, size_name
+from depyf.run.shapes.size_names import size_name
 from depyf.views.pages.run_data import RunFindings, shapes_data
 from depyf.views.pages.shapes import folded, shapes_page, shapes_section
 from work import calls
@@ -74,8 +74,6 @@ def test_names():
     assert size_name("L['d']['a'].size()[0]").input == "d['a']"
     assert size_name("L['x'].stride()[1]").dimension == "stride 1"
     assert size_name("L['step']").text == "step"
-    checked = checked_sizes("check_tensor(L['x'], 'Tensor', torch.float32, size=[None, 3], stride=[3, 1])")
-    assert checked == ("L['x']", [None, 3])
 
 
 def test_equalities_come_first_and_entries_are_folded():

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.actions.export.values.guarded_path import Path, about_code, mappings_in, path_of
+from depyf.run.guards.guard_kind import arguments, called
+from depyf.run.guards.kinds.object_guard import KIND as IDENTITIES
+from depyf.run.guards.known_kinds import FROZEN_CHECKS, HOOKED_CHECKS, OF_PROCESS, READS_SIZES
 
 KEPT, FROZEN, HOOKED = "kept", "frozen", "hooked"
-_UNTOLD = frozenset(
-    "torch_checks same_membership unchanged same_metadata same_dtensor_spec same_guarded_values shows_as".split()
-)
-"""Checks whose answer only torch's own guard knows."""
-_STATE = frozenset({"check_torch_function_mode_stack", "saved_tensors_hooks_are"})
+_IDENTITY = frozenset(IDENTITIES.checks)
 _SIMPLE = re.compile(r"module ([\w.]+)")
 
 
@@ -41,45 +40,33 @@ def sort_guard(guard: dict[str, Any], slug: str, position: int, tensors: frozens
     text = str(guard.get("expression", "")).strip()
     tree = ast.parse(text, mode="eval").body
     place = _place(guard)
-    name, call = _called(tree)
-    mappings = mappings_in(tree)
-    first = path_of(call.args[0]) if call is not None and call.args else None
-    if name in _STATE or name == "torch_checks" and about_code(tree):
+    name, given = called(tree), arguments(tree)
+    first = path_of(given[0]) if given else None
+    of_input = name in READS_SIZES and first is not None and first.name in tensors
+    if name in FROZEN_CHECKS or about_code(tree) or (mappings_in(tree) == {"G"} and not of_input):
         return SortedGuard(FROZEN, text, place=place)
-    if mappings == {"G"} and not (name == "check_tensor" and first is not None and first.name in tensors):
-        return SortedGuard(FROZEN, text, place=place)
-    if about_code(tree) or (name == "same_object" and first is None):
-        return SortedGuard(FROZEN, text, place=place)
-    if name in _UNTOLD:
+    if name in _IDENTITY:
+        return SortedGuard(FROZEN, text, place=place) if first is None else _identity(guard, text, place, first, given)
+    if name in HOOKED_CHECKS:
         hook = f"guard_{slug}_{position}"
         return SortedGuard(HOOKED, text, f"hooks.{hook}(L)", place, hook, f"a function of L that answers: {text}")
-    if name == "same_object" and first is not None and call is not None:
-        return _identity(guard, text, place, first, call)
     return SortedGuard(KEPT, text, ast.unparse(_Without().visit(tree)), place)
 
 
-def _identity(guard: dict[str, Any], text: str, place: str, path: Path, call: ast.Call) -> SortedGuard:
+def _identity(guard: dict[str, Any], text: str, place: str, path: Path, given: list[ast.expr]) -> SortedGuard:
     """A module has a name by which it is found again; another object is filled in."""
-    what = str(guard.get("value", "")) or (ast.unparse(call.args[1]).strip("'\"") if len(call.args) > 1 else "object")
+    what = str(guard.get("value", "")) or (ast.unparse(given[1]).strip("'\"") if len(given) > 1 else "object")
     if (match := _SIMPLE.fullmatch(what)) is not None:
-        return SortedGuard(KEPT, text, f"is_module({ast.unparse(call.args[0])}, {match[1]!r})", place)
+        return SortedGuard(KEPT, text, f"is_module({ast.unparse(given[0])}, {match[1]!r})", place)
     hook = path.slug
-    return SortedGuard(
-        HOOKED, text, f"{ast.unparse(call.args[0])} is hooks.{hook}", place, hook, f"{path.text}: {what}"
-    )
-
-
-def _called(tree: ast.expr) -> tuple[str, ast.Call | None]:
-    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
-        return tree.func.id, tree
-    return "", None
+    return SortedGuard(HOOKED, text, f"{ast.unparse(given[0])} is hooks.{hook}", place, hook, f"{path.text}: {what}")
 
 
 class _Without(ast.NodeTransformer):
     """Leaves out what no package compares: dispatch keys, which depend on how torch was built."""
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
-        node.keywords = [k for k in node.keywords if k.arg not in ("keys", "guard")]
+        node.keywords = [k for k in node.keywords if k.arg != "guard" and k.arg not in OF_PROCESS]
         return node
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from depyf.actions.export.values.guarded_path import BUFFER, MODULE, PARAMETER, Path, Step, about_code, path_of
-
-_LITERALS = frozenset({"True", "False", "None"})
+from depyf.run.guards.guard_kind import GuardFact, arguments, called
+from depyf.run.guards.known_kinds import facts_of
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ class GuardedValues:
         if about_code(tree):
             return
         for fact in _facts(tree):
-            fact(self, renamed, hook)
+            _add(fact, self, renamed, hook)
 
     def read_input(self, graph: str, item: Mapping[str, Any], renamed: Mapping[str, Path] | None = None) -> None:
         """Add that the input ``item`` of a graph comes from where the dump says."""
@@ -132,35 +132,28 @@ def place(path: Path | None, renamed: Mapping[str, Path] | None) -> Path | None:
     return Path(start.mapping, start.name, start.steps + path.steps) if start is not None else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Fact:
-    """``name`` of what is known about the value at ``path``, and what it is."""
-
-    name: str
-    node: ast.expr
-    value: Any = None
-
-    def __call__(self, values: GuardedValues, renamed: Mapping[str, Path] | None, hook: str) -> None:
-        path = place(path_of(self.node), renamed)
-        if path is None:
-            return
-        if self.name == "same":
-            other = place(path_of(self.value), renamed)
-            if other is not None and renamed is None and path != other:
-                values.at(path), values.at(other)
-                values.same.append((self.node, self.value, path, other))
-            return
-        known = values.at(path)
-        if self.name == "tensor":
-            known.tensor = self.value if known.tensor is None else {**self.value, **_merged(known.tensor, self.value)}
-        elif self.name == "key":
-            known.keys.setdefault(*self.value)
-        elif self.name == "hook":
-            known.hook = known.hook or hook
-        elif self.name == "length":
-            known.length = self.value if known.length is None else known.length
-        elif not getattr(known, self.name):
-            setattr(known, self.name, self.value)
+def _add(fact: GuardFact, values: GuardedValues, renamed: Mapping[str, Path] | None, hook: str) -> None:
+    """Add what a guard says about one value."""
+    path = place(path_of(fact.node), renamed)
+    if path is None:
+        return
+    if fact.name == "same":
+        other = place(path_of(fact.value), renamed)
+        if other is not None and renamed is None and path != other:
+            values.at(path), values.at(other)
+            values.same.append((fact.node, fact.value, path, other))
+        return
+    known = values.at(path)
+    if fact.name == "tensor":
+        known.tensor = fact.value if known.tensor is None else {**fact.value, **_merged(known.tensor, fact.value)}
+    elif fact.name == "key":
+        known.keys.setdefault(*fact.value)
+    elif fact.name == "hook":
+        known.hook = known.hook or hook
+    elif fact.name == "length":
+        known.length = fact.value if known.length is None else known.length
+    elif not getattr(known, fact.name):
+        setattr(known, fact.name, fact.value)
 
 
 def _merged(new: dict[str, Any], old: dict[str, Any] | None) -> dict[str, Any]:
@@ -175,51 +168,10 @@ def _merged(new: dict[str, Any], old: dict[str, Any] | None) -> dict[str, Any]:
     return kept
 
 
-def _facts(tree: ast.expr) -> Iterator[_Fact]:
-    if isinstance(tree, ast.Compare) and len(tree.ops) == 1:
-        yield from _compared(tree.left, tree.ops[0], tree.comparators[0])
-    if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name) or not tree.args:
-        return
-    name, first, rest = tree.func.id, tree.args[0], tree.args[1:]
-    if name == "type_is" and rest:
-        yield _Fact("kind", first, ast.literal_eval(rest[0]))
-    elif name == "same_items" and len(rest) == 2:
-        if ast.literal_eval(rest[0]):
-            yield _Fact("kind", first, ast.literal_eval(rest[0]))
-        yield _Fact("length", first, ast.literal_eval(rest[1]))
-    elif name == "same_value" and rest:
-        listed = _key_of(first)
-        if listed is not None and isinstance(rest[0], ast.Constant) and isinstance(rest[0].value, str):
-            yield _Fact("key", listed[0], (listed[1], rest[0].value))
-        else:
-            yield _Fact("value", first, ast.unparse(rest[0]))
-    elif name == "check_tensor" and len(rest) >= 2:
-        told = {k.arg: ast.literal_eval(k.value) for k in tree.keywords if k.arg in ("size", "stride", "requires_grad")}
-        told |= {"dtype": ast.unparse(rest[1]), "parameter": ast.unparse(rest[0]).strip("'") == "Parameter"}
-        yield _Fact("tensor", first, told)
-    elif name == "is_module" and rest:
-        yield _Fact("module", first, ast.literal_eval(rest[0]))
-    elif name == "same_object":
-        yield _Fact("hook", first)
-
-
-def _compared(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> Iterator[_Fact]:
-    if isinstance(operator, ast.Is):
-        if ast.unparse(right) in _LITERALS:
-            yield _Fact("value", left, ast.unparse(right))
-        else:
-            yield _Fact("same", left, right)
-    elif isinstance(operator, ast.Eq) and isinstance(left, ast.Call) and ast.unparse(left.func) == "len" and left.args:
-        if isinstance(right, ast.Constant) and isinstance(right.value, int):
-            yield _Fact("length", left.args[0], right.value)
-
-
-def _key_of(node: ast.expr) -> tuple[ast.expr, int] | None:
-    """``list(dict.keys(X))[2]`` -> X and 2."""
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
-        call = node.value
-        if isinstance(call, ast.Call) and ast.unparse(call.func) == "list" and len(call.args) == 1:
-            inner = call.args[0]
-            if isinstance(inner, ast.Call) and ast.unparse(inner.func) == "dict.keys" and len(inner.args) == 1:
-                return inner.args[0], node.slice.value
-    return None
+def _facts(tree: ast.expr) -> Iterator[GuardFact]:
+    """``is_module`` is a check of packages alone."""
+    if called(tree) == "is_module":
+        value, name = arguments(tree)[:2]
+        yield GuardFact("module", value, ast.literal_eval(name))
+    else:
+        yield from facts_of(tree)

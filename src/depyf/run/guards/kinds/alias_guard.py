@@ -6,12 +6,13 @@ check_no_aliasing(L['x'], L['y'])        L['x'] is L['y']        check_overlappi
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from depyf.run.advice.registry import use
 from depyf.run.advice.source_names import named
 from depyf.run.guards.difference import UNKNOWN, Difference, GuardSide
 from depyf.run.guards.guard_kind import (
+    GuardFact,
     GuardKind,
     Look,
     UnknownValueError,
@@ -34,6 +35,11 @@ class AliasGuard(GuardKind):
 
     def fits(self, tree: ast.expr) -> bool:
         return super().fits(tree) or _sides(tree) is not None
+
+    def facts(self, tree: ast.expr) -> Iterable[GuardFact]:
+        sides = _sides(tree)
+        if sides is not None:
+            yield GuardFact("same", *sides)
 
     def differences(self, tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
         sides = _sides(tree)

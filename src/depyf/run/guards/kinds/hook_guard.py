@@ -36,7 +36,7 @@ _SAVED_TENSORS = "saved tensors"
 class HookGuard(GuardKind):
     name = "hooks"
     checks = ("saved_tensors_hooks_are",)
-    asking = frozenset(checks)
+    asking = frozen = frozenset(checks)
     order = 30
 
     def printed(self, guard: PrintedGuard) -> Iterable[str]:

@@ -13,6 +13,7 @@ from depyf.run.advice.registry import use
 from depyf.run.advice.source_names import named
 from depyf.run.guards.difference import Difference, GuardSide
 from depyf.run.guards.guard_kind import (
+    GuardFact,
     GuardKind,
     Look,
     MissingError,
@@ -37,7 +38,7 @@ KEYS, MEMBER, ATTRIBUTE, THERE = "keys", "member", "attribute", "there"
 class KeysGuard(GuardKind):
     name = "keys"
     checks = ("same_membership",)
-    asking = frozenset({"same_membership"})
+    asking = hooked = frozenset({"same_membership"})
     contents = frozenset({"DICT_CONTAINS", "SET_CONTAINS"})
     order = 40
 
@@ -55,6 +56,18 @@ class KeysGuard(GuardKind):
 
     def fits(self, tree: ast.expr) -> bool:
         return _member(tree) is not None or _asks_for_keys(tree) or _attribute(tree) is not None
+
+    def facts(self, tree: ast.expr) -> Iterable[GuardFact]:
+        if called(tree) != "same_value":
+            return
+        listed, wanted = _keys(tree), arguments(tree)[1]
+        if not isinstance(wanted, ast.Constant) or not isinstance(wanted.value, str):
+            return
+        if isinstance(listed, ast.Subscript) and isinstance(listed.slice, ast.Constant):
+            keys = arguments(listed.value)
+            inner = keys[0] if keys else None
+            if isinstance(inner, ast.Call) and ast.unparse(inner.func) == "dict.keys" and len(inner.args) == 1:
+                yield GuardFact("key", inner.args[0], (listed.slice.value, wanted.value))
 
     def differences(self, tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
         member = _member(tree)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from depyf.run.advice.registry import use
 from depyf.run.advice.source_names import named
 from depyf.run.guards.difference import KEYWORDS, OPTIMIZER, POSITIONAL, UNKNOWN, Difference, GuardSide
 from depyf.run.guards.guard_kind import (
+    GuardFact,
     GuardKind,
     Look,
     UnknownValueError,
@@ -43,6 +44,16 @@ class LengthGuard(GuardKind):
 
     def fits(self, tree: ast.expr) -> bool:
         return super().fits(tree) or _measured(tree) is not None
+
+    def facts(self, tree: ast.expr) -> Iterable[GuardFact]:
+        measured = _measured(tree)
+        if measured is None:
+            value, kind, least = arguments(tree)[:3]
+            if ast.literal_eval(kind):
+                yield GuardFact("kind", value, ast.literal_eval(kind))
+            yield GuardFact("length", value, ast.literal_eval(least))
+        elif called(measured[0]) == "len" and measured[1] is not None:
+            yield GuardFact("length", arguments(measured[0])[0], ast.literal_eval(measured[1]))
 
     def differences(self, tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
         measured = _measured(tree)

@@ -37,7 +37,7 @@ _SUBJECTS = {
 class ModeGuard(GuardKind):
     name = "modes"
     checks = ("check_torch_function_mode_stack", "default_device_is")
-    asking = frozenset({"check_torch_function_mode_stack"})
+    asking = frozen = frozenset({"check_torch_function_mode_stack"})
 
     def printed(self, guard: PrintedGuard) -> Iterable[str]:
         if guard.text == "___check_torch_function_mode_stack()":

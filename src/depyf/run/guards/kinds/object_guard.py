@@ -11,7 +11,16 @@ from collections.abc import Callable, Iterable
 
 from depyf.run.advice.registry import use
 from depyf.run.guards.difference import Difference, GuardSide
-from depyf.run.guards.guard_kind import GuardKind, Look, PrintedGuard, Uses, arguments, side_of, source_of
+from depyf.run.guards.guard_kind import (
+    GuardFact,
+    GuardKind,
+    Look,
+    PrintedGuard,
+    Uses,
+    arguments,
+    side_of,
+    source_of,
+)
 from depyf.run.records import Place
 
 _PRINTED = re.compile(r"^_{2,3}check_obj_id\((?P<source>.*?), (?P<id>\d+)\)(?:, type=(?P<shown>.*))?$", re.S)
@@ -37,7 +46,7 @@ _ALIVE = "alive"
 class ObjectGuard(GuardKind):
     name = "object"
     checks = ("same_object",)
-    asking = by_class = frozenset(checks)
+    asking = by_class = hooked = frozenset(checks)
 
     def printed(self, guard: PrintedGuard) -> Iterable[str]:
         match = _PRINTED.match(guard.text)
@@ -48,6 +57,9 @@ class ObjectGuard(GuardKind):
         found = ((name, pattern.match(match["shown"] or "")) for pattern, name in _SHOWN)
         name = next((name or m["kind"] for name, m in found if m is not None), "object")
         return [f"same_object({match['source']}, {name!r})"]
+
+    def facts(self, tree: ast.expr) -> Iterable[GuardFact]:
+        yield GuardFact("hook", arguments(tree)[0])
 
     def differences(self, tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
         value = arguments(tree)[0]

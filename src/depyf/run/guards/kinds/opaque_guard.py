@@ -45,7 +45,7 @@ class OpaqueGuard(GuardKind):
     checks = (
         "torch_checks", "unchanged", "same_metadata", "same_dtensor_spec", "same_guarded_values",
     )  # fmt: skip
-    asking = frozenset(checks)
+    asking = hooked = frozenset(checks)
     quotes = with_frame = frozenset({"torch_checks"})
     """``with_frame``: those that ask a guard about all of a frame."""
     order = 100

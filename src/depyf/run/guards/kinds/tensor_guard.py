@@ -6,13 +6,15 @@ check_tensor(L['x'], Tensor, DispatchKeySet(CPU, ...), torch.float32, device=Non
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from depyf.run.advice.registry import use
 from depyf.run.advice.source_names import in_module, named, passed
 from depyf.run.guards.difference import INNER, PARAMETER, Difference, GuardSide
-from depyf.run.guards.guard_kind import GuardKind, Look, PrintedGuard, Uses, arguments, keywords, source_of
+from depyf.run.guards.guard_kind import GuardFact, GuardKind, Look, PrintedGuard, Uses, arguments, keywords, source_of
 from depyf.run.records import Place
 
 _PRINTED = re.compile(
@@ -23,6 +25,10 @@ _MISMATCH = re.compile(
     r"^tensor '(?P<name>.*?)' (?P<what>[\w ()]+?) mismatch(?: at index (?P<index>\d+))?\."
     r"(?: expected (?:\w+=)?(?P<expected>.*?)(?:, actual (?P<actual>.*?))?(?P<parameter>\. Guard failed on a parameter.*)?)?$"
 )
+_LAYOUT = re.compile(
+    r"check_tensor\((?P<tensor>.+?), '.*?\bsize=\[(?P<sizes>[^\]]*)\](?:.*?\bstride=\[(?P<strides>[^\]]*)\])?", re.S
+)
+_NUMBERS = re.compile(r"(?<=(?:size|ride)=\[)[^]]*(?=\])")
 _ELEMENT = re.compile(r"(?P<what>\w+)\[(?P<index>\d+)\]")
 _WORD = re.compile(r"\b\w+\b")
 KEYS = "kind of tensor"
@@ -48,6 +54,17 @@ class TensorGuard(GuardKind):
 
     def with_handle(self, check: str, operands: list[str], handle: str) -> list[str]:
         return [*operands, f"guard={handle}"]
+
+    of_process = frozenset({"keys"})
+
+    def facts(self, tree: ast.expr) -> Iterable[GuardFact]:
+        told = keywords(tree)
+        found: dict[str, object] = {
+            name: ast.literal_eval(told[name]) for name in ("size", "stride", "requires_grad") if name in told
+        }
+        value, kind, dtype = arguments(tree)[:3]
+        found |= {"dtype": ast.unparse(dtype), "parameter": ast.literal_eval(kind) == "Parameter"}
+        yield GuardFact("tensor", value, found)
 
     def differences(self, tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
         source = source_of(tree)
@@ -118,6 +135,39 @@ class TensorGuard(GuardKind):
         if difference.what != "size" or not difference.wanted.text.isdigit():
             return None
         return f"{difference.source}.size()[{difference.index}]", difference.wanted.text
+
+
+@dataclass(frozen=True, slots=True)
+class TensorLayout:
+    """What an expression of this kind says of sizes and strides; None: any."""
+
+    tensor: str
+    sizes: tuple[int | None, ...]
+    strides: tuple[int | None, ...]
+    rest: str
+    """All else that it wants."""
+
+    def allows(self, other: TensorLayout | None) -> bool:
+        """Whether it holds of the tensor that ``other`` is a guard on."""
+        if other is None or self.rest != other.rest or len(self.sizes) != len(other.sizes):
+            return False
+        pairs = zip((*self.sizes, *self.strides), (*other.sizes, *other.strides), strict=True)
+        return all(wanted in (None, found) for wanted, found in pairs)
+
+
+@functools.lru_cache(maxsize=4096)
+def layout_of(expression: str) -> TensorLayout | None:
+    """The sizes and strides that an expression wants; None for another one."""
+    match = _LAYOUT.search(expression) if "check_tensor(" in expression else None
+    if match is None:
+        return None
+    sizes, strides = (_numbers(match[name]) for name in ("sizes", "strides"))
+    return TensorLayout(match["tensor"], sizes, strides, _NUMBERS.sub("", match.string))
+
+
+def _numbers(text: str | None) -> tuple[int | None, ...]:
+    parts = (part.strip() for part in (text or "").split(",") if part.strip())
+    return tuple(int(part) if part.isdigit() else None for part in parts)
 
 
 def _differs(source: str, name: str, pair: tuple[object, object], roles: tuple[str, ...]) -> Difference:

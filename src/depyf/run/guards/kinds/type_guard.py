@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from depyf.run.advice.registry import use
 from depyf.run.advice.source_names import named
 from depyf.run.guards.difference import RECEIVER, Difference, GuardSide
-from depyf.run.guards.guard_kind import GuardKind, Look, PrintedGuard, Uses, arguments, source_of
+from depyf.run.guards.guard_kind import GuardFact, GuardKind, Look, PrintedGuard, Uses, arguments, source_of
 from depyf.run.records import Place
 
 _PRINTED = re.compile(
@@ -35,6 +35,10 @@ class TypeGuard(GuardKind):
     def printed(self, guard: PrintedGuard) -> Iterable[str]:
         match = _PRINTED.match(guard.text)
         return [f"type_is({match['source']}, {match['name']!r})"] if match is not None and match["name"] else []
+
+    def facts(self, tree: ast.expr) -> Iterable[GuardFact]:
+        value, name = arguments(tree)[:2]
+        yield GuardFact("kind", value, ast.literal_eval(name))
 
     def differences(self, tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
         found = look.class_name(look.value(arguments(tree)[0]))

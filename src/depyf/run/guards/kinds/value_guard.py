@@ -16,6 +16,7 @@ from depyf.run.advice.source_names import is_global, named
 from depyf.run.guards.class_names import classes_named
 from depyf.run.guards.difference import INNER, INTEGERS, MODULE, OPTIMIZER, OPTION, Difference, GuardSide
 from depyf.run.guards.guard_kind import (
+    GuardFact,
     GuardKind,
     Look,
     PrintedGuard,
@@ -39,7 +40,7 @@ class ValueGuard(GuardKind):
     name = "value"
     checks = ("same_value", "shows_as")
     asking = frozenset({"shows_as"})
-    quotes = frozenset({"shows_as"})
+    quotes = hooked = frozenset({"shows_as"})
     says_all = frozenset({"same_value"})
     order = 50
 
@@ -61,6 +62,12 @@ class ValueGuard(GuardKind):
 
     def fits(self, tree: ast.expr) -> bool:
         return super().fits(tree) or _compared(tree) is not None
+
+    def facts(self, tree: ast.expr) -> Iterable[GuardFact]:
+        value, wanted = _sides(tree)
+        compared = isinstance(tree, ast.Compare)
+        if called(tree) == "same_value" or (compared and is_singleton(wanted)):
+            yield GuardFact("value", value, ast.unparse(wanted))
 
     def differences(self, tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
         value, _ = _sides(tree)
@@ -129,6 +136,10 @@ class ValueGuard(GuardKind):
         return (
             (difference.source, difference.wanted.text) if same and argument and difference.wanted.is_integer else None
         )
+
+
+def is_singleton(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, bool))
 
 
 def _of_two_classes(difference: Difference) -> bool:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from depyf.run.addresses import without_addresses
 from depyf.run.advice import for_guards as advice
 from depyf.run.advice.source_names import named
+from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.guards.known_kinds import recompile_record, reported_differences
 from depyf.run.records import GuardRecord, RecompileRecord
 from depyf.sources.live.events.call_values import CallValues
@@ -60,17 +61,17 @@ def specialised(record: RecompileRecord, places: SymbolPlaces) -> RecompileRecor
     return record if line is None else replace(record, advice=advice.for_specialised(subject, line))
 
 
-FixedSizes = Mapping[str, Sequence[Sequence[str]]]
+FixedSizes = Mapping[str, Sequence[Sequence[int | None]]]
 """Tensor, as the program calls it -> the sizes that each guard on it wants."""
 
 
 def fixed_sizes(guards: Iterable[GuardRecord]) -> FixedSizes:
     """The sizes that an entry with these guards is for."""
-    found: dict[str, list[list[str]]] = {}
+    found: dict[str, list[Sequence[int | None]]] = {}
     for guard in guards:
-        sizes = _SIZES.search(guard.expression)
-        if sizes is not None:
-            found.setdefault(named(guard.source), []).append(sizes[1].split(", "))
+        layout = layout_of(guard.expression)
+        if layout is not None:
+            found.setdefault(named(guard.source), []).append(layout.sizes)
     return found
 
 
@@ -81,12 +82,9 @@ def still_fixed(record: RecompileRecord, sizes: FixedSizes) -> RecompileRecord:
     if size is None or size.what != "size" or size.index is None or size.small or size.relation != "==":
         return record
     index = size.index
-    if any(index < len(s) and s[index] == size.found.text for s in sizes.get(named(size.source), ())):
+    if any(index < len(s) and str(s[index]) == size.found.text for s in sizes.get(named(size.source), ())):
         return replace(record, advice=advice.for_unrolled(f"{size.source}.size()[{index}]"))
     return record
-
-
-_SIZES = re.compile(r"^check_tensor\(.* size=\[([^]]*)\]")
 
 
 def _record(reason: str, call: CallValues, resolve: Callable[[str], str]) -> RecompileRecord:

@@ -46,6 +46,7 @@ from depyf.run.files.writer import DumpWriter
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.node_origins import nodes_page
 from depyf.run.guards.guard_kind import tree_of
+from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.guards.known_kinds import kinds_of
 from depyf.run.guards.program_words import in_program
 from depyf.run.records import CompileKey, FunctionRecord, GraphRecord, RunRecord, slug
@@ -157,7 +158,17 @@ class Session:
         """Compress the records, which are no longer in use; leave no unfinished work in caches."""
         with Door("the records could not be packed", self.capture.note):
             self._before, self._seen_before, self._loaded_before = set(), set(), {}
-            for cache in (readable, without_addresses, safe_name, slug, tree_of, kinds_of, in_program, number_read):
+            for cache in (
+                readable,
+                without_addresses,
+                safe_name,
+                slug,
+                tree_of,
+                kinds_of,
+                layout_of,
+                in_program,
+                number_read,
+            ):
                 cache.cache_clear()
             TEMPLATES.clear()
             forget_texts()
