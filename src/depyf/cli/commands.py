@@ -16,6 +16,7 @@ from depyf.cli.dump_passes import add_dump_parser, run_dump
 from depyf.cli.from_dumps.export_command import add_export_parser, run_export
 from depyf.cli.from_dumps.gallery_command import add_gallery_parser, run_gallery
 from depyf.cli.from_dumps.repro_command import add_repro_parser, run_repro
+from depyf.cli.index_command import add_index_parser, completed, run_index
 from depyf.cli.outcome import ExitStatus, Outcome
 from depyf.cli.output import complain, give_up_output, standard_streams, tell
 from depyf.cli.report_command import add_report_parser, run_report
@@ -26,6 +27,11 @@ from depyf.errors import DepyfError
 from depyf.native import build
 from depyf.run.files.reading import DumpError
 
+_DUMPS = {
+    "diff": ("first", "second"), "merge": ("folder",), "gallery": ("folder",), "export": ("folder",), "repro": ("folder",),
+    "report": ("folder", "other"),
+}  # fmt: skip
+"""Which arguments of which command are folders of dumps that it reads."""
 INTERRUPTED = 130
 """As a shell has it: 128 and the number of the signal."""
 DESCRIPTION = "Decompile Python bytecode, prove the result, and show every step in between."
@@ -44,6 +50,7 @@ examples:
   depyf export dump -o net                      a compiled function as a package that runs without torch.compile
   depyf repro dump 0/0                          one compiled graph as a script for a bug report
   depyf report dump                             one HTML page of a dump, which opens offline
+  depyf index dump                              the pages of a run whose process was killed
 
 'depyf COMMAND --help' says more.
 """
@@ -172,6 +179,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_export_parser(commands)
     add_repro_parser(commands)
     add_report_parser(commands)
+    add_index_parser(commands)
     add_doctor_parser(commands)
     return parser
 
@@ -225,9 +233,11 @@ def _dispatch(argv: list[str]) -> int:
         "export": run_export,
         "repro": run_repro,
         "report": run_report,
+        "index": run_index,
         "doctor": run_doctor,
     }
     try:
+        completed(*(getattr(options, name) for name in _DUMPS.get(options.command, ())))
         return commands[options.command](options)
     except UsageError as error:
         complain(error)

@@ -6,9 +6,10 @@ tensor, no torch type), so report and debugger can read it in another process, a
 
 from __future__ import annotations
 
+import enum
 import functools
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from depyf.decompiler.bytecode.variables.spelling import is_legal, legalised
 from depyf.run.advice.advice import AdviceUse
@@ -16,6 +17,8 @@ from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.node_origins import NodeOrigins
 from depyf.run.guards.difference import Difference
 
+ELSEWHERE = {"stored": False}
+"""Metadata of a field that is not in the line of its record: it has a line, or a file, by itself."""
 NOTHING_TO_COMPILE = "there was nothing to compile in it (no tensor operation): torch leaves it alone from then on"
 """Why there is no code for a function that costs nothing: it runs as it would have anyway."""
 
@@ -229,14 +232,14 @@ class GraphRecord:
     key: CompileKey
     stage: str
     index: int
-    text: str
-    path: str = ""
+    text: str = field(metadata=ELSEWHERE)
+    path: str = field(metadata=ELSEWHERE, default="")
     """Where torch itself keeps it (generated wrappers only)."""
     facts: GraphFacts | None = None
     """What the text does not say; None where torch's frames did not hold the graph."""
     given: GivenRecord | None = None
     """None for a graph that torch reported."""
-    origins: NodeOrigins | None = None
+    origins: NodeOrigins | None = field(metadata=ELSEWHERE, default=None)
     """Where its operations come from; None where torch's frames did not hold the graph."""
     edited: tuple[str, ...] = ()
     """What ``depyf.edited`` put into its compilation, a line a file."""
@@ -357,13 +360,26 @@ class CallerRecord:
     function: tuple[int, str] | None = None
 
 
+class EntryState(enum.Enum):
+    """What became of a compilation."""
+
+    COMPILED = "compiled"
+    PYTHON = "ran as Python"
+    """torch gave it up: the function ran as ordinary Python."""
+    NOTHING = "nothing to compile"
+    FAILED = "failed"
+    """torch raised an error into the program."""
+    UNFINISHED = "unfinished"
+    """The process ended while torch compiled it."""
+
+
 @dataclass(frozen=True, slots=True)
 class EntryRecord:
     """One compilation of one code object: a cache entry, or a compilation that left none."""
 
     key: CompileKey
     transformed: TransformedRecord | None
-    guards: tuple[GuardRecord, ...]
+    guards: tuple[GuardRecord, ...] = field(metadata=ELSEWHERE)
     guard_state: str
     """``live``: in the cache when the record was made; ``event``: only reported; ``none``: never seen."""
     breaks: tuple[BreakRecord, ...] = ()
@@ -393,6 +409,28 @@ class EntryRecord:
     """The line of the program that the error is about."""
     wrapped: str = ""
     """What it calls, where the function is torch's wrapper around a callable object."""
+    finished: bool = True
+    """torch was done with it when the record was made."""
+
+    @property
+    def state(self) -> EntryState:
+        if not self.failed:
+            return EntryState.COMPILED if self.finished else EntryState.UNFINISHED
+        if self.raised:
+            return EntryState.FAILED
+        return EntryState.NOTHING if self.failed == NOTHING_TO_COMPILE else EntryState.PYTHON
+
+    @property
+    def broke(self) -> bool:
+        """Whether its graph ends before the function does."""
+        return bool(self.breaks) or (self.transformed is not None and bool(self.transformed.resumes))
+
+    @property
+    def word(self) -> str:
+        """What became of it, in a word or two."""
+        if self.state is EntryState.COMPILED:
+            return "broke" if self.broke else "ok"
+        return "ran as Python" if self.state is EntryState.NOTHING else self.state.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,28 +439,7 @@ class FunctionRecord:
 
     function: tuple[int, str]
     code: CodeRecord
-    entries: tuple[EntryRecord, ...]
+    entries: tuple[EntryRecord, ...] = field(metadata=ELSEWHERE)
     resume_of: tuple[int, str] | None = None
     resume_names: tuple[str, ...] = ()
     """The globals under which transformed code calls it, where it is a resume function."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunRecord:
-    """Everything captured between entering and leaving ``prepare_debug``."""
-
-    torch_version: str
-    python_version: str
-    functions: tuple[FunctionRecord, ...]
-    graphs: tuple[GraphRecord, ...]
-    notes: tuple[str, ...]
-    never_compiled: tuple[tuple[CodeRecord, str], ...] = ()
-    """Functions that Dynamo met and left alone, and why."""
-    not_reported: tuple[str, ...] = ()
-    """What this torch does not tell."""
-    ranks: int = 1
-    """How many processes the run has, each with a dump."""
-    forks: tuple[str, ...] = ()
-    """The folders of forked children that compiled something, too."""
-    cells: tuple[tuple[str, str], ...] = ()
-    """File name of a cell of a notebook -> how the notebook calls it, ``In [3]``."""

@@ -131,7 +131,7 @@ def test_disk_fills(tmp_path, monkeypatch):
     assert torch.equal(out, torch.full((2,), 3.0))
     assert len([w for w in caught if w.category is RuntimeWarning]) == 1
     left = {path.name for path in tmp_path.iterdir()}
-    assert left == {"index.md", writer.JOURNAL}  # the next run removes both
+    assert left == {"index.md", writer.UNFINISHED}  # the next run removes both
     monkeypatch.undo()
     with prepare_debug(tmp_path):
         pass

@@ -11,16 +11,8 @@ from typing import TYPE_CHECKING
 from depyf.run.advice.for_breaks import BreakFacts, for_break, for_failure
 from depyf.run.causes.cause import Cause
 from depyf.run.causes.collect import causes_of
-from depyf.run.records import (
-    BreakRecord,
-    CodeRecord,
-    CompileKey,
-    EntryRecord,
-    FunctionRecord,
-    Place,
-    RunRecord,
-    TransformedRecord,
-)
+from depyf.run.records import BreakRecord, CodeRecord, CompileKey, EntryRecord, FunctionRecord, Place, TransformedRecord
+from depyf.run.run import Run
 from depyf.safety.source_lines import source_line
 from depyf.sources.live.events.graph_breaks import asked_by
 from depyf.sources.live.notebook_cells import cell_names
@@ -36,7 +28,7 @@ def report_causes(report: Report) -> tuple[Cause, ...]:
     functions: list[FunctionRecord] = []
     _collect(report, None, functions)
     cells = cell_names([function.code.filename for function in functions])
-    return causes_of(RunRecord("", "", tuple(functions), (), (), cells=cells))
+    return causes_of(Run("", "", tuple(functions), (), (), cells=cells))
 
 
 def fix_first_lines(report: Report) -> list[str]:

@@ -15,7 +15,8 @@ from depyf.run.causes.cause import Cause, CauseKind, Costs
 from depyf.run.causes.compiled_apart import breaks_before_what_follows, first_order, functions_apart
 from depyf.run.causes.events import CostlyEvent, advice_of, events_of
 from depyf.run.causes.sentences import break_sentence, consequence, failure_sentence, recompile_sentence
-from depyf.run.records import CompileKey, FunctionRecord, RunRecord
+from depyf.run.records import CompileKey, FunctionRecord
+from depyf.run.run import Run
 
 _FAILED, _LIMIT, _PYTHON, _BREAK, _COMPILATION, _OPERATIONS = 100.0, 8.0, 5.0, 2.0, 1.0, 0.05
 """What one of each weighs.  A compilation is paid once, a break and ordinary Python in every call; where a function has
@@ -25,7 +26,7 @@ _MANY = 4
 """So many places with one way out are told as one cause."""
 
 
-def causes_of(run: RunRecord) -> tuple[Cause, ...]:
+def causes_of(run: Run) -> tuple[Cause, ...]:
     """One cause for each thing to fix, ranked by what it costs; after them what the program needs."""
     groups: list[list[CostlyEvent]] = []
     of_key: dict[tuple[object, ...], list[CostlyEvent]] = {}

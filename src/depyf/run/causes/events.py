@@ -17,14 +17,8 @@ from depyf.run.causes.deciding import DecidingGuards
 from depyf.run.causes.stack_names import stack_names
 from depyf.run.causes.subjects import Subject, stack_variables
 from depyf.run.installed_files import of_library
-from depyf.run.records import (
-    BreakRecord,
-    EntryRecord,
-    FunctionRecord,
-    Place,
-    RecompileRecord,
-    RunRecord,
-)
+from depyf.run.records import BreakRecord, EntryRecord, FunctionRecord, Place, RecompileRecord
+from depyf.run.run import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +55,7 @@ class CostlyEvent:
         return bool(self.entry.failed) and not self.entry.raised and self.kind is CauseKind.RECOMPILES
 
 
-def events_of(run: RunRecord) -> Iterator[CostlyEvent]:
+def events_of(run: Run) -> Iterator[CostlyEvent]:
     """Every event, in the order in which torch compiled."""
     names = program_names(run)
     stacks = stack_names(run)
@@ -84,7 +78,7 @@ def events_of(run: RunRecord) -> Iterator[CostlyEvent]:
                 )  # fmt: skip
 
 
-def program_names(run: RunRecord) -> dict[tuple[int, str], str]:
+def program_names(run: Run) -> dict[tuple[int, str], str]:
     """The qualified name of each function; a resume function has that of the function that it continues."""
     known = {function.function: function for function in run.functions}
     found = {}

@@ -12,7 +12,8 @@ import linecache
 import re
 from collections.abc import Mapping
 
-from depyf.run.records import BreakRecord, FunctionRecord, RunRecord
+from depyf.run.records import BreakRecord, FunctionRecord
+from depyf.run.run import Run
 
 _STACK = re.compile(r"\b___stack\d+\b")
 _LONGEST = 60
@@ -21,7 +22,7 @@ _MADE = re.compile(r"\b(?:graph_out|__compiled_fn|__resume_at|__builtins_dict|__
 """Names in transformed code that are not the program's."""
 
 
-def stack_names(run: RunRecord) -> dict[tuple[int, str], dict[str, str]]:
+def stack_names(run: Run) -> dict[tuple[int, str], dict[str, str]]:
     """For each resume function its ``___stack`` variables, in the words of the program."""
     known = {name: function for function in run.functions for name in function.resume_names}
     found: dict[tuple[int, str], dict[str, str]] = {}
@@ -38,7 +39,7 @@ def stack_names(run: RunRecord) -> dict[tuple[int, str], dict[str, str]]:
     return found
 
 
-def shown_names(run: RunRecord) -> dict[tuple[int, str], dict[str, str]]:
+def shown_names(run: Run) -> dict[tuple[int, str], dict[str, str]]:
     """For each resume function what to call all of its ``___stack`` variables: by the program's expression, or by the line
     that computed it (``<line 7>``)."""
     known = stack_names(run)

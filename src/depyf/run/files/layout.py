@@ -23,6 +23,8 @@ REPORT_MARK = '<meta name="generator" content="depyf">'
 """Stands at the beginning of each such page."""
 TIMINGS = "timings.json"
 """The one file that differs from run to run."""
+RUN = "run.jsonl"
+"""All that is known of the run, as records: written as it happens, and once more, in order, at the end."""
 CAUSES, FUNCTIONS, PYTHON, BREAKS = "causes.md", "functions.md", "ordinary_python.md", "graph_breaks.md"
 RECOMPILATIONS, STAGES, REST = "recompilations.md", "stages.md", "notes.md"
 REPORTS = (CAUSES, FUNCTIONS, PYTHON, BREAKS, RECOMPILATIONS, STAGES, REST)

@@ -28,6 +28,7 @@ from depyf.run.files.layout import (
     REPORT_MARK,
     REPORT_PAGE,
     REPORTS,
+    RUN,
     SHAPES,
     SHAPES_DATA,
     SOURCE_PREFIX,
@@ -41,35 +42,25 @@ from depyf.run.files.layout import (
     nodes_file,
     original_file,
     recorded_file,
-    source_files,
     transformed_file,
 )
-from depyf.run.files.program_files import program_files
 from depyf.run.files.reading import FORMAT, MANIFEST, DumpError, is_plain, read_file, read_manifest
 from depyf.run.files.writer import unfinished_files
 from depyf.run.global_names import RESUME_PREFIX
-from depyf.run.records import (
-    BreakRecord,
-    CallerRecord,
-    CompileKey,
-    EntryRecord,
-    FunctionRecord,
-    GraphRecord,
-    Place,
-    RunRecord,
-)
+from depyf.run.records import BreakRecord, CallerRecord, CompileKey, EntryRecord, FunctionRecord, GraphRecord, Place
+from depyf.run.run import Run
 from depyf.safety.escape import one_line
 
 _REPORTS = ((CALL_TREE, "call_tree"), (SHAPES, "shapes"), (MEMORY, "memory"), *((name, "report") for name in REPORTS))
 _DATA = ((SHAPES_DATA, "shapes_data"), (MEMORY_DATA, "memory_data"), (GUARDS_DATA, "guards_data"))
-_WHOLE_RUN = ((INDEX, "index"), *_REPORTS, *_DATA, (TIMINGS, "timings"))
+_WHOLE_RUN = ((INDEX, "index"), *_REPORTS, *_DATA, (TIMINGS, "timings"), (RUN, "run"))
 _OURS = ("__compiled_fn_", "__transformed_code_", "__original_code_", "full_code_for_", SOURCE_PREFIX, ".depyf-")
 _MOST_PAGE = 1 << 26
 _FORK = re.compile(r"fork_[0-9]{1,9}")
 
 
 def manifest_page(
-    run: RunRecord,
+    run: Run,
     causes: tuple[Cause, ...],
     full_code: dict[str, tuple[FunctionRecord, ...]],
     files: frozenset[str],
@@ -92,9 +83,9 @@ def manifest_page(
         for entry in function.entries:
             entries += [item for item in _transformed(function, entry) if item["file"] in files]
     entries += [
-        {"file": name, "kind": "source", "from": [f"{path}:1"]}
-        for path, name in source_files(program_files(run)).items()
-        if name in files
+        {"file": source.file, "kind": "source", "from": [f"{source.path}:1"]}
+        for source in run.sources
+        if source.file in files
     ]
     places = {function.function: _place(function) for function in run.functions}
     of_key: dict[CompileKey, list[GraphRecord]] = {}

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from depyf.run.records import RunRecord
+from depyf.run.run import Run
 
 _TORCH = ("/torch/", "\\torch\\")
 _INSTALLED = ("site-packages", "dist-packages")
 
 
-def program_files(run: RunRecord) -> tuple[str, ...]:
+def program_files(run: Run) -> tuple[str, ...]:
     """Those that hold a compiled function, a line of a graph, a break or a call that led to a compilation; torch's own and
     what has no file are left out."""
     return tuple(path for path in dict.fromkeys(_named(run)) if _is_kept(path))
 
 
-def _named(run: RunRecord) -> Iterator[str]:
+def _named(run: Run) -> Iterator[str]:
     for function in run.functions:
         yield function.code.filename
         if function.code.decorated is not None:

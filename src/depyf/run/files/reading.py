@@ -31,6 +31,7 @@ DEEPEST = 40
 """Brackets of JSON in one another; a manifest has seven."""
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)  # fmt: skip
+_FORK = re.compile(r"fork_[0-9]{1,9}")
 _RANK = re.compile(r"rank_[0-9]{1,9}")
 
 
@@ -133,7 +134,12 @@ def read_bytes(folder: Path, name: str, most: int = MOST) -> bytes:
         raise DumpError(f"{path} is no path: {error}") from error
     except OSError as error:
         if error.errno == errno.ENOENT and name == MANIFEST:
-            raise NoManifest(f"{printable(str(folder))} is no dump of depyf: it has no {MANIFEST}") from error
+            shown = printable(str(folder))
+            if (folder / "run.jsonl").is_file():
+                raise NoManifest(
+                    f"the run in {shown} has not finished: `depyf index {shown}` makes its pages"
+                ) from error
+            raise NoManifest(f"{shown} is no dump of depyf: it has no {MANIFEST}") from error
         if error.errno in (errno.ELOOP, errno.EMLINK) or _is_link(folder / name):
             raise DumpError(f"{path} is a symbolic link: depyf reads no links in a dump") from error
         raise DumpError(f"{path} cannot be read: {error.strerror or type(error).__name__}") from error
@@ -165,6 +171,16 @@ def rank_folders(folder: Path) -> dict[int, Path]:
         return {}
     found = {int(name[5:]): folder / name for name in sorted(names) if _RANK.fullmatch(name)}
     return {rank: path for rank, path in sorted(found.items()) if path.is_dir() and not path.is_symlink()}
+
+
+def fork_folders(folder: Path) -> list[Path]:
+    """The folders of forked children in ``folder``, in order; none that is a link."""
+    try:
+        names = [name for name in os.listdir(folder) if _FORK.fullmatch(name)]
+    except OSError:
+        return []
+    paths = [folder / name for name in sorted(names, key=lambda name: int(name[5:]))]
+    return [path for path in paths if path.is_dir() and not path.is_symlink()]
 
 
 def _is_link(path: Path) -> bool:

@@ -6,29 +6,34 @@ The one file of a dump that differs from run to run.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from depyf.run.files.manifest import indented
 from depyf.run.phase_times import PhaseTime
-from depyf.run.records import CompileKey
+from depyf.run.run import TimesRecord
 
 
-def timings_page(
-    seconds: Mapping[CompileKey, Mapping[str, float]],
-    phases: Mapping[CompileKey, Sequence[PhaseTime]],
-    began: float = 0.0,
-) -> str:
-    """The JSON text.  ``seconds``: compile id -> phase -> seconds; ``began``: when the recording began, in seconds since the
-    epoch."""
-    totals = {key.slug: dict(sorted(seconds[key].items())) for key in _ordered(seconds)}
+@dataclass(frozen=True, slots=True)
+class TimesPage:
+    """What the file holds; compile ids are as in file names."""
+
+    seconds: dict[str, dict[str, float]] = field(default_factory=dict)
+    """Compile id -> phase -> seconds."""
+    phases: dict[str, tuple[PhaseTime, ...]] = field(default_factory=dict)
+    began: float = 0.0
+    """When the recording began, in seconds since the epoch."""
+
+
+def timings_page(times: Iterable[TimesRecord], began: float = 0.0) -> str:
+    """The JSON text; ``began``: when the recording began, in seconds since the epoch."""
+    ordered = sorted(times, key=lambda record: (record.key.order, record.key.text))
+    totals = {record.key.slug: dict(sorted(record.seconds)) for record in ordered if record.seconds}
     page = indented({"seconds": totals, "began": round(began, 6)}).removesuffix("\n}")
-    waterfall = ",\n".join(f'  "{key.slug}": {_listed(sorted(phases[key]))}' for key in _ordered(phases))
+    waterfall = ",\n".join(
+        f'  "{record.key.slug}": {_listed(sorted(record.phases))}' for record in ordered if record.phases
+    )
     return page + ',\n "phases": {' + (f"\n{waterfall}\n }}" if waterfall else "}") + "\n}\n"
-
-
-def _ordered(found: Mapping[CompileKey, Any]) -> list[CompileKey]:
-    return sorted(found, key=lambda key: (key.order, key.text))
 
 
 def _listed(phases: Sequence[PhaseTime]) -> str:

@@ -2,7 +2,7 @@
 
 Input: text.  Output invariant: after ``write`` returns True the file holds exactly the text; after False nothing
 changed, the problem is in ``problems`` and the caller carries on.  No link in the folder is followed: what had the name
-before is replaced.  ``JOURNAL`` lists the files of a run that has not finished, so that the next one can remove them.
+before is replaced.  ``UNFINISHED`` lists the files of a run that has not finished, so that the next one can remove them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from depyf.run.files.checksums import line_checksums, whole_checksum
 from depyf.run.files.reading import MOST_MANIFEST
 from depyf.safety.escape import printable
 
-JOURNAL = ".depyf-unfinished"
+UNFINISHED = ".depyf-unfinished"
 _TEMPORARY = re.compile(r"\.depyf-[\w-]+\.tmp")
 _EDITED = ("__compiled_fn_", "__transformed_code_", "full_code_for_")
 _ANY = os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # fmt: skip
@@ -41,7 +41,7 @@ class DumpWriter:
         """File that can be edited -> checksums of the whole text and of its lines, as it was written last."""
         self.problems: list[str] = []
         self._lock = threading.Lock()
-        self._journal = -1
+        self._unfinished = -1
 
     @classmethod
     def open(cls, directory: str | os.PathLike[str], below: str | os.PathLike[str] = "") -> DumpWriter:
@@ -66,33 +66,39 @@ class DumpWriter:
     def path(self, name: str) -> Path:
         return self.directory / name
 
+    def adopt(self, name: str, text: str) -> None:
+        """The file ``name`` with ``text`` was written by the process that is dead, whose dump this is."""
+        self.written[name] = None
+        if name.startswith(_EDITED):
+            self.texts[name] = whole_checksum(text), line_checksums(text)
+
     def begin(self) -> None:
         """From here on what is written belongs to a run that has not finished; ``end`` says that it has."""
         with contextlib.suppress(OSError):  # without it, what a killed run leaves is left
-            handle = os.open(self._start + JOURNAL, _MORE | os.O_CREAT, 0o666)
+            handle = os.open(self._start + UNFINISHED, _MORE | os.O_CREAT, 0o666)
             try:
                 _claim(handle)
                 os.write(handle, "".join(f"{name}\n" for name in self.written).encode("utf-8", "backslashreplace"))
             except OSError:
                 os.close(handle)
                 raise
-            self._journal = handle
+            self._unfinished = handle
 
     def end(self, complete: bool) -> None:
         """The run is over; ``complete``: the manifest lists its files."""
         with self._lock:
-            handle, self._journal = self._journal, -1
+            handle, self._unfinished = self._unfinished, -1
         if handle >= 0:
             with contextlib.suppress(OSError):
                 os.close(handle)
                 if complete:
-                    os.unlink(self._start + JOURNAL)
+                    os.unlink(self._start + UNFINISHED)
 
     def note(self, name: str) -> None:
         """``name`` is about to be made, by this process or by a child of it."""
-        if self._journal >= 0:
+        if self._unfinished >= 0:
             with contextlib.suppress(OSError):
-                os.write(self._journal, f"{name}\n".encode("utf-8", "backslashreplace"))
+                os.write(self._unfinished, f"{name}\n".encode("utf-8", "backslashreplace"))
 
     def write(self, name: str, text: str | Sequence[memoryview]) -> bool:
         """Write text, or the parts of a file that is none, to the file ``name``; False where that was not possible."""
@@ -109,12 +115,14 @@ class DumpWriter:
                 self.texts[name] = whole_checksum(text), line_checksums(text)
         return True
 
-    def append(self, name: str, text: str) -> None:
-        """Add to a file written earlier, at little cost; what cannot be added is left out."""
+    def append(self, name: str, text: str) -> bool:
+        """Add to a file written earlier, at little cost; False where not all of it could be added."""
         try:
             _put(self._start + name, _MORE, text)
         except OSError as error:
             self._problem(name, error)
+            return False
+        return True
 
     def remove(self, name: str) -> None:
         """Take back a file written earlier in this run (a compile attempt that torch restarted)."""
@@ -127,8 +135,10 @@ class DumpWriter:
                 self.problems.append(f"{name}: stale, and could not be removed: {error.strerror}")
 
     def _problem(self, name: str, error: OSError) -> None:
+        problem = f"{name}: {error.strerror or type(error).__name__}"
         with self._lock:
-            self.problems.append(f"{name}: {error.strerror or type(error).__name__}")
+            if problem not in self.problems:
+                self.problems.append(problem)
 
 
 def write_whole(path: str, text: str | Sequence[memoryview]) -> None:
@@ -183,7 +193,7 @@ def make_folder(root: Path, relative: Path) -> Path:
 
 
 def _claim(handle: int) -> None:
-    """Mark the journal as that of a process that is alive, where the system can: the mark goes when the process does."""
+    """Mark the list as that of a process that is alive, where the system can: the mark goes when the process does."""
     try:
         import fcntl
     except ImportError:
@@ -191,13 +201,30 @@ def _claim(handle: int) -> None:
     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+def is_going_on(directory: Path) -> bool:
+    """Whether a process is alive that writes a dump into ``directory``, as far as the system tells."""
+    try:
+        handle = os.open(directory / UNFINISHED, _READ)
+    except OSError:
+        return False
+    try:
+        _claim(handle)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return False
+
+
 def unfinished_files(directory: Path) -> list[str]:
-    """What a run left in ``directory`` that did not finish: the names in its journal, the journal itself last.
+    """What a run left in ``directory`` that did not finish: the names in its list, the list itself last.
 
     Empty where there is none, or where a process of that run is alive.
     """
     try:
-        handle = os.open(directory / JOURNAL, _READ)
+        handle = os.open(directory / UNFINISHED, _READ)
     except OSError:
         return []
     try:
@@ -211,4 +238,4 @@ def unfinished_files(directory: Path) -> list[str]:
         return []
     finally:
         os.close(handle)
-    return [*dict.fromkeys(text.split("\n")), *names, JOURNAL]
+    return [*dict.fromkeys(text.split("\n")), *names, UNFINISHED]

@@ -7,7 +7,6 @@ and ``depyf.gallery`` reads them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ class ConstantFacts:
     name: str
     kind: str
     tensor: TensorFacts | None = None
-    values: tuple[Any, ...] | None = None
+    values: tuple[int | float | bool, ...] | None = None
     """The elements in order; None where there are too many."""
     low: float | int | None = None
     high: float | int | None = None
@@ -92,14 +91,27 @@ class LayerFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class ModeFacts:
+    """The state of torch while a graph is called."""
+
+    grad: bool
+    inference: bool = False
+    autocast: dict[str, str] = field(default_factory=dict)
+    """Device -> dtype."""
+    deterministic: bool = False
+    default_dtype: str = ""
+    """"" for float32."""
+
+
+@dataclass(frozen=True, slots=True)
 class GraphFacts:
     """Everything known about one graph."""
 
     inputs: tuple[InputFacts, ...] = ()
     constants: tuple[ConstantFacts, ...] = ()
     symbols: tuple[tuple[str, int | float], ...] = ()
-    modes: dict[str, Any] = field(default_factory=dict)
-    """Ambient state while the graph is called: ``grad``, ``inference``, ``autocast``, ``deterministic``."""
+    modes: ModeFacts | None = None
+    """None where torch did not tell."""
     aot: AotFacts | None = None
     functions: tuple[tuple[str, str], ...] = ()
     """Names under which the text calls what torch made for it (NumPy's functions on tensors) -> expression that makes it."""

@@ -1,6 +1,6 @@
 """The memory of each compiled graph of a run.
 
-Input: a ``RunRecord``.  Output: ``GraphMemory`` for each compile id with a backward, or with a wrapper whose plan can be read.
+Input: a ``Run``.  Output: ``GraphMemory`` for each compile id with a backward, or with a wrapper whose plan can be read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from depyf.run.graphs.value_types import Number, tensor_type
 from depyf.run.memory.allocation_plan import AllocationPlan, allocation_plan
 from depyf.run.memory.saved_tensors import KEPT, KeptForBackward, kept_for_backward
 from depyf.run.memory.tensor_bytes import tensor_bytes
-from depyf.run.records import CodeRecord, CompileKey, EntryRecord, GraphRecord, RunRecord
+from depyf.run.records import CodeRecord, CompileKey, EntryRecord, GraphRecord
+from depyf.run.run import Run
 from depyf.run.shapes.size_names import size_name
 
 
@@ -32,7 +33,7 @@ class GraphMemory:
     """The symbolic sizes that the bytes are for, by the program's name."""
 
 
-def graph_memories(run: RunRecord) -> tuple[GraphMemory, ...]:
+def graph_memories(run: Run) -> tuple[GraphMemory, ...]:
     """Those that keep most first."""
     entries = {entry.key: (function.code, entry) for function in run.functions for entry in function.entries}
     graphs: dict[CompileKey, dict[tuple[str, int], GraphRecord]] = {}

@@ -41,6 +41,7 @@ _LEFT_OUT = (
     "guards_data",
     "node_origins",
     "source",
+    "run",
 )
 _CACHE = re.compile(r"(?:/[^\s'\"]*)?/torchinductor_[^\s'\"]*|\b[a-z2-7]{50,}\b|/tmp/tmp\w+/[^\s'\"]*")
 """Inductor's cache: a folder of the user's, and file names that are hashes of (among others) the torch version."""

@@ -1,6 +1,6 @@
 """The call tree: compiled functions under the calls that led to them, with their compile ids and what became of each.
 
-Input: a ``RunRecord``.  Output: nested list items of Markdown.  Between two functions that Dynamo saw stands the line of the
+Input: a ``Run``.  Output: nested list items of Markdown.  Between two functions that Dynamo saw stands the line of the
 program that made the call; what ran in between (torch, libraries, plain functions) is left out.  The rest of a function
 after a graph break stands under the function.
 """
@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from depyf.run.files.layout import CALL_TREE
-from depyf.run.records import CallerRecord, CodeRecord, EntryRecord, FunctionRecord, Place, RunRecord
+from depyf.run.records import CallerRecord, CodeRecord, EntryRecord, FunctionRecord, Place
+from depyf.run.run import Run
 from depyf.views.pages.markdown import code, plain
 
 _Function = tuple[int, str]
@@ -32,7 +33,7 @@ class CallNode:
     below: dict[_Function, CallNode] = field(default_factory=dict)
 
 
-def call_tree_section(run: RunRecord) -> list[str]:
+def call_tree_section(run: Run) -> list[str]:
     """The tree for the index: whole where it is short, else its upper levels and a link to its page."""
     tree = list(_walk(_tree(run)))
     if len(tree) <= _IN_INDEX:
@@ -44,19 +45,12 @@ def call_tree_section(run: RunRecord) -> list[str]:
     return [*shown, f"- {len(tree) - len(shown)} more below them: [{CALL_TREE}]({CALL_TREE})"]
 
 
-def call_tree_page(run: RunRecord) -> str:
+def call_tree_page(run: Run) -> str:
     """The whole tree as a page; "" where the index shows it whole."""
     tree = [line for _, line in _walk(_tree(run))]
     if len(tree) <= _IN_INDEX:
         return ""
     return "# Which call led to which compilation\n\n" + "\n".join(tree) + "\n"
-
-
-def state_of(entry: EntryRecord) -> str:
-    """What became of a compilation, in a word or two."""
-    if entry.failed:
-        return "failed" if entry.raised else "ran as Python"
-    return "broke" if entry.breaks or (entry.transformed is not None and entry.transformed.resumes) else "ok"
 
 
 def folded_states(states: Iterable[tuple[str, str]]) -> str:
@@ -73,7 +67,7 @@ def _ids(labels: Sequence[str]) -> str:
     return ", ".join(labels) if len(labels) < 3 else f"{labels[0]} ... {labels[-1]}"
 
 
-def _tree(run: RunRecord) -> dict[_Function, CallNode]:
+def _tree(run: Run) -> dict[_Function, CallNode]:
     functions = {function.function: function for function in run.functions}
     entries = [(function, entry) for function in run.functions for entry in function.entries]
     roots: dict[_Function, CallNode] = {}
@@ -124,7 +118,7 @@ def _walk(roots: dict[_Function, CallNode]) -> Iterator[tuple[int, str]]:
 
 def _line(node: CallNode, above: CodeRecord | None) -> str:
     record = node.function.code
-    states = folded_states((entry.key.label, state_of(entry)) for entry in node.entries) or "compiled for another call"
+    states = folded_states((entry.key.label, entry.word) for entry in node.entries) or "compiled for another call"
     if node.after_break:
         return f"after the break at line {record.line}: {states}"
     name = "a backward of compiled autograd" if _of_autograd(node.function) else code(record.shown)

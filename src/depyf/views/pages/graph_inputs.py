@@ -11,6 +11,7 @@ import json
 from typing import Any
 
 from depyf.run.graphs.graph_facts import GraphFacts
+from depyf.run.store.codec import plain
 
 _json = json.JSONEncoder(ensure_ascii=False).encode
 """As ``json.dumps``, which makes an encoder each time."""
@@ -22,7 +23,7 @@ def inputs_page(facts: GraphFacts) -> str:
         f' "{name}": {_lines(values)}' for name, values in (("inputs", facts.inputs), ("constants", facts.constants))
     ]
     parts.append(f' "symbols": {json.dumps(dict(facts.symbols))}')
-    parts.append(f' "modes": {json.dumps(facts.modes, sort_keys=True)}')
+    parts.append(f' "modes": {json.dumps(plain(facts.modes) if facts.modes is not None else {}, sort_keys=True)}')
     if facts.functions:
         parts.append(f' "functions": {json.dumps(dict(facts.functions))}')
     if facts.aot is not None:

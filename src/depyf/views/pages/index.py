@@ -1,6 +1,6 @@
 """``index.md``: what to fix first, and what happened, on a screen or two.
 
-Input: what is found in a ``RunRecord`` and the names of the files written.  Output invariant: the same run gives the same text; every
+Input: what is found in a ``Run`` and the names of the files written.  Output invariant: the same run gives the same text; every
 graph break, recompilation and function that ran as ordinary Python is in it, with the user's line, or on a page that it
 links to.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from depyf.run.causes.cause import Cause
 from depyf.run.causes.folding import counted
 from depyf.run.causes.stack_names import shown_names
-from depyf.run.compile_stages import CAPTURED, FORWARD, WRAPPER
+from depyf.run.compile_stages import CAPTURED
 from depyf.run.files.layout import (
     BREAKS,
     CAUSES,
@@ -28,14 +28,15 @@ from depyf.run.files.layout import (
     TIMINGS,
     graph_file,
 )
-from depyf.run.records import NOTHING_TO_COMPILE, RunRecord
+from depyf.run.records import EntryState
+from depyf.run.run import Run
 from depyf.views.pages.call_tree import call_tree_section
 from depyf.views.pages.markdown import message
 from depyf.views.pages.memory import memory_section
 from depyf.views.pages.run_data import RunFindings
-from depyf.views.pages.sections.breaks import break_lines, distinct_breaks
+from depyf.views.pages.sections.breaks import break_lines
 from depyf.views.pages.sections.fix_first import IN_INDEX, fix_first, left_out
-from depyf.views.pages.sections.functions import Pages, function_lines, python_lines
+from depyf.views.pages.sections.functions import Pages, function_lines, python_lines, unfinished_lines
 from depyf.views.pages.sections.recompilations import recompile_lines
 from depyf.views.pages.sections.stage_table import stage_lines
 from depyf.views.pages.sections.words import link, where, with_cells
@@ -62,19 +63,15 @@ class IndexSection:
 def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, kernels: dict[str, int]) -> dict[str, str]:
     """``index.md`` and the pages that it needs, by file name; ``kernels`` counts the kernel files of each compile id."""
     run = found.run
-    entries = sorted(((f, e) for f in run.functions for e in f.entries), key=lambda pair: pair[1].key.order)
-    compiled = [(f, e) for f, e in entries if not e.failed]
-    empty = [(f, e) for f, e in entries if e.failed == NOTHING_TO_COMPILE]
-    eager = [(f, e) for f, e in entries if e.failed not in ("", NOTHING_TO_COMPILE) and not e.raised]
-    errors = [(f, e) for f, e in entries if e.failed and e.raised]
-    breaks = distinct_breaks(run)
-    again = [(f, e) for f, e in entries if e.recompiles]
-    graphs = len({graph.key for graph in run.graphs if graph.stage in (CAPTURED, FORWARD, WRAPPER)})
+    empty, eager = run.of_state(EntryState.NOTHING), run.of_state(EntryState.PYTHON)
+    errors, unfinished = run.of_state(EntryState.FAILED), run.of_state(EntryState.UNFINISHED)
+    breaks = run.breaks
+    again = [(f, e) for f, e in run.entries if e.recompiles]
     happened = [
-        f"- {counted(len(compiled), 'compilation')}, {counted(graphs, 'graph')}",
+        f"- {counted(run.compilations, 'compilation')}, {counted(run.graph_count, 'graph')}",
         f"- {counted(len(breaks), 'distinct graph break')}",
-        f"- {counted(sum(not e.failed for _, e in again), 'recompilation')}",
-        f"- {counted(len(eager), 'time')} a function ran as ordinary Python",
+        f"- {counted(run.recompilations, 'recompilation')}",
+        f"- {counted(run.ran_as_python, 'time')} a function ran as ordinary Python",
         *([f"- {counted(len(errors), 'error')} that torch raised instead of compiling"] if errors else ()),
         f"- torch {run.torch_version}, Python {run.python_version}. Every file here is described in `manifest.json`; "
         f"compile times, which differ in every run, are in `{TIMINGS}`.",
@@ -89,6 +86,7 @@ def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, ker
         IndexSection("Nothing was compiled", [] if run.functions or run.never_compiled else [_NOTHING]),
         IndexSection("Call tree", call_tree_section(run)),
         IndexSection("Functions", function_lines(pages), FUNCTIONS, counted(len(pages), "function")),
+        IndexSection("Being compiled when the process ended", unfinished_lines(unfinished)),
         IndexSection("Failed: torch raised an error", python_lines(errors), PYTHON, counted(len(errors), "error")),
         IndexSection("Ran as ordinary Python", python_lines(eager), PYTHON, counted(len(eager), "time")),
         IndexSection("Nothing to compile", python_lines(empty), PYTHON, counted(len(empty), "function")),
@@ -130,7 +128,10 @@ def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, ker
     shown = [_shown(section) for section in sections if section not in moved]
     links = [f"- {section.title}: {link(section.page, section.page)}, {section.summary}" for section in moved]
     shown += ["## On pages by themselves\n\n" + "\n".join(links)] if links else []
-    made = {INDEX: "\n\n".join(["# What torch.compile did", *shown]) + "\n"}
+    title = (
+        ["# What torch.compile did"] if run.finished else ["# What torch.compile did before the process ended", _ENDED]
+    )
+    made = {INDEX: "\n\n".join([*title, *shown]) + "\n"}
     for section in moved:
         text = f"## {section.title}\n\n" + "\n".join(section.lines) + "\n"
         made[section.page] = f"{made[section.page]}\n{text}" if section.page in made else text
@@ -159,6 +160,9 @@ def _shown(section: IndexSection) -> str:
     return f"## {section.title}\n\n" + "\n".join(section.lines)
 
 
+_ENDED = """\
+The process was killed, or left by `os._exit`, before the recording ended. What was known by then is here; not the values that
+guards looked at in the end, and not where the operations of the graphs come from."""
 _NOTHING = """\
 No function came to Dynamo while this was recorded. That is so where
 
@@ -177,7 +181,7 @@ def provisional_page() -> str:
     )
 
 
-def _alone(run: RunRecord) -> list[str]:
+def _alone(run: Run) -> list[str]:
     """Graphs that were captured and not compiled in the place of a function: ``torch.export`` asks for them."""
     known = {function.function for function in run.functions}
     return [

@@ -1,6 +1,6 @@
 """``memory.md``: what training keeps for the backward, and what Inductor's code allocates at once.
 
-Input: what is found in a ``RunRecord``.  Output invariant: the same run gives the same text; what the texts of torch do not say is said to be unknown.
+Input: what is found in a ``Run``.  Output invariant: the same run gives the same text; what the texts of torch do not say is said to be unknown.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``shapes.json``, ``memory.json`` and ``guards.json``: what the pages of the same names say, and the guards, as data.
 
-Input: a ``RunRecord``, and what is found in it.  Output: JSON texts, "" where there is nothing to say; the same run gives the
+Input: a ``Run``, and what is found in it.  Output: JSON texts, "" where there is nothing to say; the same run gives the
 same text.
 """
 
@@ -17,7 +17,8 @@ from depyf.run.files.manifest import indented
 from depyf.run.memory.allocation_plan import AllocationPlan
 from depyf.run.memory.graph_memory import GraphMemory, graph_memories
 from depyf.run.memory.saved_tensors import KeptForBackward, SavedTensor
-from depyf.run.records import CodeRecord, CompileKey, FunctionRecord, GuardRecord, Place, RunRecord
+from depyf.run.records import CodeRecord, CompileKey, FunctionRecord, GuardRecord, Place
+from depyf.run.run import Run
 from depyf.run.shapes.shape_table import ConditionRow, Decision, FunctionShapes, SizeRow, shapes_of
 
 _json = json.JSONEncoder(ensure_ascii=False).encode
@@ -28,7 +29,7 @@ _json = json.JSONEncoder(ensure_ascii=False).encode
 class RunFindings:
     """What several pages of a run tell: found once, when the first of them asks."""
 
-    run: RunRecord
+    run: Run
 
     @functools.cached_property
     def shapes(self) -> tuple[tuple[FunctionRecord, FunctionShapes], ...]:

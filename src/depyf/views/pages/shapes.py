@@ -1,6 +1,6 @@
 """``shapes.md``: which size of which input may be what, and what decided it.
 
-Input: what is found in a ``RunRecord``.  Output invariant: the same run gives the same text; each fact stands once for a function, however many
+Input: what is found in a ``Run``.  Output invariant: the same run gives the same text; each fact stands once for a function, however many
 compilations share it.
 """
 

@@ -23,10 +23,10 @@ from depyf.run.records import (
     GuardRecord,
     Place,
     RecompileRecord,
-    RunRecord,
     TransformedRecord,
     VerdictRecord,
 )
+from depyf.run.run import Run
 from depyf.safety.escape import one_line
 from depyf.views.pages.full_code import full_code_page
 from depyf.views.pages.function_pages import transformed_page
@@ -132,7 +132,7 @@ def test_pages_of_a_function_with_such_names_are_what_they_would_be_without() ->
 
 
 def test_the_index_of_a_run_with_such_names_has_no_heading_more() -> None:
-    run = RunRecord("2", "3", (hostile_function(),), (), (HOSTILE,), ((hostile_function().code, HOSTILE),))
+    run = Run("2", "3", (hostile_function(),), (), (HOSTILE,), ((hostile_function().code, HOSTILE),))
     text = index_pages(RunFindings(run), causes_of(run), {"full_code_for_f.py": (hostile_function(),)}, {})["index.md"]
     lines = text.splitlines()
     assert lines == text[:-1].split("\n")

@@ -16,9 +16,9 @@ from depyf.run.records import (
     FunctionRecord,
     Place,
     RecompileRecord,
-    RunRecord,
     TransformedRecord,
 )
+from depyf.run.run import Run
 from work import calls
 
 COUNTER = Place("train.py", 45, "step", "step_no += 1")
@@ -48,7 +48,7 @@ def function(number: str, name: str, *entries: EntryRecord, **more: object) -> F
 
 
 def causes(*functions: FunctionRecord, **more: object) -> tuple[Cause, ...]:
-    return causes_of(replace(RunRecord("2", "3", functions, (), ()), **more))  # type: ignore[arg-type]
+    return causes_of(replace(Run("2", "3", functions, (), ()), **more))  # type: ignore[arg-type]
 
 
 def test_a_counter_is_one_cause_with_the_end_of_the_function() -> None:

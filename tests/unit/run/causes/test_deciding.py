@@ -8,15 +8,8 @@ import pytest
 
 from depyf.run.causes.collect import causes_of
 from depyf.run.causes.deciding import DecidingGuards
-from depyf.run.records import (
-    CodeRecord,
-    CompileKey,
-    EntryRecord,
-    FunctionRecord,
-    RecompileRecord,
-    RunRecord,
-    SymbolRecord,
-)
+from depyf.run.records import CodeRecord, CompileKey, EntryRecord, FunctionRecord, RecompileRecord, SymbolRecord
+from depyf.run.run import Run
 from depyf.views.pages.sections.recompilations import recompile_lines
 from work import calls as calls_of
 
@@ -114,7 +107,7 @@ def test_the_work_grows_with_the_guards_that_failed(reason: Callable[[int, int],
             key = CompileKey(0, f"0/{new}")
             entries.append(EntryRecord(key, None, (), "live", recompiles=failed, symbols=symbols))
         function = FunctionRecord((0, "0"), CODE, tuple(entries))
-        run = RunRecord("2.13", "3.11", (function,), (), ())
+        run = Run("2.13", "3.11", (function,), (), ())
 
         def tell() -> None:
             causes_of(run)

@@ -27,7 +27,7 @@ from depyf.run.files.reading import (
     read_json,
     read_manifest,
 )
-from depyf.run.files.writer import JOURNAL, DumpWriter, write_whole
+from depyf.run.files.writer import UNFINISHED, DumpWriter, write_whole
 from depyf.run.where import where_is
 from depyf.views.compare.stages import compare, load
 
@@ -233,7 +233,7 @@ def test_links_are_not_written_through(tmp_path: Path) -> None:
     target, folder = tmp_path / "target", tmp_path / "dump"
     target.write_text("precious")
     folder.mkdir()
-    for name in (NAME, "index.md", JOURNAL):
+    for name in (NAME, "index.md", UNFINISHED):
         (folder / name).symlink_to(target)
     writer = DumpWriter.open(folder)
     writer.begin()
@@ -284,7 +284,7 @@ def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
 
 def test_a_finished_run_leaves_no_journal(tmp_path: Path) -> None:
     killed(tmp_path, finished=True)
-    assert not (tmp_path / JOURNAL).exists()
+    assert not (tmp_path / UNFINISHED).exists()
     remove_old_dump(tmp_path)
     assert (tmp_path / NAME).exists()  # there is no manifest that lists it
 
@@ -311,11 +311,13 @@ def test_a_journal_of_others(name: str, tmp_path: Path) -> None:
     for victim in victims:
         victim.write_text("precious")
     (folder / "fork_9").symlink_to(tmp_path)
-    (tmp_path / JOURNAL).write_text(f"{NAME}\n")
+    (tmp_path / UNFINISHED).write_text(f"{NAME}\n")
     (tmp_path / NAME).write_text("precious")
-    (folder / JOURNAL).write_text(f"{name}\n")
+    (folder / UNFINISHED).write_text(f"{name}\n")
     remove_old_dump(folder)
-    assert all(victim.exists() for victim in victims) and (tmp_path / NAME).exists() and not (folder / JOURNAL).exists()
+    assert (
+        all(victim.exists() for victim in victims) and (tmp_path / NAME).exists() and not (folder / UNFINISHED).exists()
+    )
 
 
 def test_the_files_of_a_run_that_is_alive_stay(tmp_path: Path) -> None:
@@ -324,7 +326,7 @@ def test_the_files_of_a_run_that_is_alive_stay(tmp_path: Path) -> None:
     writer.begin()
     writer.write(NAME, "text")
     remove_old_dump(tmp_path)
-    assert (tmp_path / NAME).exists() and (tmp_path / JOURNAL).exists()
+    assert (tmp_path / NAME).exists() and (tmp_path / UNFINISHED).exists()
     writer.end(complete=False)
     remove_old_dump(tmp_path)
     assert not list(tmp_path.iterdir())
@@ -333,7 +335,7 @@ def test_the_files_of_a_run_that_is_alive_stay(tmp_path: Path) -> None:
 def test_deep_forks_of_others(tmp_path: Path) -> None:
     place = tmp_path
     for _ in range(100):
-        (place / JOURNAL).write_text("fork_1\n")
+        (place / UNFINISHED).write_text("fork_1\n")
         place = place / "fork_1"
         place.mkdir()
     remove_old_dump(tmp_path)
@@ -385,7 +387,7 @@ def test_the_page_of_the_run_before_is_removed_and_no_other(tmp_path: Path, fini
         folder = tmp_path / name
         killed(folder)
         if finished:
-            (folder / JOURNAL).unlink()
+            (folder / UNFINISHED).unlink()
             (folder / MANIFEST).write_text(json.dumps({"files": [{"file": NAME, "kind": "graph"}]}))
         (folder / "report.html").write_text(page)
         remove_old_dump(folder)

@@ -7,13 +7,18 @@ import json
 from depyf.run.files.timings import timings_page
 from depyf.run.phase_times import PhaseTime
 from depyf.run.records import CompileKey
+from depyf.run.run import TimesRecord
 
 FIRST, SECOND = CompileKey(0, "0/0"), CompileKey(0, "0/1")
 
 
 def test_phases_stand_in_order_under_their_compile_id():
-    phases = {SECOND: [PhaseTime(3.0, 1.0, "b")], FIRST: [PhaseTime(2.0, 1.0, "x", 1), PhaseTime(1.0, 2.5, "a")]}
-    text = timings_page({FIRST: {"gc_time": 0.5, "duration": 2.0}}, phases, 99.0)
+    first = (PhaseTime(2.0, 1.0, "x", 1), PhaseTime(1.0, 2.5, "a"))
+    times = [
+        TimesRecord(SECOND, phases=(PhaseTime(3.0, 1.0, "b"),)),
+        TimesRecord(FIRST, (("gc_time", 0.5), ("duration", 2.0)), first),
+    ]
+    text = timings_page(times, 99.0)
     page = json.loads(text)
     assert page["seconds"] == {"0_0": {"duration": 2.0, "gc_time": 0.5}}
     assert page["began"] == 99.0
@@ -26,4 +31,4 @@ def test_phases_stand_in_order_under_their_compile_id():
 
 
 def test_a_run_without_compilations_is_a_page_too():
-    assert json.loads(timings_page({}, {})) == {"seconds": {}, "began": 0.0, "phases": {}}
+    assert json.loads(timings_page(())) == {"seconds": {}, "began": 0.0, "phases": {}}

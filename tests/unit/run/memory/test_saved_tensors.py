@@ -11,7 +11,8 @@ from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD, WRAPPER
 from depyf.run.graphs.graph_facts import GraphFacts, InputFacts, LayerFacts
 from depyf.run.memory.saved_tensors import GIVEN, KEPT, VIEW, kept_for_backward
 from depyf.run.memory.tensor_bytes import item_bytes, shown_bytes, storage_bytes, tensor_bytes
-from depyf.run.records import CodeRecord, CompileKey, EntryRecord, FunctionRecord, GraphRecord, RunRecord, SymbolRecord
+from depyf.run.records import CodeRecord, CompileKey, EntryRecord, FunctionRecord, GraphRecord, SymbolRecord
+from depyf.run.run import Run
 from depyf.views.pages.memory import memory_page, memory_section
 from depyf.views.pages.run_data import RunFindings
 
@@ -57,11 +58,11 @@ def test_kept_views_given_and_repeated():
     assert again.place is not None and again.place.line == 6
 
 
-def run_of(*graphs: GraphRecord) -> RunRecord:
+def run_of(*graphs: GraphRecord) -> Run:
     code = CodeRecord("f", "f", "/p/m.py", 4, (), ("x",), (), None, None, ())
     symbol = SymbolRecord("s0", "L['x'].size()[0]", "16", "[2, int_oo]", None)
     entry = EntryRecord(CompileKey(0, "0/0"), None, (), "live", symbols=(symbol,))
-    return RunRecord("2.13", "3.11", (FunctionRecord((0, "0"), code, (entry,)),), graphs, ())
+    return Run("2.13", "3.11", (FunctionRecord((0, "0"), code, (entry,)),), graphs, ())
 
 
 def graph(stage: str, text: str, index: int = 0, facts: GraphFacts | None = None) -> GraphRecord:

@@ -13,10 +13,10 @@ from depyf.run.records import (
     FunctionRecord,
     GuardRecord,
     Place,
-    RunRecord,
     ShapeFact,
     SymbolRecord,
 )
+from depyf.run.run import Run
 from depyf.run.shapes.allowed_sizes import bounds, candidates, described, holding
 from depyf.run.shapes.shape_table import heuristic, shapes_of
 from depyf.run.shapes.size_expression import read_size_expression
@@ -117,7 +117,7 @@ def test_duck_sizing_and_constants_in_words():
     )
     fixed = symbol("s2", "L['y'].size()[1]", became="7", why="solve", where=LINE, by="mm")
     size = GuardRecord("TENSOR_MATCH", "", "check_tensor(L['x'], 'Tensor', torch.float32, size=[2, 2, 1, 5])")
-    run = RunRecord("2.13", "3.11", (function(entry(0, (shared, fixed)), entry(1, guards=(size,))),), (), ())
+    run = Run("2.13", "3.11", (function(entry(0, (shared, fixed)), entry(1, guards=(size,))),), (), ())
     page = shapes_page(RunFindings(run))
     assert (
         "sizes 3 and 2 of x were equal in the call that was compiled, so torch takes them for one (duck sizing)" in page
@@ -131,7 +131,7 @@ def test_duck_sizing_and_constants_in_words():
 def test_text_of_a_program_is_escaped():
     symbols = (symbol("s0", "L['a|b`<img>'].size()[0]"),)
     facts = (ShapeFact("s0 >= 4", Place("/p/a|b.py", 2, "f", "x | y `<b>`"), "op|`", "m.f"),)
-    run = RunRecord("2.13", "3.11", (function(entry(0, symbols, facts)),), (), ())
+    run = Run("2.13", "3.11", (function(entry(0, symbols, facts)),), (), ())
     page = shapes_page(RunFindings(run))
     (row,) = [line for line in page.splitlines() if "s0" in line and line.startswith("|") and "symbol" not in line]
     assert row.replace("\\|", "").count("|") == 7
@@ -139,7 +139,7 @@ def test_text_of_a_program_is_escaped():
 
 
 def test_no_symbols_no_page():
-    run = RunRecord("2.13", "3.11", (function(entry(0)),), (), ())
+    run = Run("2.13", "3.11", (function(entry(0)),), (), ())
     assert shapes_page(RunFindings(run)) == "" and shapes_section(RunFindings(run), "shapes.md") == []
 
 
@@ -232,14 +232,14 @@ def test_no_condition_stops_the_page(seed):
         )
         for _ in range(random_.randint(0, 12))
     )
-    run = RunRecord("2.13", "3.11", (function(entry(0, symbols, facts), entry(1, symbols[:2], facts[:3])),), (), ())
+    run = Run("2.13", "3.11", (function(entry(0, symbols, facts), entry(1, symbols[:2], facts[:3])),), (), ())
     page = shapes_page(RunFindings(run))
     assert page and shapes_section(RunFindings(run), "shapes.md") and page == shapes_page(RunFindings(run))
     rows = [line for line in page.splitlines() if line.startswith("|")]
     assert all(line.replace("\\|", "").count("|") == 7 for line in rows), page
 
 
-def overlapping(count: int) -> RunRecord:
+def overlapping(count: int) -> Run:
     """Inputs that share a storage: conditions of torch's own choice on each two neighbours, and sizes that became constants."""
     symbols = [symbol(f"s{n}", f"L['xs'][{n}].size()[0]") for n in range(count)]
     symbols += [symbol(f"z{n}", f"L['xs'][{n}].storage_offset()") for n in range(count)]
@@ -255,7 +255,7 @@ def overlapping(count: int) -> RunRecord:
         for n in range(count)
     )
     later = entry(1, tuple(symbols), tuple(facts))
-    return RunRecord("2.13", "3.11", (function(entry(0, guards=guards), later),), (), ())
+    return Run("2.13", "3.11", (function(entry(0, guards=guards), later),), (), ())
 
 
 def test_the_work_grows_with_sizes_and_conditions():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from depyf.run.records import CallerRecord, CodeRecord, CompileKey, EntryRecord, FunctionRecord, Place, RunRecord
+from depyf.run.records import CallerRecord, CodeRecord, CompileKey, EntryRecord, FunctionRecord, Place
+from depyf.run.run import Run
 from depyf.views.pages.call_tree import call_tree_page, call_tree_section, folded_states
 
 
@@ -19,8 +20,8 @@ def called(number: str, line: int) -> CallerRecord:
     return CallerRecord(Place("/p/train.py", line, f"f{number}", "f(x)"), (0, number))
 
 
-def run(*functions: FunctionRecord) -> RunRecord:
-    return RunRecord("2.13", "3.11", functions, (), ())
+def run(*functions: FunctionRecord) -> Run:
+    return Run("2.13", "3.11", functions, (), ())
 
 
 def test_states_are_folded():

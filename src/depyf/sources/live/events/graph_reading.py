@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
-from depyf.run.graphs.graph_facts import AotFacts, ConstantFacts, GraphFacts, InputFacts, TensorFacts
+from depyf.run.graphs.graph_facts import AotFacts, ConstantFacts, GraphFacts, InputFacts, ModeFacts, TensorFacts
 from depyf.sources.live.events.graph_layers import layer_facts
 from depyf.sources.live.pure_access import (
     UnreadableError,
@@ -70,7 +70,7 @@ def facts_of(stage: str) -> GraphFacts | None:
         inputs=_inputs([node for node in module.graph.nodes if node.op == "placeholder"], symbols),
         constants=_constants(module),
         symbols=tuple(sorted(symbols.items())),
-        modes=_modes(tracing) if stage == CAPTURED else {},
+        modes=_modes(tracing) if stage == CAPTURED else None,
         aot=aot,
         functions=_functions(module) if stage == CAPTURED else (),
         layers=layer_facts(module),
@@ -289,8 +289,8 @@ def _constant(name: str, value: Any) -> ConstantFacts:
     return ConstantFacts(name, "tensor", layout, known.values, known.low, known.high)
 
 
-def _modes(tracing: Any) -> dict[str, Any]:
-    """The ambient state that Dynamo found when it started on the graph; deviations from the defaults only."""
+def _modes(tracing: Any) -> ModeFacts:
+    """The ambient state that Dynamo found when it started on the graph."""
     import torch
 
     before = attribute(attribute(tracing, "global_context"), "global_state") or {}
@@ -299,21 +299,19 @@ def _modes(tracing: Any) -> dict[str, Any]:
         saved = before.get(name)
         return saved[1] if isinstance(saved, tuple) and len(saved) > 1 else default
 
-    modes: dict[str, Any] = {"grad": bool(state("grad_enabled", torch.is_grad_enabled()))}
-    if torch.is_inference_mode_enabled():
-        modes["inference"] = True
     casts = {}
     for device in ("cpu", "cuda"):
         names = ("autocast_enabled", "autocast_gpu_dtype") if device == "cuda" else ("autocast_cpu_enabled", "autocast_cpu_dtype")  # fmt: skip
         if state(names[0], torch.is_autocast_enabled(device)):
             casts[device] = str(state(names[1], torch.get_autocast_dtype(device)))
-    if casts:
-        modes["autocast"] = casts
-    if torch.are_deterministic_algorithms_enabled():
-        modes["deterministic"] = True
-    if torch.get_default_dtype() != torch.float32:
-        modes["default_dtype"] = str(torch.get_default_dtype())
-    return modes
+    default = torch.get_default_dtype()
+    return ModeFacts(
+        grad=bool(state("grad_enabled", torch.is_grad_enabled())),
+        inference=torch.is_inference_mode_enabled(),
+        autocast=casts,
+        deterministic=torch.are_deterministic_algorithms_enabled(),
+        default_dtype="" if default == torch.float32 else str(default),
+    )
 
 
 def _aot(metadata: Any) -> AotFacts | None:

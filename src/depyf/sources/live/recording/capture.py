@@ -1,7 +1,7 @@
 """Listens to torch.compile and keeps its reports.
 
 Input: torch's structured trace records (a ``logging.Handler`` on ``torch.__trace``) and the bytecode hook.  Output:
-builders that ``dynamo.snapshot`` freezes into a ``RunRecord``.  Invariants: nothing here raises into torch; every
+builders that ``dynamo.snapshot`` freezes into a ``Run``.  Invariants: nothing here raises into torch; every
 event belongs to the compile id torch gave it (a backward compiled late still lands with its forward); what a
 restarted attempt reported is dropped; only weak references to live objects are kept.
 """
@@ -28,6 +28,7 @@ from depyf.run.records import (
     CompileKey,
     GivenRecord,
     GraphRecord,
+    GuardRecord,
     Place,
     RecompileRecord,
     TransformedRecord,
@@ -60,6 +61,12 @@ _GRAPH_ID = re.compile(r"^[ \t]*# graph id: \d+[ \t]*(?:\n|\Z)", re.M)
 """An address, which torch prints into the graphs around the pre-grad passes."""
 
 
+_EXPLAINING = (
+    "dynamo_graph_break_reason", "recompile_reasons", "dynamo_error", "compilation_metrics", "bwd_compilation_metrics"
+)  # fmt: skip
+"""Events of which a killed process leaves what they said."""
+
+
 @dataclass
 class FunctionBuilder:
     """A code object that Dynamo was given."""
@@ -87,6 +94,8 @@ class EntryBuilder:
     """It was there when the recording began."""
     transformed: TransformedRecord | None = None
     guard_text: str = ""
+    parsed: tuple[str, tuple[GuardRecord, ...]] | None = None
+    """The text of the guards when it was read, and what it says."""
     breaks: dict[str, BrokenAt] = field(default_factory=dict)
     """torch's report of each graph break -> what else was known then."""
     in_force: frozenset[str] = frozenset()
@@ -127,7 +136,9 @@ class Capture:
         on_dropped: Callable[[GraphRecord], None],
         on_closed: Callable[[CompileKey], None] = lambda key: None,
         on_refused: Callable[[CompileKey], None] = lambda key: None,
+        on_told: Callable[[CompileKey], None] = lambda key: None,
     ) -> None:
+        """``on_told``: called when a compilation has begun, and whenever something was heard that explains it."""
         self.lock = threading.RLock()
         self.functions: dict[tuple[int, str], FunctionBuilder] = {}
         self.entries: dict[CompileKey, EntryBuilder] = {}
@@ -141,6 +152,7 @@ class Capture:
         self._on_dropped = on_dropped
         self._on_closed = on_closed
         self._on_refused = on_refused
+        self._on_told = on_told
         self.timings: dict[CompileKey, dict[str, float]] = {}
         """Compile times per phase, in seconds: another in every run, so no part of the records."""
         self.phases: dict[CompileKey, list[PhaseTime]] = {}
@@ -205,7 +217,7 @@ class Capture:
         """Take one event in."""
         with self.lock:
             if event.name == "dynamo_start":
-                self._begin(event.compile_id, event)
+                self._on_told(self._begin(event.compile_id, event))
                 return
             key = self.key(event.compile_id)
             entry = self.entry(key)
@@ -243,6 +255,8 @@ class Capture:
                 entry.caches.append(cache_record(*cache, event.payload))
             else:
                 entry.symbols.take(event.name, event.data)
+            if event.name in _EXPLAINING:
+                self._on_told(key)
 
     def _at_break(self) -> BrokenAt:
         with Door("where the graph broke could not be told", self.note):
@@ -326,7 +340,7 @@ class Capture:
                     return names
         return []
 
-    def _begin(self, compile_id: str, event: TraceEvent) -> None:
+    def _begin(self, compile_id: str, event: TraceEvent) -> CompileKey:
         key = self.key(compile_id)
         entry = self.entries.get(key)
         if entry is not None and entry.closed:  # torch._dynamo.reset() restarted the counters
@@ -340,6 +354,7 @@ class Capture:
             entry.wrapped = wrapped_call()
         code = self.functions[key.function].code
         self._places.add((code.filename, code.name, code.line))
+        return key
 
     def _find_callers(self, entry: EntryBuilder) -> None:
         if entry.callers:

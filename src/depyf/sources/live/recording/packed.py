@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from depyf.run import records
+from depyf.run import records, run
 from depyf.run.graphs import graph_facts, node_origins
 from depyf.sources.live.caches.entries import cache_entries
 
@@ -73,7 +73,7 @@ def _by_fields(cls: type) -> Callable[[Any], tuple[type, tuple[Any, ...]]]:
 
 _RECORDS = {
     made: _by_fields(made)
-    for module in (records, graph_facts, node_origins)
+    for module in (records, run, graph_facts, node_origins)
     for made in vars(module).values()
     if isinstance(made, type) and is_dataclass(made)
 }

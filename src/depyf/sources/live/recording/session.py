@@ -8,48 +8,33 @@ from __future__ import annotations
 
 import sys
 import types
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from depyf.run.addresses import without_addresses
-from depyf.run.causes.collect import causes_of
 from depyf.run.causes.stack_names import forget_texts
-from depyf.run.compile_stages import CAPTURED, COMPILED_AUTOGRAD, ORDER, POST_GRAD, WRAPPER
+from depyf.run.compile_stages import CAPTURED, COMPILED_AUTOGRAD, POST_GRAD, WRAPPER
 from depyf.run.files.layout import (
-    CALL_TREE,
-    GUARDS_DATA,
     INDEX,
     MANIFEST,
-    MEMORY,
-    MEMORY_DATA,
-    SHAPES,
-    SHAPES_DATA,
-    TIMINGS,
-    full_code_files,
     graph_file,
     inputs_file,
-    kernel_file,
     layer_index_file,
     layers_file,
-    nodes_file,
-    original_file,
     source_files,
     transformed_file,
 )
-from depyf.run.files.manifest import manifest_page
 from depyf.run.files.program_files import program_files
-from depyf.run.files.timings import timings_page
 from depyf.run.files.writer import DumpWriter
 from depyf.run.graphs.graph_facts import GraphFacts
-from depyf.run.graphs.node_origins import nodes_page
 from depyf.run.guards.guard_kind import tree_of
 from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.guards.known_kinds import kinds_of
 from depyf.run.guards.program_words import in_program
-from depyf.run.records import CompileKey, FunctionRecord, GraphRecord, RunRecord, slug
+from depyf.run.records import CompileKey, GraphRecord, slug
+from depyf.run.run import Run, SourceRecord
 from depyf.safety.escape import safe_name
 from depyf.safety.guarded import Door, problem, warn
 from depyf.safety.source_lines import source_text
@@ -62,6 +47,7 @@ from depyf.sources.live.guards.number_operands import number_read
 from depyf.sources.live.guards.printed_guards import TEMPLATES, readable
 from depyf.sources.live.inputs.failed_calls import FailedCalls
 from depyf.sources.live.inputs.input_recorder import InputRecorder
+from depyf.sources.live.recording.as_it_happens import MOST_SOURCE, AsItHappens
 from depyf.sources.live.recording.cached_lines import with_lines_of_another_run
 from depyf.sources.live.recording.capture import Capture, FunctionBuilder
 from depyf.sources.live.recording.forks import Forks
@@ -72,26 +58,15 @@ from depyf.sources.live.recording.snapshot import freeze, live_code_of
 from depyf.sources.live.recording.transform import TransformHook, decompile_made
 from depyf.sources.live.recording.wrapper_lines import user_lines, with_user_lines
 from depyf.sources.live.texts_in_force import EDITED, listen
-from depyf.views.pages.call_tree import call_tree_page
-from depyf.views.pages.full_code import caller_name, full_code_page, function_id
-from depyf.views.pages.function_pages import original_page
+from depyf.views.pages.full_code import caller_name, function_id
 from depyf.views.pages.graph_inputs import inputs_page
 from depyf.views.pages.graph_page import graph_page, quick_page, unchecked_page
-from depyf.views.pages.index import index_pages, provisional_page
-from depyf.views.pages.kernels import CALLS_IN_CPP, kernels_in
+from depyf.views.pages.index import provisional_page
+from depyf.views.pages.kernels import kernels_in
 from depyf.views.pages.layers import layers_pages
-from depyf.views.pages.memory import memory_page
-from depyf.views.pages.run_data import RunFindings, guards_data, memory_data, shapes_data
-from depyf.views.pages.shapes import shapes_page
+from depyf.views.pages.whole_dump import pages_of, write_pages
 
 BEFORE = "it was compiled before prepare_debug was entered"
-_SUMMARIES: tuple[tuple[str, Callable[[RunFindings], str]], ...] = (
-    (CALL_TREE, lambda found: call_tree_page(found.run)), (SHAPES, shapes_page), (SHAPES_DATA, shapes_data), (MEMORY, memory_page),
-    (MEMORY_DATA, memory_data), (GUARDS_DATA, guards_data),
-)  # fmt: skip
-
-_MOST_SOURCE = 1 << 19
-"""Characters of a file of the program that a dump keeps a copy of."""
 
 
 class Session:
@@ -101,8 +76,9 @@ class Session:
         """``record``: how many bytes of inputs of graphs are kept."""
         self.writer = writer
         self._of_fork = of_fork
-        self.capture = Capture(self._write_graph, self._drop_graph, self._write_progress)
-        self.record: RunRecord | None = None
+        self.capture = Capture(self._write_graph, self._drop_graph, self._write_progress, on_told=self._told)
+        self._journal: AsItHappens | None = None
+        self.record: Run | None = None
         self.step_texts: dict[str, str] = {}
         """Graph file -> class text of the live module it was matched with."""
         self.level_graphs: list[GraphRecord] = []
@@ -132,6 +108,8 @@ class Session:
         self._loaded_before = loaded_files()
         self.writer.begin()
         self.writer.write(INDEX, provisional_page())
+        self._journal = AsItHappens(self.capture, self.writer)
+        self._journal.begin()
         self.capture.on_inputs = self.inputs.take if self.inputs.limit else None
         self.capture.start()
         self._formatted.start()
@@ -150,6 +128,7 @@ class Session:
         finally:
             with Door("the dump could not be closed", self.capture.note):
                 self.writer.end(complete)
+        self._journal = None
         if own:
             self._warn(complete)
             self.sleep()
@@ -216,34 +195,10 @@ class Session:
         run = freeze(self.capture, self._never_compiled())
         run = replace(run, forks=Forks.folders(self.writer.directory))
         self._remember_entries(run)
-        pages = pages_of(run)
-        for name, functions in pages.items():
-            page = full_code_page(functions[0], functions[1:])
-            if self.writer.write(name, page):
-                live.wrote(self.writer.path(name), page)
-        for function in run.functions:
-            self.writer.write(original_file(function.function, function.code), original_page(function))
-        self._write_origins(run)
-        kernels = self._write_kernels(run)
-        self.writer.write(TIMINGS, timings_page(self.capture.timings, self.capture.phases, self.capture.clock.began))
-        counts = Counter(wrapper.key.slug for name, wrapper in kernels.items() if not name.endswith(CALLS_IN_CPP))
-        found = RunFindings(run)
-        for name, page_of in _SUMMARIES:
-            with Door(f"{name} could not be written", self.capture.note):
-                if text := page_of(found):
-                    self.writer.write(name, text)
-        causes = causes_of(run)
-        for name, page in index_pages(found, causes, pages, counts).items():
-            self.writer.write(name, page)
-        if self.writer.problems:
-            self.capture.note("not written: " + "; ".join(self.writer.problems))
-            run = replace(run, notes=tuple(self.capture.notes))
-        self.record = run
+        run = self._write_sources(run)
         steppable = frozenset(self.step_texts) | self._steppable_wrappers(run)
-        return self.writer.write(
-            MANIFEST,
-            manifest_page(run, causes, pages, frozenset(self.writer.written), steppable, kernels, self.writer.texts),
-        )
+        self.record, complete = write_pages(run, self.writer, self.capture.note, steppable, live.wrote)
+        return complete
 
     def _edited(self, compile_id: str, stage: str, path: str) -> None:
         with Door(f"{path}: the pages do not say that it was used", self.capture.note):
@@ -269,33 +224,17 @@ class Session:
             for name, text in zip((layers_file(record), layer_index_file(record)), pages or ()):
                 self.writer.write(name, text)
 
-    def _write_origins(self, run: RunRecord) -> None:
-        """What links the program's lines to the stages: the files that hold them, and where each operation comes from."""
+    def _write_sources(self, run: Run) -> Run:
+        """Copies of the files of the program; what was copied while it ran may have had another number."""
+        kept = []
         with Door("the files of the program could not be copied", self.capture.note):
             for path, name in source_files(program_files(run)).items():
-                if text := source_text(path, _MOST_SOURCE):
-                    self.writer.write(name, text)
-        of_key: dict[CompileKey, list[GraphRecord]] = {}
-        for graph in run.graphs:
-            of_key.setdefault(graph.key, []).append(graph)
-        for key, graphs in of_key.items():
-            with Door(f"{nodes_file(key)} could not be written", self.capture.note):
-                graphs.sort(
-                    key=lambda graph: (ORDER.index(graph.stage) if graph.stage in ORDER else len(ORDER), graph.index)
-                )
-                known = [(graph_file(graph), graph.origins) for graph in graphs if graph.origins is not None]
-                if page := nodes_page(known):
-                    self.writer.write(nodes_file(key), page)
-
-    def _write_kernels(self, run: RunRecord) -> dict[str, GraphRecord]:
-        """Each kernel of each wrapper as a separate file; file -> the wrapper."""
-        found: dict[str, GraphRecord] = {}
-        for wrapper in run.graphs:
-            for kernel in kernels_in(wrapper.text, graph_file(wrapper)) if wrapper.stage == WRAPPER else ():
-                name = kernel_file(wrapper, kernel.name, kernel.suffix)
-                if self.writer.write(name, kernel.text):
-                    found[name] = wrapper
-        return found
+                if (text := source_text(path, MOST_SOURCE)) and self.writer.write(name, text):
+                    kept.append(SourceRecord(name, path))
+            for name in self._journal.sources if self._journal is not None else ():
+                if name not in {source.file for source in kept}:
+                    self.writer.remove(name)
+        return replace(run, sources=tuple(kept))
 
     def _add_compiled_before(self) -> None:
         """What was compiled before the recording began, as far as torch's caches still hold it."""
@@ -404,11 +343,11 @@ class Session:
             if self.writer.path(name).exists()
         ]
 
-    def _steppable_wrappers(self, run: RunRecord) -> frozenset[str]:
+    def _steppable_wrappers(self, run: Run) -> frozenset[str]:
         first = {graph.path: graph for graph in reversed(run.graphs) if graph.stage == WRAPPER and graph.path}
         return frozenset(graph_file(graph) for path, graph in first.items() if module_functions(path))
 
-    def _remember_entries(self, run: RunRecord) -> None:
+    def _remember_entries(self, run: Run) -> None:
         live.forget(str(self.writer.directory))
         for record in run.functions:
             code = live_code_of(self.capture.functions[record.function])
@@ -429,6 +368,12 @@ class Session:
     def _write_graph(self, record: GraphRecord) -> None:
         """As torch reported it: this is the path of the compilation, and the page is finished on exit."""
         self.writer.write(graph_file(record), quick_page(record))
+        if self._journal is not None:
+            self._journal.graph(record)
+
+    def _told(self, key: CompileKey) -> None:
+        if self._journal is not None:
+            self._journal.told(key)
 
     def _watch_calls(self, key: CompileKey, made: types.CodeType) -> None:
         def told(position: int, arguments: tuple[Any, ...], error: BaseException) -> None:
@@ -444,6 +389,8 @@ class Session:
     def _drop_graph(self, record: GraphRecord) -> None:
         self.writer.remove(graph_file(record))
         self.inputs.drop(record)
+        if self._journal is not None:
+            self._journal.dropped(record)
 
     def _warn(self, complete: bool) -> None:
         missing = [*self.writer.problems, *self.capture.notes]
@@ -453,17 +400,3 @@ class Session:
         if len(missing) > 1:
             text += f" (and {len(missing) - 1} more" + (f", see {MANIFEST})" if complete else ")")
         warn(text)
-
-
-def pages_of(run: RunRecord) -> dict[str, tuple[FunctionRecord, ...]]:
-    """full_code file -> (function, the resume functions that continue it)."""
-    known = {function.function for function in run.functions}
-    roots = [f for f in run.functions if f.resume_of is None or f.resume_of not in known]
-    names = full_code_files(tuple(root.code for root in roots))
-    pages: dict[str, tuple[FunctionRecord, ...]] = {}
-    continued: dict[tuple[int, str] | None, list[FunctionRecord]] = {}
-    for function in run.functions:
-        continued.setdefault(function.resume_of, []).append(function)
-    for name, root in zip(names, roots):
-        pages[name] = (root, *continued.get(root.function, ()))
-    return pages

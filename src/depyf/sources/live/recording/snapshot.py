@@ -1,4 +1,4 @@
-"""Freeze what was captured, together with what torch's caches still hold, into a ``RunRecord``.
+"""Freeze what was captured, together with what torch's caches still hold, into a ``Run``.
 
 Input: a ``Capture``.  Output invariant: pure data; entries of a function stand in the order torch tries them, those
 no longer (or never) in the cache after them, by compile id.
@@ -28,11 +28,13 @@ from depyf.run.records import (
     BreakRecord,
     CallerRecord,
     CodeRecord,
+    CompileKey,
     EntryRecord,
     FunctionRecord,
+    GuardRecord,
     RecompileRecord,
-    RunRecord,
 )
+from depyf.run.run import Run, TimesRecord
 from depyf.safety.escape import one_line, safe_name
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries, guard_text
 from depyf.sources.live.events.callers import folded
@@ -55,7 +57,7 @@ from depyf.sources.live.resume import origin, resume_targets
 from depyf.views.pages.full_code import called, original_of
 
 
-def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = MappingProxyType({})) -> RunRecord:
+def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = MappingProxyType({})) -> Run:
     """The record of everything captured so far; ``never_compiled`` are functions that Dynamo left alone, and why."""
     with capture.lock:
         live = _live_entries(capture)
@@ -90,8 +92,8 @@ def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = Mapp
         )
         functions = _whole_steps(functions)
         graphs = sorted((graph.record for graph in capture.graphs), key=lambda g: (g.key.order, g.stage, g.index))
-        return RunRecord(
-            torch_version=_torch_version(),
+        return Run(
+            torch_version=torch_version(),
             python_version=platform.python_version(),
             functions=functions,
             graphs=tuple(graphs),
@@ -99,8 +101,22 @@ def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = Mapp
             not_reported=gaps(),
             ranks=rank_count(),
             cells=cell_names([*linecache.cache, *(function.code.filename for function in functions)]),
+            finished=True,
+            times=times_of(capture),
+            began=capture.clock.began,
             never_compiled=tuple((code_record(code), reason) for code, reason in never_compiled.items()),
         )
+
+
+def times_of(capture: Capture) -> tuple[TimesRecord, ...]:
+    """How long each compilation took so far."""
+    keys = sorted({*capture.timings, *capture.phases}, key=lambda key: (key.order, key.text))
+    return tuple(times_of_key(capture, key) for key in keys)
+
+
+def times_of_key(capture: Capture, key: CompileKey) -> TimesRecord:
+    seconds = sorted(capture.timings.get(key, {}).items())
+    return TimesRecord(key, tuple(seconds), tuple(sorted(capture.phases.get(key, ()))))
 
 
 def _whole_steps(functions: tuple[FunctionRecord, ...]) -> tuple[FunctionRecord, ...]:
@@ -132,7 +148,7 @@ def _order(function: tuple[int, str]) -> tuple[int, int, str]:
     return generation, int(text) if text.isdigit() else -1, text
 
 
-def _torch_version() -> str:
+def torch_version() -> str:
     import torch
 
     return str(torch.__version__)
@@ -219,16 +235,14 @@ def _function(
     ordered = [entry for entry in live if entry.compile_id in mine]
     found = [(mine.pop(entry.compile_id), entry) for entry in ordered]
     rest = sorted(mine.values(), key=lambda e: e.key.order)
-    records = [
-        replace(_entry(e, alive, resolve), callers=callers(e)) for e, alive in (*found, *((e, None) for e in rest))
-    ]
+    records = [entry_record(e, alive, resolve, callers) for e, alive in (*found, *((e, None) for e in rest))]
     records = without_lone_marks(nearest_first(records))
     if source is not None:
         record = _resume_source(builder.code, code, shown.get(function), original)
     elif builder.code.disassembly:  # written before, when it was alive
         record = builder.code
     else:
-        record = sources.with_source(builder.code)
+        record = builder.code if builder.code.source else sources.with_source(builder.code)
         record = record if builder.live is not None else with_parameters(record)
     if code is not None:
         share = shown.get(function)
@@ -285,11 +299,20 @@ def _resume_source(
     return replace(record, source="\n".join([*doubts[:1], source]))
 
 
-def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str], str]) -> EntryRecord:
+def entry_record(
+    entry: EntryBuilder,
+    live: LiveEntry | None,
+    resolve: Callable[[str], str],
+    callers: Callable[[EntryBuilder], tuple[CallerRecord, ...]],
+    at_end: bool = True,
+) -> EntryRecord:
+    """What is known of a compilation; ``live``: its cache entry, where it is looked at, too; ``at_end``: nothing more will be
+    heard of it."""
+    finished = at_end or entry.closed
     text = entry.guard_text or (guard_text(live) if live is not None else "")
     symbols = entry.symbols.records()
     state = "live" if live is not None else "event" if text else "none"
-    guards = parse_guards(text, resolve)
+    guards = _guards(entry, text, resolve)
     places, numbers = places_of(symbols), numbers_of(guards)
     return EntryRecord(
         key=entry.key,
@@ -298,7 +321,7 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
         guard_state=state,
         breaks=_breaks(entry, live, resolve),
         recompiles=tuple(_recompile(record, entry, numbers, places, resolve) for record in entry.recompiles),
-        failed=_failure(entry, live),
+        failed=_failure(entry, live) if finished else "",
         raised=entry.raised and not _compiled(entry, live),
         restarts=entry.restarts,
         symbols=symbols,
@@ -310,6 +333,20 @@ def _entry(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str],
         error="" if _compiled(entry, live) else entry.error[0],
         error_at=None if _compiled(entry, live) else entry.error[1],
         advice=_advice(entry, live),
+        callers=callers(entry),
+        finished=finished,
+    )
+
+
+def _guards(entry: EntryBuilder, text: str, resolve: Callable[[str], str]) -> tuple[GuardRecord, ...]:
+    """The guards that ``text`` prints; it is read once, while torch compiles, and at the end more files are known."""
+    if entry.parsed is None or entry.parsed[0] != text:
+        entry.parsed = text, parse_guards(text, resolve)
+    return tuple(
+        guard
+        if guard.place is None or (filename := resolve(guard.place.filename)) == guard.place.filename
+        else replace(guard, place=replace(guard.place, filename=filename))
+        for guard in entry.parsed[1]
     )
 
 

@@ -7,34 +7,19 @@ from __future__ import annotations
 
 from depyf.run.advice.registry import sentence
 from depyf.run.causes.folding import folded_ids
-from depyf.run.records import BreakRecord, CompileKey, RunRecord
+from depyf.run.records import CompileKey
+from depyf.run.run import DistinctBreak
 from depyf.views.pages.markdown import code, message
 from depyf.views.pages.sections.words import at
 
-Met = dict[CompileKey, str]
-"""Compilation -> how much of its function ran as ordinary Python after the break."""
 
-
-def distinct_breaks(run: RunRecord) -> list[tuple[BreakRecord, Met]]:
-    """Each graph break once, with what met it."""
-    found: dict[tuple[str, int, str], tuple[BreakRecord, Met]] = {}
-    for function in run.functions:
-        for entry in function.entries:
-            for record in entry.breaks:
-                if record.limit:
-                    continue
-                _, met = found.setdefault(record.identity, (record, {}))
-                ran = "the whole function" if record.skipped else "the rest of the function" if record.cut else ""
-                met[entry.key] = ran or met.get(entry.key, "")
-    return list(found.values())
-
-
-def break_lines(found: list[tuple[BreakRecord, Met]]) -> list[str]:
+def break_lines(found: list[DistinctBreak]) -> list[str]:
     """A numbered list of them."""
-    return [line for number, (record, met) in enumerate(found, 1) for line in _break(number, record, met)]
+    return [line for number, broken in enumerate(found, 1) for line in _break(number, broken)]
 
 
-def _break(number: int, record: BreakRecord, met: Met) -> list[str]:
+def _break(number: int, broken: DistinctBreak) -> list[str]:
+    record, met = broken.record, broken.ran_as_python
     module = f" in {code(record.module)}" if record.module else ""
     lines = [f"{number}. {at(record.caller or record.place)}{module}: {message(record.cause)}"]
     if record.caller is not None:

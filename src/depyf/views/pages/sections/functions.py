@@ -6,7 +6,7 @@ Input: the records of a run, by page.  Output: lines of Markdown.
 from __future__ import annotations
 
 from depyf.run.causes.folding import counted, folded_ids
-from depyf.run.records import CompileKey, EntryRecord, FunctionRecord
+from depyf.run.records import CompileKey, EntryRecord, EntryState, FunctionRecord
 from depyf.views.pages.markdown import code, message, plain
 from depyf.views.pages.sections.words import at, link, where
 
@@ -48,6 +48,8 @@ def _remark(function: FunctionRecord) -> str:
 
 def outcome(entry: EntryRecord) -> str:
     """What became of one compilation."""
+    if entry.state is EntryState.UNFINISHED:
+        return "being compiled when the process ended"
     if entry.failed:
         return "failed: torch raised an error" if entry.raised else "ran as ordinary Python"
     parts = [counted(len(entry.guards), "guard")] if entry.guards else []
@@ -61,6 +63,11 @@ def outcome(entry: EntryRecord) -> str:
     if entry.guard_state != "live":
         parts.append("no longer in torch's cache")
     return ", ".join(["compiled", *parts])
+
+
+def unfinished_lines(pairs: list[tuple[FunctionRecord, EntryRecord]]) -> list[str]:
+    """What torch was compiling."""
+    return [f"- {where(function.code)}, {folded_ids([entry.key])}" for function, entry in pairs]
 
 
 def python_lines(pairs: list[tuple[FunctionRecord, EntryRecord]]) -> list[str]:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from depyf.run.causes.folding import folded_ids
 from depyf.run.compile_stages import BY_EVENT, COLUMNS
-from depyf.run.records import CompileKey, GraphRecord, RunRecord
+from depyf.run.records import CompileKey, GraphRecord
+from depyf.run.run import Run
 from depyf.safety.escape import one_line
 from depyf.views.pages.markdown import plain
 
 
-def stage_lines(run: RunRecord, kernels: dict[str, int]) -> list[str]:
+def stage_lines(run: Run, kernels: dict[str, int]) -> list[str]:
     """A table: what torch reported for each compile id, and what its caches answered."""
     graphs: dict[str, list[GraphRecord]] = {}
     for graph in run.graphs:

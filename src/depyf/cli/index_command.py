@@ -1,0 +1,65 @@
+"""``depyf index``: the pages of a run whose process was killed, and ``completed``, which other commands call first."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from pathlib import Path
+
+from depyf.cli.outcome import ExitStatus
+from depyf.cli.output import complain, tell
+from depyf.errors import DepyfError
+from depyf.run.files.layout import INDEX
+from depyf.run.files.reading import read_manifest
+from depyf.safety.escape import printable
+from depyf.views.pages.completing import complete
+
+EPILOG = """\
+examples:
+  depyf index depyf_dump       writes depyf_dump/index.md and all other pages, if the process made none
+
+exit status:
+  0    the pages are there
+  2    the command line is wrong
+  4    no dump, its process is still running, or the pages cannot be written
+  130  interrupted (Ctrl-C)
+"""
+
+
+def add_index_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """``index``."""
+    parser = commands.add_parser(
+        "index",
+        help="make the pages of a run that was killed",
+        description=textwrap.fill(
+            "Make the pages of a recorded run whose process was killed before it could: what to fix first, graph breaks, "
+            "recompilations, guards, source, times, as far as they were known.  A dump that is complete stays as it is.",
+            100,
+        ),
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folder", type=Path, metavar="DIR", help="what depyf.prepare_debug or `depyf run` wrote")
+
+
+def run_index(options: argparse.Namespace) -> int:
+    """See the parser's epilogue for the exit status."""
+    folder: Path = options.folder
+    try:
+        made = complete(folder)
+        if not made:
+            read_manifest(folder)
+    except DepyfError as error:
+        complain(error)
+        return ExitStatus.UNREADABLE
+    for path in made or [folder]:
+        tell(printable(str(path / INDEX)))
+    return 0
+
+
+def completed(*folders: Path | None) -> None:
+    """The pages of a run that was killed are made before a command reads it; DepyfError where they cannot be.  Those of a
+    process that is running are its own."""
+    for folder in folders:
+        for path in complete(folder, alive_too=False) if folder is not None else ():
+            tell(f"{path}: its process was killed; the pages are made of what it left", error=True)

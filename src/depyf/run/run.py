@@ -1,0 +1,148 @@
+"""One recording of torch.compile, and what is counted in it.
+
+Input: nothing.  Output invariant: pure data, without torch.  A number that is told anywhere (compilations, graph breaks,
+seconds) is a property here, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from depyf.run.compile_stages import CAPTURED, FORWARD, WRAPPER
+from depyf.run.phase_times import PhaseTime
+from depyf.run.records import (
+    ELSEWHERE,
+    BreakRecord,
+    CodeRecord,
+    CompileKey,
+    EntryRecord,
+    EntryState,
+    FunctionRecord,
+    GraphRecord,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TimesRecord:
+    """How long the phases of one compilation took, in seconds, as torch measured them: another in every run."""
+
+    key: CompileKey
+    seconds: tuple[tuple[str, float], ...] = ()
+    """Phase -> seconds in all, by name."""
+    phases: tuple[PhaseTime, ...] = ()
+
+    @property
+    def whole(self) -> float | None:
+        """Of the compilation and, where there is one, its backward."""
+        known = [seconds for name, seconds in self.seconds if name in _WHOLE]
+        return sum(known) if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRecord:
+    """The copy of a file of the program that a dump keeps."""
+
+    file: str
+    """Its name in the dump."""
+    path: str
+
+
+_WHOLE = ("entire_frame_compile_time", "backward.inductor_cumulative_compile_time")
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctBreak:
+    """A graph break, with the compilations that met it and what each report of it says of the function."""
+
+    record: BreakRecord
+    met: tuple[tuple[CompileKey, BreakRecord], ...]
+
+    @property
+    def ran_as_python(self) -> dict[CompileKey, str]:
+        """Compilation -> how much of its function ran as ordinary Python after the break, in words."""
+        found: dict[CompileKey, str] = {}
+        for key, record in self.met:
+            ran = "the whole function" if record.skipped else "the rest of the function" if record.cut else ""
+            found[key] = ran or found.get(key, "")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Everything known of one recording: of a block ``prepare_debug``, or a process under ``depyf run``."""
+
+    torch_version: str
+    python_version: str
+    functions: tuple[FunctionRecord, ...] = field(metadata=ELSEWHERE, default=())
+    graphs: tuple[GraphRecord, ...] = field(metadata=ELSEWHERE, default=())
+    notes: tuple[str, ...] = ()
+    never_compiled: tuple[tuple[CodeRecord, str], ...] = ()
+    """Functions that Dynamo met and left alone, and why."""
+    not_reported: tuple[str, ...] = ()
+    """What this torch does not tell."""
+    ranks: int = 1
+    """How many processes the run has, each with a dump."""
+    forks: tuple[str, ...] = ()
+    """The folders of forked children that compiled something, too."""
+    cells: tuple[tuple[str, str], ...] = ()
+    """File name of a cell of a notebook -> how the notebook calls it, ``In [3]``."""
+    sources: tuple[SourceRecord, ...] = field(metadata=ELSEWHERE, default=())
+    finished: bool = False
+    """The block was left: not so where the process was killed, or goes on."""
+    times: tuple[TimesRecord, ...] = field(metadata=ELSEWHERE, default=(), compare=False)
+    began: float = field(metadata=ELSEWHERE, default=0.0, compare=False)
+    """When the recording began, in seconds since the epoch; 0 where that is not known."""
+    missing: tuple[str, ...] = field(metadata=ELSEWHERE, default=(), compare=False)
+    """What the files of the run do not say, a sentence each: where they are damaged, or of a depyf that kept less."""
+
+    @property
+    def entries(self) -> list[tuple[FunctionRecord, EntryRecord]]:
+        """All compilations with their functions, by compile id."""
+        pairs = ((function, entry) for function in self.functions for entry in function.entries)
+        return sorted(pairs, key=lambda pair: pair[1].key.order)
+
+    def of_state(self, *states: EntryState) -> list[tuple[FunctionRecord, EntryRecord]]:
+        """Those of ``entries`` that ended so."""
+        return [pair for pair in self.entries if pair[1].state in states]
+
+    @property
+    def compilations(self) -> int:
+        """How often torch compiled something to run."""
+        return len(self.of_state(EntryState.COMPILED))
+
+    @property
+    def recompilations(self) -> int:
+        """How many of the compilations were made because guards of earlier ones failed."""
+        return sum(bool(entry.recompiles) for _, entry in self.of_state(EntryState.COMPILED))
+
+    @property
+    def ran_as_python(self) -> int:
+        """How often a function ran as ordinary Python although there was something to compile."""
+        return len(self.of_state(EntryState.PYTHON))
+
+    @property
+    def breaks(self) -> list[DistinctBreak]:
+        """Each graph break once."""
+        found: dict[tuple[str, int, str], tuple[BreakRecord, list[tuple[CompileKey, BreakRecord]]]] = {}
+        for function in self.functions:
+            for entry in function.entries:
+                for record in entry.breaks:
+                    if not record.limit:
+                        found.setdefault(record.identity, (record, []))[1].append((entry.key, record))
+        return [DistinctBreak(record, tuple(met)) for record, met in found.values()]
+
+    @property
+    def breaks_met(self) -> int:
+        """How often compilations ended a graph at a break; each of ``breaks`` counts as often as compilations met it."""
+        return sum(len({key for key, _ in broken.met}) for broken in self.breaks)
+
+    @property
+    def graph_count(self) -> int:
+        """How many graphs were captured, given to a backend or made code of."""
+        return len({graph.key for graph in self.graphs if graph.stage in (CAPTURED, FORWARD, WRAPPER)})
+
+    @property
+    def seconds(self) -> float | None:
+        """What all compilations took; None where no time is known."""
+        known = [seconds for record in self.times if (seconds := record.whole) is not None]
+        return sum(known) if known else None

@@ -1,0 +1,1 @@
+"""One run on disk: written as it happens, read back as typed records."""

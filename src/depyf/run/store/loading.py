@@ -1,0 +1,166 @@
+"""``load``: the run that a folder holds.
+
+Input: a folder that anybody may have written: a finished dump, what a killed process left, a dump of an earlier depyf.
+Output: a ``Run``.  What is damaged or not there is named in ``Run.missing``; DumpError where there is nothing of a run.
+Nothing is executed, and nothing outside of the folder is read.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from depyf.run.files.layout import RUN, TIMINGS
+from depyf.run.files.reading import DEEPEST, DumpError, NoManifest, is_plain, nesting, read_bytes, read_json
+from depyf.run.files.timings import TimesPage
+from depyf.run.records import CompileKey, EntryRecord, FunctionRecord, GraphRecord, GuardRecord
+from depyf.run.run import Run, SourceRecord, TimesRecord
+from depyf.run.store.codec import NotThat, made
+from depyf.run.store.earlier import run_in_manifest
+from depyf.run.store.lines import (
+    FORMAT,
+    KINDS,
+    DroppedLine,
+    EntryLine,
+    NoteLine,
+    RunLine,
+    guards_of,
+)
+from depyf.safety.escape import printable
+
+_MOST_TOLD = 5
+
+
+def load(folder: Path) -> Run:
+    """The run in ``folder``; DumpError where there is none that this depyf can read."""
+    try:
+        data = read_bytes(folder, RUN)
+    except DumpError as error:
+        if (folder / RUN).exists():
+            raise
+        try:
+            run = run_in_manifest(folder)
+        except NoManifest:
+            raise NoManifest(
+                f"{printable(str(folder))} is no dump of depyf: it has neither {RUN} nor manifest.json"
+            ) from error
+    else:
+        run = _Reading(data, printable(str(folder / RUN))).run()
+    return _with_times(run, folder)
+
+
+class _Reading:
+    """The lines of a file, the later ones in the place of the earlier."""
+
+    def __init__(self, data: bytes, path: str) -> None:
+        self._path = path
+        self.head: Run | None = None
+        self.functions: dict[tuple[int, str], FunctionRecord] = {}
+        self.entries: dict[CompileKey, EntryLine] = {}
+        self.guards: list[GuardRecord] = []
+        self.graphs: dict[tuple[CompileKey, str, int], GraphRecord] = {}
+        self.sources: dict[str, SourceRecord] = {}
+        self.times: dict[CompileKey, TimesRecord] = {}
+        self.notes: list[str] = []
+        self.damaged: list[str] = []
+        lines = data.split(b"\n")
+        self._cut = bool(lines.pop().strip())
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                self._take(line, f"line {number}")
+
+    def _take(self, line: bytes, where: str) -> None:
+        try:
+            if nesting(line) > DEEPEST:
+                raise NotThat(f"{where} nests deeper than any line that depyf writes")
+            page = json.loads(line.decode("utf-8"))
+            if type(page) is not dict or len(page) != 1:
+                raise NotThat(f"{where} is not an object with one member")
+            kind, value = next(iter(page.items()))
+            if kind in KINDS:  # another is of a newer depyf
+                self._add(made(KINDS[kind], value, f"{where}, {kind}"))
+        except (ValueError, RecursionError) as error:
+            if where == "line 1":
+                raise DumpError(f"{self._path} is damaged: {printable(str(error))}") from error
+            self.damaged.append(str(error) if isinstance(error, NotThat) else f"{where} is not JSON")
+
+    def _add(self, record: Any) -> None:
+        if isinstance(record, RunLine):
+            if record.format > FORMAT:
+                raise DumpError(
+                    f"{self._path} is of a newer depyf: its format is {record.format}, this one reads {FORMAT}"
+                )
+            self.head = record.run
+        elif isinstance(record, FunctionRecord):
+            self.functions[record.function] = record
+        elif isinstance(record, GuardRecord):
+            self.guards.append(record)
+        elif isinstance(record, EntryLine):
+            self.entries[record.entry.key] = record
+        elif isinstance(record, GraphRecord):
+            self.graphs[record.key, record.stage, record.index] = record
+        elif isinstance(record, DroppedLine):
+            self.graphs.pop((record.key, record.stage, record.index), None)
+        elif isinstance(record, TimesRecord):
+            self.times[record.key] = record
+        elif isinstance(record, SourceRecord):
+            if is_plain(record.file):
+                self.sources[record.file] = record
+        elif isinstance(record, NoteLine):
+            self.notes.append(record.text)
+
+    def run(self) -> Run:
+        if self.head is None:
+            raise DumpError(f"{self._path} is damaged: it does not begin with the line of the run")
+        head = self.head
+        entries: dict[tuple[int, str], list[EntryRecord]] = {}
+        for key, line in self.entries.items():
+            entries.setdefault(key.function, []).append(replace(line.entry, guards=guards_of(line.guards, self.guards)))
+        functions = [
+            replace(function, entries=tuple(entries.get(number, ()))) for number, function in self.functions.items()
+        ]
+        graphs = list(self.graphs.values())
+        if not head.finished:
+            functions.sort(key=lambda function: CompileKey(*function.function).order)
+            graphs.sort(key=lambda graph: (graph.key.order, graph.stage, graph.index))
+        return replace(
+            head, functions=tuple(functions), graphs=tuple(graphs), times=tuple(self.times.values()),
+            sources=tuple(self.sources.values()),
+            notes=(*head.notes, *(note for note in dict.fromkeys(self.notes) if note not in head.notes)),
+            missing=tuple(self._missing()),
+        )  # fmt: skip
+
+    def _missing(self) -> list[str]:
+        found = []
+        if self.damaged:
+            shown = "; ".join(printable(text) for text in self.damaged[:_MOST_TOLD])
+            more = len(self.damaged) - _MOST_TOLD
+            found.append(f"{self._path} is damaged: {shown}{f'; and {more} lines more' if more > 0 else ''}.")
+        if self._cut:
+            found.append(f"{self._path} ends in the middle of a line: the process was killed while it wrote it.")
+        orphans = {key.function for key in self.entries} - self.functions.keys()
+        if orphans:
+            found.append(f"{self._path} is damaged: {len(orphans)} of its functions have no line.")
+        return found
+
+
+def _with_times(run: Run, folder: Path) -> Run:
+    """With the times of a dump that has finished; where it has not, they are lines."""
+    if run.times:
+        return run
+    try:
+        page = made(TimesPage, read_json(folder, TIMINGS), TIMINGS)
+    except DumpError:
+        return run  # a dump is whole without
+    except NotThat as error:
+        return replace(run, missing=(*run.missing, f"{printable(str(folder))} is damaged: {error}."))
+    keys = {key.slug: key for key in [graph.key for graph in run.graphs]}
+    keys |= {entry.key.slug: entry.key for function in run.functions for entry in function.entries}
+    times = [
+        TimesRecord(keys[slug], tuple(page.seconds.get(slug, {}).items()), page.phases.get(slug, ()))
+        for slug in dict.fromkeys([*page.seconds, *page.phases])
+        if slug in keys
+    ]
+    return replace(run, times=tuple(times), began=page.began)

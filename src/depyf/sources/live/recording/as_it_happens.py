@@ -1,0 +1,108 @@
+"""Writes what a capture knows of a compilation into the journal, as soon as it knows it.
+
+Input: the compile ids of which something was heard.  Output: lines of ``run.jsonl``.  What is known at the end only is not
+in them: the values that guards look at then, the order in which torch tries entries, its caches.
+"""
+
+from __future__ import annotations
+
+import linecache
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from depyf.run.files.layout import source_files
+from depyf.run.files.program_files import program_files
+from depyf.run.files.writer import DumpWriter
+from depyf.run.records import CompileKey, FunctionRecord, GraphRecord
+from depyf.run.run import Run, SourceRecord
+from depyf.run.store.journal import Journal
+from depyf.run.store.lines import DroppedLine, NoteLine
+from depyf.safety.guarded import Door
+from depyf.safety.source_lines import source_text
+from depyf.sources.live.events.missing_reports import gaps
+from depyf.sources.live.guards.printed_guards import file_resolver
+from depyf.sources.live.recording.capture import Capture, FunctionBuilder
+from depyf.sources.live.recording.code_record import ProgramSources
+from depyf.sources.live.recording.ranks import rank_count
+from depyf.sources.live.recording.snapshot import callers_of, entry_record, live_code_of, times_of_key, torch_version
+from depyf.sources.live.resume import origin
+
+MOST_SOURCE = 1 << 19
+"""Characters of a file of the program that a dump keeps a copy of."""
+
+
+class AsItHappens:
+    """The journal of one capture."""
+
+    def __init__(self, capture: Capture, writer: DumpWriter) -> None:
+        self._capture = capture
+        self._writer = writer
+        self._journal = Journal(writer)
+        self.sources: dict[str, None] = {}
+        """The names of the copies of files of the program, as far as they are needed so far."""
+        self._paths: dict[str, None] = {}
+        self._sources = ProgramSources()
+        self._of_code: dict[int, tuple[int, str]] = {}
+        """The id of a code object -> its function; it may be that of one that is gone."""
+        self._notes = 0
+        self._resolver: tuple[tuple[int, int], Callable[[str], str]] = (0, 0), str
+
+    def begin(self) -> None:
+        self._journal.begin(Run(torch_version(), platform.python_version(), not_reported=gaps(), ranks=rank_count()))
+
+    def told(self, key: CompileKey) -> None:
+        """Something was heard of the compilation ``key``."""
+        capture = self._capture
+        with capture.lock, Door("the journal of the run is not complete", capture.note):
+            entry, function = capture.entries.get(key), capture.functions.get(key.function)
+            if entry is None or function is None:
+                return
+            shown = self._function(key.function, function)
+            self._journal.put(key.function, shown)
+            record = entry_record(entry, None, self._resolve(), callers_of(capture), at_end=False)
+            self._journal.put(key, record)
+            self._copy(program_files(Run("", "", (replace(shown, entries=(record,)),))))
+            if entry.closed and (key in capture.timings or key in capture.phases):
+                self._journal.put((key, "times"), times_of_key(capture, key))
+            for note in capture.notes[self._notes :]:
+                self._journal.add(NoteLine(note))
+            self._notes = len(capture.notes)
+
+    def graph(self, record: GraphRecord) -> None:
+        """torch reported a graph, or said more of one."""
+        with Door("the journal of the run is not complete", self._capture.note):
+            self._journal.put((record.key, record.stage, record.index), record)
+
+    def dropped(self, record: GraphRecord) -> None:
+        """torch began again: this graph is of an attempt that came to nothing."""
+        with Door("the journal of the run is not complete", self._capture.note):
+            self._journal.forget((record.key, record.stage, record.index))
+            self._journal.add(DroppedLine(record.key, record.stage, record.index))
+
+    def _copy(self, paths: Sequence[str]) -> None:
+        """The files of the program that are seen for the first time: they may be other ones when the run is looked at."""
+        fresh = [path for path in paths if path not in self._paths]
+        self._paths.update(dict.fromkeys(fresh))
+        names = source_files(self._paths) if fresh else {}
+        for path in fresh:
+            if (text := source_text(path, MOST_SOURCE)) and self._writer.write(names[path], text):
+                self.sources[names[path]] = None
+                self._journal.add(SourceRecord(names[path], path))
+
+    def _function(self, number: tuple[int, str], builder: FunctionBuilder) -> FunctionRecord:
+        code = live_code_of(builder)
+        if code is not None:
+            self._of_code[id(code)] = number
+        parent = self._of_code.get(builder.family) if builder.family and builder.family != id(code) else None
+        if parent is None and not builder.code.source and (code is None or origin(code) is None):
+            builder.code = self._sources.with_source(builder.code)
+        return FunctionRecord(number, builder.code, (), parent, tuple(builder.resume_names))
+
+    def _resolve(self) -> Callable[[str], str]:
+        """Made anew where files were read since."""
+        known = len(linecache.cache), len(self._capture.functions)
+        if self._resolver[0] != known:
+            names = [*linecache.cache, *(builder.code.filename for builder in self._capture.functions.values())]
+            self._resolver = known, file_resolver(names, "torch")
+        return self._resolver[1]

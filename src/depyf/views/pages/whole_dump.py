@@ -1,0 +1,134 @@
+"""All pages of a dump that are made of the run alone, and its two indexes: ``run.jsonl`` and ``manifest.json``.
+
+Input: a ``Run``, and the writer of its folder.  Output: whether the manifest was written, so that all is there.  A page that
+fails is left out, and told of in the notes; ``run.jsonl`` comes last but one, so that its notes are all of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from depyf.run.causes.collect import causes_of
+from depyf.run.compile_stages import ORDER, WRAPPER
+from depyf.run.files.layout import (
+    CALL_TREE,
+    GUARDS_DATA,
+    MANIFEST,
+    MEMORY,
+    MEMORY_DATA,
+    RUN,
+    SHAPES,
+    SHAPES_DATA,
+    TIMINGS,
+    full_code_files,
+    graph_file,
+    kernel_file,
+    nodes_file,
+    original_file,
+)
+from depyf.run.files.manifest import manifest_page
+from depyf.run.files.timings import timings_page
+from depyf.run.files.writer import DumpWriter
+from depyf.run.graphs.node_origins import nodes_page
+from depyf.run.records import CompileKey, FunctionRecord, GraphRecord
+from depyf.run.run import Run
+from depyf.run.store.lines import run_page
+from depyf.safety.guarded import Door
+from depyf.views.pages.call_tree import call_tree_page
+from depyf.views.pages.full_code import full_code_page
+from depyf.views.pages.function_pages import original_page
+from depyf.views.pages.index import index_pages
+from depyf.views.pages.kernels import CALLS_IN_CPP, kernels_in
+from depyf.views.pages.memory import memory_page
+from depyf.views.pages.run_data import RunFindings, guards_data, memory_data, shapes_data
+from depyf.views.pages.shapes import shapes_page
+
+_SUMMARIES: tuple[tuple[str, Callable[[RunFindings], str]], ...] = (
+    (CALL_TREE, lambda found: call_tree_page(found.run)), (SHAPES, shapes_page), (SHAPES_DATA, shapes_data), (MEMORY, memory_page),
+    (MEMORY_DATA, memory_data), (GUARDS_DATA, guards_data),
+)  # fmt: skip
+
+
+def write_pages(
+    run: Run,
+    writer: DumpWriter,
+    note: Callable[[str], None],
+    steppable: frozenset[str] = frozenset(),
+    wrote: Callable[[Path, str], None] = lambda path, page: None,
+) -> tuple[Run, bool]:
+    """``note``: told of what could not be made; ``steppable``: the files in which breakpoints stop; ``wrote``: called with each
+    page of a function that was written.  Returns the run with all notes, too."""
+    notes: dict[str, None] = dict.fromkeys(run.notes)
+
+    def noted(text: str) -> None:
+        note(text)
+        notes[text] = None
+
+    pages = pages_of(run)
+    for name, functions in pages.items():
+        page = full_code_page(functions[0], functions[1:])
+        if writer.write(name, page):
+            wrote(writer.path(name), page)
+    for function in run.functions:
+        writer.write(original_file(function.function, function.code), original_page(function))
+    _write_origins(run, writer, noted)
+    kernels = _write_kernels(run, writer)
+    writer.write(TIMINGS, timings_page(run.times, run.began))
+    counts = Counter(wrapper.key.slug for name, wrapper in kernels.items() if not name.endswith(CALLS_IN_CPP))
+    found = RunFindings(run)
+    for name, page_of in _SUMMARIES:
+        with Door(f"{name} could not be written", noted):
+            if text := page_of(found):
+                writer.write(name, text)
+    causes = causes_of(run)
+    for name, page in index_pages(found, causes, pages, counts).items():
+        writer.write(name, page)
+    if writer.problems:
+        noted("not written: " + "; ".join(writer.problems))
+    run = replace(run, notes=tuple(notes))
+    writer.write(RUN, run_page(run))
+    manifest = manifest_page(run, causes, pages, frozenset(writer.written), steppable, kernels, writer.texts)
+    return run, writer.write(MANIFEST, manifest)
+
+
+def pages_of(run: Run) -> dict[str, tuple[FunctionRecord, ...]]:
+    """full_code file -> (function, the resume functions that continue it)."""
+    known = {function.function for function in run.functions}
+    roots = [f for f in run.functions if f.resume_of is None or f.resume_of not in known]
+    names = full_code_files(tuple(root.code for root in roots))
+    pages: dict[str, tuple[FunctionRecord, ...]] = {}
+    continued: dict[tuple[int, str] | None, list[FunctionRecord]] = {}
+    for function in run.functions:
+        continued.setdefault(function.resume_of, []).append(function)
+    for name, root in zip(names, roots):
+        pages[name] = (root, *continued.get(root.function, ()))
+    return pages
+
+
+def _write_origins(run: Run, writer: DumpWriter, note: Callable[[str], None]) -> None:
+    """Where each operation of the graphs comes from."""
+    of_key: dict[CompileKey, list[GraphRecord]] = {}
+    for graph in run.graphs:
+        of_key.setdefault(graph.key, []).append(graph)
+    for key, graphs in of_key.items():
+        with Door(f"{nodes_file(key)} could not be written", note):
+            graphs.sort(
+                key=lambda graph: (ORDER.index(graph.stage) if graph.stage in ORDER else len(ORDER), graph.index)
+            )
+            known = [(graph_file(graph), graph.origins) for graph in graphs if graph.origins is not None]
+            if page := nodes_page(known):
+                writer.write(nodes_file(key), page)
+
+
+def _write_kernels(run: Run, writer: DumpWriter) -> dict[str, GraphRecord]:
+    """Each kernel of each wrapper as a separate file; file -> the wrapper."""
+    found: dict[str, GraphRecord] = {}
+    for wrapper in run.graphs:
+        for kernel in kernels_in(wrapper.text, graph_file(wrapper)) if wrapper.stage == WRAPPER else ():
+            name = kernel_file(wrapper, kernel.name, kernel.suffix)
+            if writer.write(name, kernel.text):
+                found[name] = wrapper
+    return found
