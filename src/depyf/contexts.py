@@ -33,9 +33,9 @@ from depyf.run.records import CompileKey
 from depyf.safety.guarded import Door, guarded, problem, say, warn
 from depyf.sources.live.caches.code_exchange import Stepping
 from depyf.sources.live.inputs.input_recorder import limit_of
+from depyf.sources.live.processes.forks import Forks, at_end_of_worker
+from depyf.sources.live.processes.ranks import rank_directory
 from depyf.sources.live.recording.capture import Capture
-from depyf.sources.live.recording.forks import Forks, at_end_of_worker
-from depyf.sources.live.recording.ranks import rank_directory
 from depyf.sources.live.recording.session import Session
 from depyf.sources.live.recording.transform import current_compile_id
 from depyf.sources.live.require import require_torch

@@ -121,7 +121,7 @@ LAYERS = (
     ("decompiler.options", "decompiler.verify"),
     ("decompiler.driver",),
     ("run",),
-    ("views.pages", "views.compare"),
+    ("views.pages", "views.dump", "views.compare"),
     ("actions.gallery", "views.report", "actions.repro", "actions.export"),
     ("sources.live",),
     ("decompiling", "dynamo", "actions.debugger", "actions.doctor"),

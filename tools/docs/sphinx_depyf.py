@@ -196,10 +196,13 @@ class Schema(SphinxDirective):
 
 def write_schema(app: Sphinx, error: Exception | None) -> None:
     from depyf.run.files.manifest_schema import json_schema
+    from depyf.run.store.schema import line_schema
 
     if not error and app.builder.format == "html":
         place = Path(app.outdir) / "reference" / "manifest.schema.json"
         place.write_text(json.dumps(json_schema(), indent=2) + "\n", encoding="utf-8")
+        lines = place.with_name("run.schema.json")
+        lines.write_text(json.dumps(line_schema(), indent=2) + "\n", encoding="utf-8")
 
 
 def first_sentences(path: Path) -> tuple[str, str]:

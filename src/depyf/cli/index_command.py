@@ -12,7 +12,7 @@ from depyf.errors import DepyfError
 from depyf.run.files.layout import INDEX
 from depyf.run.files.reading import read_manifest
 from depyf.safety.escape import printable
-from depyf.views.pages.completing import complete
+from depyf.views.dump.completing import complete
 
 EPILOG = """\
 examples:

@@ -58,7 +58,7 @@ def run_program(
 
 def _write_report(folder: Path) -> None:
     """The page of this process's dump; the status stays that of the program if it cannot be written."""
-    from depyf.sources.live.recording.ranks import rank_directory
+    from depyf.sources.live.processes.ranks import rank_directory
     from depyf.views.report.report_page import report_in
 
     try:
@@ -306,7 +306,7 @@ def _fix_first(folder: Path) -> list[str]:
     """The most expensive causes, with the seconds that they took; of a distributed run those of the first rank."""
     from depyf.run.causes.stored import compile_seconds, stored_causes
     from depyf.run.files.reading import read_manifest
-    from depyf.sources.live.recording.ranks import current_rank, rank_directory
+    from depyf.sources.live.processes.ranks import current_rank, rank_directory
     from depyf.views.pages.sections.fix_first import ON_TERMINAL, TERMINAL, fix_first, left_out
 
     if current_rank():
@@ -323,7 +323,7 @@ def _fix_first(folder: Path) -> list[str]:
 
 def _where_to_look(folder: Path) -> str:
     """The first thing to read in the dump, or why there is nothing; each rank of a distributed run says where its own is."""
-    from depyf.sources.live.recording.ranks import current_rank, rank_directory
+    from depyf.sources.live.processes.ranks import current_rank, rank_directory
     from depyf.views.compare.stages import dumps_in
 
     first = rank_directory(folder)

@@ -23,7 +23,7 @@ from dumps import qualified
 
 import depyf
 from depyf.run.two_places import lines_in_dump
-from depyf.sources.live.recording.ranks import rank_directory
+from depyf.sources.live.processes.ranks import rank_directory
 
 pytestmark = pytest.mark.torch
 

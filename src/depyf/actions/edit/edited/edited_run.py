@@ -34,8 +34,8 @@ from depyf.errors import DepyfError
 from depyf.run.compile_stages import CAPTURED
 from depyf.safety.guarded import Door, say, warn
 from depyf.sources.live.origins.probes import clean_copy
+from depyf.sources.live.processes.ranks import rank_directory
 from depyf.sources.live.recording.code_record import code_record
-from depyf.sources.live.recording.ranks import rank_directory
 from depyf.sources.live.recording.transform import current_compile_id
 from depyf.sources.live.require import require_torch
 from depyf.sources.live.target import find_target

@@ -47,10 +47,10 @@ from depyf.sources.live.guards.number_operands import number_read
 from depyf.sources.live.guards.printed_guards import TEMPLATES, readable
 from depyf.sources.live.inputs.failed_calls import FailedCalls
 from depyf.sources.live.inputs.input_recorder import InputRecorder
+from depyf.sources.live.processes.forks import Forks
 from depyf.sources.live.recording.as_it_happens import MOST_SOURCE, AsItHappens
 from depyf.sources.live.recording.cached_lines import with_lines_of_another_run
 from depyf.sources.live.recording.capture import Capture, FunctionBuilder
-from depyf.sources.live.recording.forks import Forks
 from depyf.sources.live.recording.formatted_graphs import Formatted, FormattedGraph
 from depyf.sources.live.recording.loaded_code import loaded_files, text_of
 from depyf.sources.live.recording.packed import Packed, pack, unpack
@@ -58,13 +58,13 @@ from depyf.sources.live.recording.snapshot import freeze, live_code_of
 from depyf.sources.live.recording.transform import TransformHook, decompile_made
 from depyf.sources.live.recording.wrapper_lines import user_lines, with_user_lines
 from depyf.sources.live.texts_in_force import EDITED, listen
+from depyf.views.dump.whole_dump import pages_of, write_pages
 from depyf.views.pages.full_code import caller_name, function_id
 from depyf.views.pages.graph_inputs import inputs_page
 from depyf.views.pages.graph_page import graph_page, quick_page, unchecked_page
 from depyf.views.pages.index import provisional_page
 from depyf.views.pages.kernels import kernels_in
 from depyf.views.pages.layers import layers_pages
-from depyf.views.pages.whole_dump import pages_of, write_pages
 
 BEFORE = "it was compiled before prepare_debug was entered"
 

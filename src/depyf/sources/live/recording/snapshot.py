@@ -48,10 +48,10 @@ from depyf.sources.live.guards.current_values import with_values
 from depyf.sources.live.guards.number_operands import numbers_of, taken_as_number
 from depyf.sources.live.guards.printed_guards import file_resolver, parse_guards
 from depyf.sources.live.notebook_cells import cell_names
+from depyf.sources.live.processes.ranks import rank_count
 from depyf.sources.live.recording.capture import Capture, EntryBuilder, FunctionBuilder
 from depyf.sources.live.recording.code_record import ProgramSources, code_record, with_parameters
 from depyf.sources.live.recording.disassembly import disassembly
-from depyf.sources.live.recording.ranks import rank_count
 from depyf.sources.live.recording.rests import Share, shares
 from depyf.sources.live.resume import origin, resume_targets
 from depyf.views.pages.full_code import called, original_of

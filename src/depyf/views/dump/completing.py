@@ -19,7 +19,7 @@ from depyf.run.records import GraphRecord
 from depyf.run.run import Run
 from depyf.run.store.loading import load
 from depyf.safety.escape import printable
-from depyf.views.pages.whole_dump import write_pages
+from depyf.views.dump.whole_dump import write_pages
 
 
 def complete(folder: Path, alive_too: bool = True) -> list[Path]:

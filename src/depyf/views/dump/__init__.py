@@ -1,0 +1,1 @@
+"""All files of a dump, from the run alone."""
