@@ -22,6 +22,7 @@ from depyf.errors import DepyfError
 from depyf.run.compile_stages import CAPTURED, ORDER
 from depyf.run.files.reading import MANIFEST, NoManifest, rank_folders, read_file, read_manifest
 from depyf.run.records import slug
+from depyf.run.store.loading import load as load_run
 from depyf.views.compare.line_diff import unified
 from depyf.views.compare.meaning import meaning
 from depyf.views.compare.pairing import Pairing, met, pairing, sources, with_counters
@@ -80,7 +81,7 @@ class Dump:
     functions: tuple[dict[str, Any], ...] = ()
     """What was compiled, as the manifest has it."""
     finished: bool = True
-    """Whether there is a manifest: it is written on exit.  Without, there is what torch had reported until then."""
+    """Whether the block was left: its process was not killed in it.  Else there is what torch had reported until then."""
     ranks: int = 0
     """How many ranks the run had; 0 where that is not known."""
 
@@ -190,6 +191,8 @@ def load(folder: Path) -> Dump:
         if ranks := rank_folders(folder):
             raise DepyfError(f"{folder} holds the dumps of {len(ranks)} ranks: name one of them, or `depyf merge {folder}`") from error  # fmt: skip
         raise
+    if not load_run(folder).finished:
+        return Dump(folder, manifest.torch, manifest.python, _on_the_way(folder), manifest.notes, finished=False)
     files = {item["file"]: _file(folder, item) for item in manifest.files if item["kind"] not in _LEFT_OUT}
     return Dump(folder, manifest.torch, manifest.python, files, manifest.notes, manifest.functions, ranks=manifest.ranks)  # fmt: skip
 
@@ -202,8 +205,11 @@ _ON_THE_WAY = re.compile(
 
 def _reported(folder: Path) -> dict[str, DumpFile]:
     """What the dump of a run that has not finished holds; {} where the folder is none."""
-    if not folder.is_dir() or (folder / MANIFEST).exists():
-        return {}
+    return _on_the_way(folder) if folder.is_dir() and not (folder / MANIFEST).exists() else {}
+
+
+def _on_the_way(folder: Path) -> dict[str, DumpFile]:
+    """The files that were written while the program ran."""
     names = {path.name: match for path in folder.iterdir() if (match := _ON_THE_WAY.fullmatch(path.name))}
     return {
         name: DumpFile(name, match["stage"] or "transformed_code", match["id"].replace("_", "/"), folder / name)
