@@ -14,10 +14,10 @@ import sys
 import types
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from depyf.errors import DepyfError
 from depyf.run.compile_stages import BY_NAME
+from depyf.run.files.file_record import FileRecord
 from depyf.run.files.reading import MANIFEST, DumpError, read_file, read_manifest
 from depyf.run.global_names import resumed
 from depyf.run.two_places import place_in_dump
@@ -132,9 +132,9 @@ def where_is(file: str, line: int) -> Where:
         raise DepyfError(f"{file} is not a file of a depyf dump (no {MANIFEST} beside it lists it)")
     lines = _lines(Path(file).parent, Path(file).name)
     user_file, user_line, function, code = user_place(*calling_line(file, lines, line))
-    stage = str(entry.get("stage") or entry.get("kind") or "")
+    stage = entry.stage or entry.kind
     return Where(
-        file, line, str(entry.get("compile_id", "")) or entry_of_guards(lines, line),
+        file, line, entry.compile_id or entry_of_guards(lines, line),
         (BY_NAME[stage].short if stage in BY_NAME else "") or stage, assigned_name(lines, line),
         user_file, user_line, function, code or source_line(user_file, user_line),
     )  # fmt: skip
@@ -158,7 +158,7 @@ def _lines(folder: Path, name: str) -> list[str]:
         return []
 
 
-def manifest_entry(file: str) -> dict[str, Any] | None:
+def manifest_entry(file: str) -> FileRecord | None:
     """What the manifest beside ``file`` says about it; None where ``file`` is not part of a dump."""
     path = Path(file)
     if not path.name.startswith(("__compiled_fn_", "__transformed_code_", "full_code_for_")):
@@ -171,18 +171,20 @@ def manifest_entry(file: str) -> dict[str, Any] | None:
 
 
 @functools.lru_cache(maxsize=4)
-def _listed(folder: Path, changed: int, size: int) -> dict[str, dict[str, Any]]:
+def _listed(folder: Path, changed: int, size: int) -> dict[str, FileRecord]:
     """The files of the dump in ``folder``; read once while its manifest is as it is."""
-    return {item["file"]: item for item in read_manifest(folder).files}
+    return {file.name: file for file in read_manifest(folder).files}
 
 
-def _entry_from_name(path: Path) -> dict[str, Any] | None:
+def _entry_from_name(path: Path) -> FileRecord | None:
     """For a graph that ``depyf.debug`` wrote after the manifest."""
     named = _GRAPH_FILE.match(path.name)
     if named is None or not path.exists():
         return None
     head = _GRAPH_HEAD.match((_lines(path.parent, path.name) or [""])[0])
-    return {"stage": named["stage"], "compile_id": head["id"] if head else named["slug"].replace("_", "/")}
+    return FileRecord(
+        path.name, "graph", named["stage"], compile_id=head["id"] if head else named["slug"].replace("_", "/")
+    )
 
 
 def user_place(lines: list[str], line: int) -> tuple[str, int, str, str]:

@@ -19,6 +19,7 @@ from depyf.actions.edit.edited_guards import edited_guards
 from depyf.errors import DepyfError
 from depyf.run.compile_stages import BACKWARD, BEFORE_POST_GRAD, CAPTURED, FORWARD, JOINT, POST_GRAD
 from depyf.run.files.checksums import EDITABLE, changed_lines, whole_checksum
+from depyf.run.files.file_record import FileRecord
 from depyf.run.files.reading import Manifest, read_file, read_manifest
 from depyf.run.records import CompileKey
 from depyf.safety.escape import printable
@@ -54,16 +55,16 @@ def edited_dump(folder: str | os.PathLike[str]) -> EditedDump:
     """DepyfError where ``folder`` is no dump or was written by a depyf that kept no checksums; EditError, which names file
     and line, where an edited file is no Python."""
     manifest = read_manifest(folder)
-    editable = [item for item in manifest.files if item["kind"] in EDITABLE and "level" not in item]
-    if editable and not any("sha256" in item for item in editable):
+    editable = [file for file in manifest.files if file.kind in EDITABLE and not file.level]
+    if editable and not any(file.sha256 for file in editable):
         raise DepyfError(
             f"{printable(str(manifest.folder))} was written by a depyf that kept no checksums of what it wrote, so that nothing "
             "tells which files were edited: dump again"
         )
     made: dict[CompileKey, set[str]] = {}
-    for item in manifest.files:
-        if "made_from" in item:
-            made.setdefault(_key(item), set()).add(item["made_from"])
+    for one in manifest.files:
+        if one.made_from:
+            made.setdefault(CompileKey(one.generation, one.compile_id or ""), set()).add(one.made_from)
     files = tuple(_edited(manifest, editable))
     for file in files:
         _check(file)
@@ -84,21 +85,21 @@ def _order(key: CompileKey) -> tuple[int, int, tuple[int, ...]]:
     return key.order
 
 
-def _edited(manifest: Manifest, items: list[dict[str, Any]]) -> Iterator[EditedFile]:
+def _edited(manifest: Manifest, files: list[FileRecord]) -> Iterator[EditedFile]:
     folder = manifest.folder.absolute()
-    made = {item["file"]: item.get("made_from", "") for item in manifest.files}
-    for item in items:
-        name = item["file"]
-        if "sha256" not in item or not os.path.lexists(folder / name):
+    made = {file.name: file.made_from for file in manifest.files}
+    for file in files:
+        name = file.name
+        if not file.sha256 or not os.path.lexists(folder / name):
             continue  # a file that was removed changes nothing
         text = read_file(folder, name)
-        if whole_checksum(text) == item["sha256"]:
+        if whole_checksum(text) == file.sha256:
             continue
-        keys = (_key(item),) if "compile_id" in item else ()
-        of = next(iter(item.get("from", ())), "") if item["kind"] == "kernel_source" else ""
+        keys = (CompileKey(file.generation, file.compile_id),) if file.compile_id is not None else ()
+        of = file.origin if file.kind == "kernel_source" else ""
         found = EditedFile(
-            name, folder / name, item["kind"], item.get("stage", ""), keys, made.get(of or name, ""), of, text,
-            changed_lines(text, item.get("line_checksums", "")),
+            name, folder / name, file.kind, file.stage, keys, made.get(of or name, ""), of, text,
+            changed_lines(text, file.line_checksums),
         )  # fmt: skip
         if found.kind != "full_code":
             yield found

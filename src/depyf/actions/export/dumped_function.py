@@ -14,6 +14,7 @@ from typing import Any
 
 from depyf.errors import DepyfError
 from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
+from depyf.run.files.file_record import FileRecord
 from depyf.run.files.layout import GUARDS_DATA
 from depyf.run.files.reading import DumpError, Manifest, read_file, read_json, read_manifest
 from depyf.run.recorded.recorded_inputs import Recorded, read_recorded
@@ -110,19 +111,19 @@ def read_function(folder: Path, wanted: str = "") -> CompiledFunction:
         ) from error
 
 
-def _chosen(folder: Path, manifest: Manifest, wanted: str) -> dict[str, Any]:
-    pages = [item for item in manifest.files if item["kind"] == "full_code" and item["file"].endswith(".py")]
+def _chosen(folder: Path, manifest: Manifest, wanted: str) -> FileRecord:
+    pages = [file for file in manifest.files if file.kind == "full_code" and file.name.endswith(".py")]
     if not pages:
         raise ExportError(f"{printable(str(folder))} holds no compiled function")
-    made = {item.get("compile_id") for item in manifest.files if item["kind"] == "transformed_code"}
-    compiled = [item for item in pages if not made.isdisjoint(item.get("compile_ids", ()))] or pages
+    made = {file.compile_id for file in manifest.files if file.kind == "transformed_code"}
+    compiled = [page for page in pages if not made.isdisjoint(page.compile_ids)] or pages
     if not wanted and len(compiled) == 1:
         return compiled[0]
-    exact = [item for item in pages if wanted in _names(item)]
+    exact = [page for page in pages if wanted in _names(page)]
     if len(exact) == 1:
         return exact[0]
     some = exact or compiled
-    known = ", ".join(f"{item.get('function', '?')} ({item['file'].removesuffix('.py')})" for item in some)
+    known = ", ".join(f"{page.function or '?'} ({page.name.removesuffix('.py')})" for page in some)
     what = (
         "it holds more than one compiled function: name one with --function"
         if not wanted
@@ -131,15 +132,14 @@ def _chosen(folder: Path, manifest: Manifest, wanted: str) -> dict[str, Any]:
     raise ExportError(printable(f"{folder}: {what}; there are {known}"))
 
 
-def _names(item: dict[str, Any]) -> set[str]:
-    function, file = str(item.get("function", "")), item["file"].removesuffix(".py")
-    return {function, function.rpartition(".")[2], file, item["file"]}
+def _names(file: FileRecord) -> set[str]:
+    return {file.function, file.function.rpartition(".")[2], file.name.removesuffix(".py"), file.name}
 
 
-def _function(folder: Path, manifest: Manifest, item: dict[str, Any]) -> CompiledFunction:
-    tree = ast.parse(read_file(folder, item["file"]))
+def _function(folder: Path, manifest: Manifest, file: FileRecord) -> CompiledFunction:
+    tree = ast.parse(read_file(folder, file.name))
     transformed = {
-        other["file"].removesuffix(".py"): other for other in manifest.files if other["kind"] == "transformed_code"
+        other.name.removesuffix(".py"): other for other in manifest.files if other.kind == "transformed_code"
     }
     guards = _guards(folder, manifest)
     graphs = _graphs(folder, manifest)
@@ -159,19 +159,16 @@ def _function(folder: Path, manifest: Manifest, item: dict[str, Any]) -> Compile
         )  # fmt: skip
     if not codes or not codes[0].entries:
         raise ExportError(
-            f"{printable(str(item.get('function', item['file'])))}: nothing of it was compiled and decompiled; "
-            f"{item['file']} says why"
+            f"{printable(file.function or file.name)}: nothing of it was compiled and decompiled; {file.name} says why"
         )
     used = {name: graphs[name] for code in codes for entry in code.entries for name in entry.graphs if name in graphs}
     sources = {
-        place.rpartition(":")[0]: read_file(folder, other["file"])
+        other.path: read_file(folder, other.name)
         for other in manifest.files
-        if other["kind"] == "source"
-        for place in other.get("from", ())[:1]
+        if other.kind == "source" and other.origins
     }
-    places = item.get("from", ())
     return CompiledFunction(
-        str(item.get("function", codes[0].name)), str(places[0]) if places else "", item["file"], manifest.torch,
+        file.function or codes[0].name, file.origin, file.name, manifest.torch,
         tuple(codes), used, sources,
     )  # fmt: skip
 
@@ -273,16 +270,16 @@ def _guards(folder: Path, manifest: Manifest) -> dict[tuple[str, int], tuple[dic
 def _entry(
     folder: Path,
     name: str,
-    item: dict[str, Any],
+    file: FileRecord,
     guards: dict[tuple[str, int], tuple[dict[str, Any], ...]],
     graphs: dict[str, DumpedGraph],
 ) -> DumpedEntry:
     match = _ENTRY.fullmatch(name)
     assert match is not None
-    source = read_file(folder, item["file"])
+    source = read_file(folder, file.name)
     words = dict.fromkeys(re.findall(r"\b__compiled_fn_\w+\b", "\n".join(_code(source))))
-    compile_id = str(item.get("compile_id", ""))
-    key = compile_id, int(item.get("generation", 0))
+    compile_id = file.compile_id or ""
+    key = compile_id, file.generation
     used = tuple(word for word in words if word in graphs)
     return DumpedEntry(name, match[1], compile_id, source, guards.get(key, ()), used)
 
@@ -295,28 +292,24 @@ def _graphs(folder: Path, manifest: Manifest) -> dict[str, DumpedGraph]:
     """What transformed code calls each graph -> the graph."""
     found: dict[str, DumpedGraph] = {}
     recorded = {
-        source: item["file"]
-        for item in manifest.files
-        if item["kind"] == "recorded_inputs"
-        for source in item.get("from", ())
+        source: file.name for file in manifest.files if file.kind == "recorded_inputs" for source in file.origins
     }
-    for item in manifest.files:
-        if item["kind"] != "graph" or item.get("stage") not in _STAGES:
+    for file in manifest.files:
+        if file.kind != "graph" or file.stage not in _STAGES:
             continue
-        index = int(item.get("index", 0))
-        called = item["file"].partition(".")[0] + (f"_{index}" if index else "")
-        graph = found.setdefault(called, DumpedGraph(called, str(item.get("compile_id", "")), {}, {}))
-        stage, facts = item["stage"], item["file"].removesuffix(".py") + ".json"
-        graph.pages[stage] = read_file(folder, item["file"])
+        called = file.name.partition(".")[0] + (f"_{file.index}" if file.index else "")
+        graph = found.setdefault(called, DumpedGraph(called, file.compile_id or "", {}, {}))
+        stage, facts = file.stage, file.name.removesuffix(".py") + ".json"
+        graph.pages[stage] = read_file(folder, file.name)
         known = read_json(folder, facts) if facts in manifest.names else {}
         if not isinstance(known, dict):
             raise ExportError(f"{printable(str(folder / facts))} is damaged: it does not hold what is known of a graph")
         graph.facts[stage] = known
-        if stage == CAPTURED and item["file"] in recorded:
-            known_inputs = read_recorded(folder, recorded[item["file"]])
+        if stage == CAPTURED and file.name in recorded:
+            known_inputs = read_recorded(folder, recorded[file.name])
             found[called] = replace(graph, recorded=known_inputs)
-    for item in manifest.files:
-        called = item["file"].partition(".")[0]
-        if item["kind"] == "wrapper" and not item.get("index", 0) and called in found and f"{called}_1" not in found:
-            found[called] = replace(found[called], wrapper=read_file(folder, item["file"]))
+    for file in manifest.files:
+        called = file.name.partition(".")[0]
+        if file.kind == "wrapper" and not file.index and called in found and f"{called}_1" not in found:
+            found[called] = replace(found[called], wrapper=read_file(folder, file.name))
     return found

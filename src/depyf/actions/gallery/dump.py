@@ -104,15 +104,15 @@ def _graphs(folder: Path, manifest: Manifest) -> tuple[CompiledGraph, ...]:
     listed = manifest.names
     found: dict[tuple[int, str, int], CompiledGraph] = {}
     wrappers: set[tuple[int, str]] = set()
-    for item in manifest.files:
-        if item["kind"] == "wrapper":
-            wrappers.add((item.get("generation", 0), item.get("compile_id", "")))
-        if item["kind"] != "graph" or item.get("stage") not in _STAGES:
+    for file in manifest.files:
+        if file.kind == "wrapper":
+            wrappers.add((file.generation, file.compile_id or ""))
+        if file.kind != "graph" or file.stage not in _STAGES:
             continue
-        key = (item.get("generation", 0), item.get("compile_id", ""), item.get("index", 0))
+        key = (file.generation, file.compile_id or "", file.index)
         function, place = functions.get(key[1], ("", ""))
         graph = found.setdefault(key, CompiledGraph(key[1], key[0], key[2], function, place, {}, torch=manifest.torch))
-        graph.stages[item["stage"]] = _stage(folder, item["file"], listed)
+        graph.stages[file.stage] = _stage(folder, file.name, listed)
     ordered = sorted(found, key=lambda key: (key[0], key[1].startswith("!"), _numbers(key[1]), key[2]))
     cut = {key[:2] for key in found if _count(found, key, FORWARD) > _count(found, key, CAPTURED)}
     return tuple(

@@ -78,9 +78,9 @@ def _wanted(manifest: Manifest, compile_id: str) -> tuple[CompileKey, str]:
     keys = {
         CompileKey(entry.get("generation", 0), entry["compile_id"]): str(entry.get("failed") or "") for entry in entries
     }
-    for item in manifest.files:
-        if item["kind"] == "graph":
-            keys.setdefault(CompileKey(item.get("generation", 0), item.get("compile_id", "")), "")
+    for file in manifest.files:
+        if file.kind == "graph":
+            keys.setdefault(CompileKey(file.generation, file.compile_id or ""), "")
     text = compile_id.strip().strip("[]")
     for key, failed in keys.items():
         if text in ((key.text,) if not key.generation else ()) or text == key.slug:

@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from depyf.errors import DepyfError
+from depyf.run.files.file_record import FileRecord
 from depyf.run.files.manifest_schema import FORMAT as FORMAT
 from depyf.run.files.manifest_schema import OBJECTS, TextPattern
 from depyf.run.files.manifest_schema import is_plain as is_plain
+from depyf.run.store.codec import made
 from depyf.safety.escape import printable
 
 MANIFEST = "manifest.json"
@@ -47,13 +49,13 @@ class NoManifest(DumpError):
 class Manifest:
     """What the manifest of a dump says; ``page`` is all of it.
 
-    Items of ``files`` have "file", a plain name, and "kind"; those of ``functions`` have "function", "from" and
-    "entries".  Their other fields may be missing, and have the right type where they are there.
+    Items of ``functions`` have "function", "from" and "entries".  Their other fields may be missing, and have the right type
+    where they are there.
     """
 
     folder: Path
     page: dict[str, Any]
-    files: tuple[dict[str, Any], ...]
+    files: tuple[FileRecord, ...]
     functions: tuple[dict[str, Any], ...]
     notes: tuple[str, ...]
     forks: tuple[str, ...]
@@ -64,7 +66,7 @@ class Manifest:
     @property
     def names(self) -> frozenset[str]:
         """The files that it lists."""
-        return frozenset(item["file"] for item in self.files)
+        return frozenset(file.name for file in self.files)
 
 
 def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
@@ -76,7 +78,7 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
         raise DumpError(f"{path} is not the manifest of a dump of this depyf")
     _check(page, OBJECTS["page"], "the page", path)
     return Manifest(
-        place, page, tuple(page["files"]), tuple(page.get("functions", ())), tuple(page.get("notes", ())),
+        place, page, tuple(made(FileRecord, item, "a file") for item in page["files"]), tuple(page.get("functions", ())), tuple(page.get("notes", ())),
         tuple(page.get("forks", ())), page.get("torch", "?"), page.get("python", "?"), page.get("ranks", 0),
     )  # fmt: skip
 

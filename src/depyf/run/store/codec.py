@@ -94,6 +94,8 @@ class StoredField:
     """A field of a record that is written."""
 
     name: str
+    key: str
+    """What it is called in JSON: the ``as`` of its metadata, where its name is a word of Python's or says too little."""
     hint: Any
     """Its type."""
     default: Any
@@ -109,26 +111,26 @@ def stored_fields(kind: type) -> tuple[StoredField, ...]:
         if field.metadata.get("stored", True):
             factory = field.default_factory
             default = factory() if factory is not dataclasses.MISSING else field.default
-            found.append(StoredField(field.name, hints[field.name], default))
+            found.append(StoredField(field.name, field.metadata.get("as", field.name), hints[field.name], default))
     return tuple(found)
 
 
 def _of_record(kind: type) -> Coding:
-    fields = [(field.name, field.default, coding_of(field.hint)) for field in stored_fields(kind)]
+    fields = [(field.name, field.key, field.default, coding_of(field.hint)) for field in stored_fields(kind)]
     elsewhere = {
         field.name: "" if get_type_hints(kind)[field.name] is str else ()
         for field in dataclasses.fields(kind)
         if not field.metadata.get("stored", True) and field.default is field.default_factory is dataclasses.MISSING
     }
-    required = frozenset(name for name, default, _ in fields if default is dataclasses.MISSING)
+    required = frozenset(key for _, key, default, _ in fields if default is dataclasses.MISSING)
 
     def to_plain(record: Any) -> dict[str, Any]:
         page = {}
-        for name, default, coding in fields:
+        for name, key, default, coding in fields:
             value = getattr(record, name)
             if value is default or value == default:
                 continue
-            page[name] = value if coding.to_plain is None else coding.to_plain(value)
+            page[key] = value if coding.to_plain is None else coding.to_plain(value)
         return page
 
     def to_made(value: Any, where: str) -> Any:
@@ -138,7 +140,7 @@ def _of_record(kind: type) -> Coding:
         if missing:
             raise NotThat(f"{where} has no {min(missing)!r}")
         return kind(**elsewhere, **{
-            name: coding.to_made(value[name], f"{where}.{name}") for name, _, coding in fields if name in value
+            name: coding.to_made(value[key], f"{where}.{key}") for name, key, _, coding in fields if key in value
         })  # fmt: skip
 
     return Coding(to_plain, to_made)

@@ -38,6 +38,8 @@ NOT_KEPT = (
     "some details of guards are not in it."
 )
 _Item = dict[str, Any]
+_MOST_DIGITS = 9
+"""Of the number of a line; ``int`` refuses some thousand."""
 
 
 def run_in_manifest(folder: Path) -> Run:
@@ -82,7 +84,8 @@ def _key(item: _Item) -> CompileKey:
 
 def _place(text: str, line: str = "", function: str = "") -> Place | None:
     filename, _, number = text.rpartition(":")
-    return Place(filename, int(number), function, line) if number.isascii() and number.isdigit() else None
+    known = number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS
+    return Place(filename, int(number), function, line) if known else None
 
 
 def _code(name: str, at: str) -> CodeRecord:

@@ -20,6 +20,7 @@ from typing import Any
 from depyf.decompiler.emit.comments import comment
 from depyf.errors import DepyfError
 from depyf.run.compile_stages import CAPTURED, ORDER
+from depyf.run.files.file_record import FileRecord
 from depyf.run.files.reading import MANIFEST, NoManifest, rank_folders, read_file, read_manifest
 from depyf.run.records import slug
 from depyf.run.store.loading import load as load_run
@@ -193,7 +194,7 @@ def load(folder: Path) -> Dump:
         raise
     if not load_run(folder).finished:
         return Dump(folder, manifest.torch, manifest.python, _on_the_way(folder), manifest.notes, finished=False)
-    files = {item["file"]: _file(folder, item) for item in manifest.files if item["kind"] not in _LEFT_OUT}
+    files = {file.name: _file(folder, file) for file in manifest.files if file.kind not in _LEFT_OUT}
     return Dump(folder, manifest.torch, manifest.python, files, manifest.notes, manifest.functions, ranks=manifest.ranks)  # fmt: skip
 
 
@@ -239,12 +240,10 @@ _TAKEN = re.compile(
 )
 
 
-def _file(folder: Path, item: dict[str, Any]) -> DumpFile:
-    name, kind = item["file"], item["kind"]
-    stage = "kernel" if kind == "wrapper" else item.get("stage") or kind or "other"
-    ids = item.get("compile_ids") or [""]
-    place = str(item.get("function", "")), str((item.get("from") or [""])[0])
-    return DumpFile(name, stage, item.get("compile_id") or ids[0], folder / name, place)
+def _file(folder: Path, file: FileRecord) -> DumpFile:
+    stage = "kernel" if file.kind == "wrapper" else file.stage or file.kind or "other"
+    ids = file.compile_ids or ("",)
+    return DumpFile(file.name, stage, file.compile_id or ids[0], folder / file.name, (file.function, file.origin))
 
 
 GRAPH_INPUTS = "graph_inputs"

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
-from depyf.views.report.dump_view import DumpView, ShownFile
+from depyf.run.files.file_record import FileRecord
+from depyf.views.report.dump_view import DumpView
 
 _LINE = re.compile(
     r"^ +\w+(?:: \"(?P<type>[^\"]*)\")? = torch\.(?:ops\.(?:_c10d_functional(?:_autograd)?|c10d|_dtensor)|distributed(?:\.\w+)*)"
@@ -107,11 +108,11 @@ def collectives_of(view: DumpView) -> list[Collective]:
     return found
 
 
-def _order(file: ShownFile) -> tuple[Any, ...]:
+def _order(file: FileRecord) -> tuple[Any, ...]:
     return file.key.order if file.key is not None else (), file.stage == BACKWARD, file.index
 
 
-def _in_text(file: ShownFile, text: str) -> list[Collective]:
+def _in_text(file: FileRecord, text: str) -> list[Collective]:
     found: list[Collective] = []
     key = file.key
     at = code = ""

@@ -9,35 +9,17 @@ from __future__ import annotations
 import functools
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from depyf.run.compile_stages import WRAPPER
+from depyf.run.files.file_record import FileRecord
 from depyf.run.files.layout import MANIFEST, TIMINGS
 from depyf.run.files.reading import DumpError, NoManifest, is_plain, rank_folders, read_file, read_json, read_manifest
 from depyf.run.records import CompileKey
 
 SHOWN = (".py", ".cpp", ".txt", ".md", ".h", ".cu")
 """The files that a page shows as text."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShownFile:
-    """A file of a dump; ``stage`` is "" for what is no graph, ``key`` None for what belongs to no compilation."""
-
-    name: str
-    kind: str
-    stage: str
-    index: int
-    key: CompileKey | None
-    item: dict[str, Any]
-    """What the manifest says of it."""
-
-    @property
-    def group(self) -> str:
-        """What its texts are packed with: the compile id as in file names, "page" for files of no compilation."""
-        return self.key.slug if self.key is not None else "page"
 
 
 class DumpView:
@@ -54,7 +36,7 @@ class DumpView:
         try:
             manifest = read_manifest(self.folder)
             self.page = manifest.page
-            self.files = tuple(_file(item) for item in manifest.files)
+            self.files = manifest.files
         except NoManifest:
             self.files = tuple(_named(name) for name in names if name.endswith(SHOWN))
             if not self.files and not self.ranks:
@@ -92,10 +74,10 @@ class DumpView:
         return list(self.page.get("functions", ()))
 
     @functools.cached_property
-    def by_name(self) -> dict[str, ShownFile]:
+    def by_name(self) -> dict[str, FileRecord]:
         return {file.name: file for file in self.files}
 
-    def of(self, key: CompileKey, stage: str = "", kind: str = "") -> list[ShownFile]:
+    def of(self, key: CompileKey, stage: str = "", kind: str = "") -> list[FileRecord]:
         """The files of one compilation, in the order of the manifest; of one stage, or of one kind, where asked for."""
         return [
             file
@@ -104,8 +86,8 @@ class DumpView:
         ]
 
     @functools.cached_property
-    def _by_key(self) -> dict[CompileKey | None, list[ShownFile]]:
-        found: dict[CompileKey | None, list[ShownFile]] = {}
+    def _by_key(self) -> dict[CompileKey | None, list[FileRecord]]:
+        found: dict[CompileKey | None, list[FileRecord]] = {}
         for file in self.files:
             found.setdefault(file.key, []).append(file)
         return found
@@ -135,18 +117,12 @@ _GRAPH = re.compile(
 )
 
 
-def _named(name: str) -> ShownFile:
+def _named(name: str) -> FileRecord:
     """What a file of a run that has not finished is, as far as its name says."""
     match = _GRAPH.fullmatch(name)
     if match is None:
-        return ShownFile(name, "", "", 0, None, {})
-    key = CompileKey(int(match["reset"] or 0), ("!" if match["ca"] else "") + match["id"].replace("_", "/"))
+        return FileRecord(name, "")
+    id, generation = ("!" if match["ca"] else "") + match["id"].replace("_", "/"), int(match["reset"] or 0)
     if match["number"] is not None:
-        return ShownFile(name, "wrapper", WRAPPER, int(match["number"]), key, {})
-    return ShownFile(name, "graph", match["stage"], int(match["index"]), key, {})
-
-
-def _file(item: dict[str, Any]) -> ShownFile:
-    text = item.get("compile_id")
-    key = CompileKey(item.get("generation", 0), text) if text else None
-    return ShownFile(item["file"], item["kind"], item.get("stage", ""), item.get("index", 0), key, item)
+        return FileRecord(name, "wrapper", WRAPPER, int(match["number"]), id, generation)
+    return FileRecord(name, "graph", match["stage"], int(match["index"]), id, generation)

@@ -9,6 +9,7 @@ from typing import Any
 
 from depyf.errors import DepyfError
 from depyf.run.compile_stages import ORDER
+from depyf.run.files.file_record import FileRecord
 from depyf.run.files.layout import REPORT_PAGE
 from depyf.run.files.reading import DumpError
 from depyf.run.files.writer import write_whole
@@ -53,8 +54,8 @@ def render(folder: Path, other: Path | None = None) -> str:
         groups: dict[str, list[tuple[str, str]]] = {}
         for file in part.files:
             if file.name.endswith(SHOWN) and (text := part.text(file.name)) is not None:
-                groups.setdefault(rank + file.group, []).append((rank + file.name, text))
-                files.append(_listed(rank, file.name, rank + file.group, file.item))
+                groups.setdefault(rank + _group(file), []).append((rank + file.name, text))
+                files.append(_listed(rank, file))
         chunks.update((f"texts-{group}", packed(texts(pairs))) for group, pairs in groups.items())
     about = {
         "title": view.folder.absolute().name,
@@ -79,11 +80,20 @@ def lowest_rank(view: DumpView) -> DumpView:
     return view if view.page or not view.ranks else next(iter(view.ranks.values()))
 
 
-def _listed(rank: str, name: str, group: str, item: dict[str, Any]) -> dict[str, Any]:
-    kept: dict[str, Any] = {
-        key: item[key] for key in ("kind", "stage", "index", "compile_id", "generation", "function") if key in item
-    }
-    return {"file": rank + name, "group": group, **kept}
+def _group(file: FileRecord) -> str:
+    """What its text is packed with: the compile id as in file names, "page" for files of no compilation."""
+    return file.key.slug if file.key is not None else "page"
+
+
+def _listed(rank: str, file: FileRecord) -> dict[str, Any]:
+    found: dict[str, Any] = {"file": rank + file.name, "group": rank + _group(file)}
+    if file.kind:
+        found["kind"] = file.kind
+    if file.stage:
+        found |= {"stage": file.stage, "index": file.index}
+    if file.compile_id is not None:
+        found |= {"compile_id": file.compile_id, "generation": file.generation}
+    return found | ({"function": file.function} if file.function else {})
 
 
 def _page(about: dict[str, Any], chunks: dict[str, str]) -> str:

@@ -10,8 +10,10 @@ from typing import Any
 import jsonschema
 import pytest
 
+from depyf.run.files.file_record import FileRecord
 from depyf.run.files.manifest_schema import MEANINGS, OBJECTS, json_schema
 from depyf.run.files.reading import DumpError, read_manifest
+from depyf.run.store.codec import stored_fields
 
 GOOD: dict[str, Any] = {
     "format": 1,
@@ -61,6 +63,17 @@ def test_reader_and_schema_refuse_the_same(page: dict[str, Any], tmp_path: Path)
     except DumpError:
         read = False
     assert jsonschema.Draft202012Validator(json_schema()).is_valid(page) == read
+
+
+def test_the_record_of_a_file_has_the_fields_of_the_schema(tmp_path: Path) -> None:
+    known = {field.rstrip("!"): kind for field, kind in OBJECTS["file"].items()}
+    stored = {field.key: field.hint for field in stored_fields(FileRecord)}
+    assert stored.keys() == known.keys() - {"given", "verdicts", "reason", "substituted"}, "which are in the run"
+    assert {key for key, hint in stored.items() if hint in (int, bool) and known[key] is not hint} == set()
+    item = {"file": "a.py", "kind": "graph", "stage": "S", "compile_id": "", "from": ["b.py", "c.py"], "index": 1}
+    (tmp_path / "manifest.json").write_text(json.dumps({**GOOD, "files": [item]}))
+    (file,) = read_manifest(tmp_path).files
+    assert (file.name, file.origin, file.index, file.compile_id, file.key) == ("a.py", "b.py", 1, "", None)
 
 
 def test_patterns_are_those_of_every_engine() -> None:

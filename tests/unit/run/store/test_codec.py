@@ -54,6 +54,22 @@ def test_defaults_and_fields_that_are_elsewhere_are_left_out() -> None:
     assert made(Outer, {"text": "a"}, "outer") == Outer("a")
 
 
+@dataclass(frozen=True)
+class Renamed:
+    origins: tuple[str, ...] = field(metadata={"as": "from"})
+    text: str = field(metadata={"as": "file"}, default="")
+
+
+def test_a_field_has_another_name_in_json_where_its_class_says_so() -> None:
+    page = {"from": ["a"], "file": "b"}
+    assert plain(Renamed(("a",), "b")) == page
+    assert made(Renamed, page, "it") == Renamed(("a",), "b")
+    with pytest.raises(NotThat, match="it has no 'from'"):
+        made(Renamed, {"origins": ["a"]}, "it")
+    with pytest.raises(NotThat, match=r"it\.file is not a text"):
+        made(Renamed, {"from": [], "file": 3}, "it")
+
+
 def test_what_this_depyf_does_not_know_is_ignored() -> None:
     assert made(Outer, {"text": "a", "of a newer depyf": [1]}, "outer") == Outer("a")
 

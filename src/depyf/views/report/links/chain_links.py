@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from depyf.run.compile_stages import BACKWARD, CAPTURED, COMPILED_AUTOGRAD, FORWARD, JOINT, POST_GRAD, WRAPPER
+from depyf.run.files.file_record import FileRecord
 from depyf.run.global_names import graph_name
 from depyf.run.installed_files import of_library
 from depyf.run.records import CompileKey
 from depyf.views.pages.kernels import CALLS_IN_CPP
-from depyf.views.report.dump_view import DumpView, ShownFile
+from depyf.views.report.dump_view import DumpView
 from depyf.views.report.links.graph_lines import graph_lines
 from depyf.views.report.links.kernel_calls import CallOrigins, call_origins, written_by
 from depyf.views.report.links.kernel_lines import kernel_links
@@ -73,12 +74,7 @@ class StageChain:
 
 def source_paths(view: DumpView) -> dict[str, str]:
     """Path of a file of the program -> the file of the dump that has its text."""
-    found: dict[str, str] = {}
-    for file in view.files:
-        origins = file.item.get("from") or [""]
-        if file.kind == "source":
-            found[str(origins[0]).rpartition(":")[0]] = file.name
-    return found
+    return {file.path: file.name for file in view.files if file.kind == "source"}
 
 
 _CHAINS: weakref.WeakKeyDictionary[DumpView, list[StageChain]] = weakref.WeakKeyDictionary()
@@ -96,7 +92,7 @@ def chains_of(view: DumpView) -> list[StageChain]:
 def chain(view: DumpView, key: CompileKey) -> StageChain:
     """The chain of one compilation; without panes where the dump has nothing of it."""
     graphs = [
-        StageGraph(file.name, file.stage, file.index, tuple(map(str, file.item.get("from", ()))), graph_lines(text))
+        StageGraph(file.name, file.stage, file.index, file.origins, graph_lines(text))
         for file in view.of(key, kind="graph")
         if (text := view.text(file.name)) is not None
     ]
@@ -164,17 +160,15 @@ def _functions(view: DumpView, key: CompileKey, found: Operations) -> list[Linke
     for file in [one for one in view.files if one.kind == "original_code" and one.name.startswith(start)]:
         text = view.text(file.name)
         if text is not None:
-            path = str((file.item.get("from") or [""])[0]).rpartition(":")[0]
             pane = LinkedPane("bytecode", "original_code", "Bytecode", file.name)
             for number, line in bytecode_lines(text).items():
-                pane.add(number, at.get((path, line), _NONE))
+                pane.add(number, at.get((file.path, line), _NONE))
             panes.append(pane)
     for file in view.of(key, kind="transformed_code"):
         text = view.text(file.name)
         if text is not None:
             pane = LinkedPane("transformed", "transformed_code", "Transformed code", file.name)
-            path = str((file.item.get("from") or [""])[0]).rpartition(":")[0]
-            for number, place in transformed_lines(text, path, {one for one, _ in at}).items():
+            for number, place in transformed_lines(text, file.path, {one for one, _ in at}).items():
                 pane.add(number, at.get(place, _NONE))
             for number, words in enumerate(text.split("\n"), 1):
                 if graph_name(key) + "(" in words and not words.lstrip().startswith("#"):
@@ -226,7 +220,7 @@ def _side(view: DumpView, file: str) -> str:
             continue
         seen.add(name)
         stages.add(item.stage)
-        todo += [] if item.stage in (FORWARD, BACKWARD) else [str(one) for one in item.item.get("from", ())]
+        todo += [] if item.stage in (FORWARD, BACKWARD) else item.origins
     if BACKWARD in stages:
         return " (backward)"
     shown = view.by_name.get(file)
@@ -235,7 +229,12 @@ def _side(view: DumpView, file: str) -> str:
 
 
 def _wrapper(
-    view: DumpView, key: CompileKey, file: ShownFile, graphs: list[StageGraph], found: Operations, notes: dict[str, Any]
+    view: DumpView,
+    key: CompileKey,
+    file: FileRecord,
+    graphs: list[StageGraph],
+    found: Operations,
+    notes: dict[str, Any],
 ) -> list[LinkedPane]:
     """The wrapper, and each kernel that it calls."""
     stem = file.name.removesuffix(".py") + "."
@@ -278,9 +277,9 @@ def _wrapper(
     return panes
 
 
-def _made_from(file: ShownFile, graphs: list[StageGraph]) -> StageGraph | None:
+def _made_from(file: FileRecord, graphs: list[StageGraph]) -> StageGraph | None:
     by_name = {graph.file: graph for graph in graphs}
-    for name in file.item.get("from", ()):
+    for name in file.origins:
         if name in by_name:
             return by_name[name]
     return next((graph for graph in graphs if graph.stage == POST_GRAD and graph.index == file.index), None)

@@ -9,7 +9,8 @@ import re
 from typing import Any
 
 from depyf.run.compile_stages import CAPTURED
-from depyf.views.report.dump_view import DumpView, ShownFile
+from depyf.run.files.file_record import FileRecord
+from depyf.views.report.dump_view import DumpView
 from depyf.views.report.links.chain_links import chains_of
 from depyf.views.report.links.graph_lines import graph_lines
 from depyf.views.report.links.later_layers import later_layers
@@ -35,12 +36,12 @@ def graphs_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | Non
     return {"graphs": graphs} if graphs else None
 
 
-def _order(file: ShownFile) -> tuple[Any, ...]:
+def _order(file: FileRecord) -> tuple[Any, ...]:
     order = file.key.order if file.key is not None else ()
     return order, file.stage != CAPTURED, file.stage, file.index
 
 
-def _from_captured(view: DumpView, file: ShownFile, text: str) -> list[list[Any]]:
+def _from_captured(view: DumpView, file: FileRecord, text: str) -> list[list[Any]]:
     """The modules of a later graph, by the captured operations that its lines come from."""
     first = next((one for one in view.of(file.key, stage=CAPTURED)), None) if file.key is not None else None
     page = view.text(first.name) if first is not None and first.name != file.name else None
@@ -51,7 +52,7 @@ def _from_captured(view: DumpView, file: ShownFile, text: str) -> list[list[Any]
     return later_layers(graph_lines(page), layers, of.get(first.name, {}), graph_lines(text), of.get(file.name, {}))
 
 
-def _layers(view: DumpView, file: ShownFile) -> list[list[Any]]:
+def _layers(view: DumpView, file: FileRecord) -> list[list[Any]]:
     """[module, class, [[first line, last line], ...]], as the graph enters them."""
     name = file.name.removesuffix(".py") + ".layers.json"
     page = view.json(name) if name in view.by_name else None

@@ -10,8 +10,9 @@ from collections import Counter
 from typing import Any
 
 from depyf.run.compile_stages import BACKWARD, BEFORE_POST_GRAD, CAPTURED, FORWARD, JOINT, POST_GRAD, WRAPPER
+from depyf.run.files.file_record import FileRecord
 from depyf.run.records import CompileKey
-from depyf.views.report.dump_view import DumpView, ShownFile
+from depyf.views.report.dump_view import DumpView
 
 _AROUND = (
     ("Pre-grad passes", ("BEFORE_PRE_GRAD",), "AFTER_PRE_GRAD"),
@@ -65,22 +66,22 @@ def _pairs(
     return found
 
 
-def _before(view: DumpView, key: CompileKey, file: ShownFile, stages: tuple[str, ...]) -> ShownFile | None:
+def _before(view: DumpView, key: CompileKey, file: FileRecord, stages: tuple[str, ...]) -> FileRecord | None:
     """The graph that ``file`` was made from: the one that the manifest names, through others of no interest."""
     for stage in stages:
         files = view.of(key, stage=stage, kind="graph")
-        named = [one for one in files if one.name in file.item.get("from", ())]
+        named = [one for one in files if one.name in file.origins]
         if named or (files and stage not in (FORWARD, BACKWARD)):
             return named[0] if named else next((one for one in files if one.index == file.index), files[0])
     return None
 
 
-def _side_of(view: DumpView, first: ShownFile, file: ShownFile) -> str:
+def _side_of(view: DumpView, first: FileRecord, file: FileRecord) -> str:
     if file.stage != POST_GRAD or file.key is None or not view.of(file.key, stage=BACKWARD):
         return ""
     stages = {
         first.stage,
-        *(one.stage for name in first.item.get("from", ()) if (one := view.by_name.get(name)) is not None),
+        *(one.stage for name in first.origins if (one := view.by_name.get(name)) is not None),
     }
     return ", backward" if BACKWARD in stages else ", forward" if FORWARD in stages else ""
 

@@ -1,0 +1,49 @@
+"""One file of a dump, as ``manifest.json`` lists it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from depyf.run.records import CompileKey
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """What the manifest says of a file; what its verdicts were, and how a backend gave it, is in the run."""
+
+    name: str = field(metadata={"as": "file"})
+    kind: str
+    stage: str = ""
+    """"" for what is no graph."""
+    index: int = 0
+    """The first, second, ... graph of this stage."""
+    compile_id: str | None = None
+    """torch's compile id; None for what belongs to no compilation, "" for a graph that was compiled without one."""
+    generation: int = 0
+    compile_ids: tuple[str, ...] = ()
+    """Of a full_code page: those on it."""
+    origins: tuple[str, ...] = field(metadata={"as": "from"}, default=())
+    """The files that it came from, or the place of the program's function."""
+    function: str = ""
+    same_code_as: str = ""
+    level: str = ""
+    """The level of ``depyf.debug()`` that wrote it."""
+    steppable: bool = False
+    sha256: str = ""
+    line_checksums: str = ""
+    made_from: str = ""
+
+    @property
+    def key(self) -> CompileKey | None:
+        """None for what belongs to no compilation."""
+        return CompileKey(self.generation, self.compile_id) if self.compile_id else None
+
+    @property
+    def origin(self) -> str:
+        """The first of ``origins``; "" where there is none."""
+        return self.origins[0] if self.origins else ""
+
+    @property
+    def path(self) -> str:
+        """The file of the program in ``origin``, where that is a place."""
+        return self.origin.rpartition(":")[0]
