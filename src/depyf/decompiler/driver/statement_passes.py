@@ -45,11 +45,12 @@ def _structure(state: State, *, plain: bool) -> None:
         state.unit.qualname,
         handlers_last=state.unit.handlers_last or plain,
         ends=None if plain else loop_ends(state.unit, tuple(state.program.instrs)),
+        resets=state.resets,
+        plain=plain,
+        copies_tails=plain and state.is_function,
     )
-    structurer.resets, structurer.plain = state.resets, plain
-    structurer.copies_tails = plain and state.is_function
     state.labelled = structurer.run()
-    state.temporaries = state.temporaries or structurer.dispatches > 0
+    state.temporaries = state.temporaries or structurer.dispatches.count > 0
 
 
 def _fall_off(state: State) -> None:

@@ -4,37 +4,31 @@ Input: lifted blocks, their containers, all stack values named.  Output: stateme
 ends in ``Return``, ``Raise``, or an ``Exit`` to an enclosing label.  Always succeeds on valid input.
 
 Every container (function, ``try`` body, handler, loop) is structured on its own, inner ones standing as one item in the
-outer one.  What is left in each is a directed acyclic graph, translated along its dominator tree as in Ramsey,
-"Beyond Relooper" (ICFP 2022): a node with several predecessors becomes the code after a labelled block.  A loop with
-several entries gets one entry that dispatches on a variable.
+outer one.  Of its graph, loops are collapsed first (``collapsed_loops``), then ``else`` clauses are taken out
+(``else_clauses``).  What is left is acyclic, and is translated along its dominator tree (``acyclic``).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from depyf.decompiler.cfg.containers import ROOT, Containers
-from depyf.decompiler.cfg.graph_algorithms import components, reverse_postorder
 from depyf.decompiler.cfg.program import NONE
 from depyf.decompiler.ir.expr import Cmp, Const, Expr, Purpose, Temp
-from depyf.decompiler.ir.markers import ClauseEnd, FinallyEnd, ManagerClause, WrittenJump
+from depyf.decompiler.ir.markers import ClauseEnd, FinallyEnd, ManagerClause, Marker, WrittenJump
 from depyf.decompiler.ir.stmt import Assign, Block, Body, Delete, ExceptClause, Exit, ExprStmt, If, Loop, Stmt, Try
 from depyf.decompiler.ir.transformer import map_statements
 from depyf.decompiler.lift.lifted_block import Lifted
+from depyf.decompiler.lift.negation import negate
 from depyf.decompiler.structure.acyclic import Acyclic
 from depyf.decompiler.structure.clauses import marker_of, named_exception
-from depyf.decompiler.structure.edges import (
-    Edges,
-    Item,
-    LoopItems,
-    first_line,
-    is_for,
-    loop_heads,
-    predecessors,
-)
-from depyf.decompiler.structure.label_kinds import LabelKind, is_try, make_label, number_of
+from depyf.decompiler.structure.collapsed_loops import CollapsedLoops
+from depyf.decompiler.structure.dispatches import Dispatches, Joins
+from depyf.decompiler.structure.edges import Edges, Item, first_line
+from depyf.decompiler.structure.else_clauses import ElseClauses
+from depyf.decompiler.structure.label_kinds import LabelKind, is_block, is_try, make_label, number_of
 from depyf.decompiler.structure.layout.loop_membership import LoopMembership
-from depyf.safety.depth import any_depth, spend
-
-MANY_EXITS = 3
+from depyf.safety.depth import any_depth
 
 
 def only_statements(blocks: dict[int, Lifted]) -> list[Stmt] | None:
@@ -49,7 +43,12 @@ def only_statements(blocks: dict[int, Lifted]) -> list[Stmt] | None:
 
 
 class Structurer:
-    """Translates one function; ``dispatches`` counts the dispatch variables that irreducible loops needed."""
+    """Translates one function.
+
+    ``handlers_last``: no ``else`` clause is told by where it lies.  ``ends`` are the last instructions of loops, as far as they are known.
+    ``resets`` are variables that the handler of each ``try`` unbinds, by its container.  ``plain``: statements for plain lifting, whose
+    proof must not depend on choices that were made before; ``copies_tails`` with it, in a function.
+    """
 
     def __init__(
         self,
@@ -60,30 +59,32 @@ class Structurer:
         *,
         handlers_last: bool = False,
         ends: dict[int, int] | None = None,
+        resets: dict[int, tuple[Expr, ...]] | None = None,
+        plain: bool = False,
+        copies_tails: bool = False,
     ) -> None:
         self.blocks = blocks
         self.containers = containers
         self.entry = entry
-        self.name = name
         self.handlers_last = handlers_last
-        self.dispatches = 0
-        self.plain = False
-        self.copies_tails = False
-        self.joins: dict[int, dict[int, tuple[int, Temp, int]]] = {}
-        self.scopes: list[tuple[dict[int, tuple[int, Temp, int]], dict[int, Item]]] = []
-        self.resets: dict[int, tuple[Expr, ...]] = {}
+        self.plain = plain
+        self.copies_tails = copies_tails
+        self.resets = resets or {}
         self.edges = Edges(blocks, containers, entry, name)
-        self.membership = LoopMembership(blocks, self.edges, ends or {})
-        self.redirect: dict[int, tuple[int, Temp, int]] = {}
-        self.choices: dict[int, tuple[Temp, list[int]]] = {}
-        self.orelse: dict[int, tuple[dict[int, Item], int]] = {}
-        self.loops: dict[int, dict[int, Item]] = {}
+        membership = LoopMembership(blocks, self.edges, ends or {})
+        self.dispatches = Dispatches()
+        self.loops = CollapsedLoops(blocks, membership, self.dispatches)
+        self.elses = ElseClauses(self.edges, membership)
+        self.scopes: list[tuple[Joins, dict[int, Item]]] = []
+        """The joined exits of each loop and ``try`` around, innermost last, with the items that it is one of."""
 
     def run(self) -> list[Stmt]:
         """The whole function body."""
-        return [*self.select(ROOT, self.entry), *self._container(ROOT, [self.edges.label(ROOT, self.entry)])]
+        return [*self._select(ROOT, self.entry), *self._container(ROOT, [self.edges.label(ROOT, self.entry)])]
 
-    def select(self, source: int, target: int) -> list[Stmt]:
+    # Containers
+
+    def _select(self, source: int, target: int) -> list[Stmt]:
         """Assignments that select an entry of every ``try`` with several entries that an edge enters."""
         result: list[Stmt] = []
         inner = target
@@ -107,7 +108,7 @@ class Structurer:
             items[make_label(LabelKind.TRY, inner)] = self._try_item(container, inner)
         if len(entries) == 1:
             return self._build(items, entries[0])
-        key = self._new_dispatch(Temp(container, Purpose.ENTRY), entries, items)
+        key = self.dispatches.new(Temp(container, Purpose.ENTRY), entries, items)
         return self._build(items, key)
 
     def _try_item(self, container: int, inner: int) -> Item:
@@ -156,219 +157,161 @@ class Structurer:
         """
         if len(items) == 1 and not items[entry].succs:
             return items, entry
-        while True:
-            spend(4 * len(items) + sum(len(item.succs) for item in items.values()))
-            succs = {key: item.succs for key, item in items.items()}
-            preds = predecessors(items)
-            found = components(items, succs)
-            heads = [loop_heads(scc, preds, entry) for scc in found]
-            if all(len(head) == 1 for head in heads):
-                break
-            for head in heads:
-                if len(head) > 1:
-                    entry = self._dispatch(items, head, preds, entry)
-        header = {key: head[0] for head, scc in zip(heads, found, strict=True) for key in scc}
-        for key in sorted(items):
-            if key not in header and is_for(self.blocks, key) and not items[key].compound:
-                # the body of this ``for`` is never repeated
-                body = next(iter(items[key].succs), NONE)  # both ways may leave to labels outside
-                found.append([key, body] if preds.get(body, set()) <= {key} and body in items else [key])
-        reachable = set(reverse_postorder(entry, succs)) if found else set()
-        # inner and later loops first, so that a loop can be kept inside an earlier one as a whole
-        for scc in found:
-            if any(key not in items for key in scc):
-                continue  # part of a loop that was collapsed before: its turn comes when that one is built
-            loop = LoopItems(set(scc), header.get(scc[0], scc[0]))
-            self.membership.extend_loop(loop, items, preds, reachable, entry)
-            self._collapse(loop, items, preds)
+        entry = self.loops.collapse(items, entry)
         if self.plain:
-            self._join_exits(items)
-        self._take_else(items, entry)
+            self.dispatches.join_exits(items)
+        if not self.handlers_last:
+            self.elses.take(items, entry)
         left = dict(items)  # smaller than one from which much was taken
         items.clear()
         return left, entry
 
-    def _collapse(self, loop: LoopItems, items: dict[int, Item], preds: dict[int, set[int]]) -> None:
-        """Make one item of a loop; its label stays that of its header."""
-        body = {key: items.pop(key) for key in sorted(loop.body) if key in items}
-        for key, item in body.items():
-            for label in item.succs:
-                preds[label].discard(key)
-        self.loops[loop.header] = body
-        ordered = sorted(body, key=lambda key: (body[key].start, key))
-        exits = list(dict.fromkeys(label for key in ordered for label in body[key].succs if label not in body))
-        bounds = [item.lines for item in body.values() if item.lines is not None]
-        lines = (min(b[0] for b in bounds), max(b[1] for b in bounds)) if bounds else None
-        head = body[loop.header]
-        last = max(item.last for item in body.values())
-        items[loop.header] = Item(exits, lines, head.first_line, head.start, last, True, True)
-        for label in exits:
-            preds[label].add(loop.header)
+    def _acyclic(self, items: dict[int, Item], entry: int) -> list[Stmt]:
+        graph = Acyclic(self.blocks, items, entry, plain=self.plain, copies_tails=self.copies_tails)
+        return self._sequence(graph, entry)
+
+    # Items, along the dominator tree
 
     @any_depth
-    def _take_else(self, items: dict[int, Item], entry: int) -> None:
-        """Code laid out between the body of a ``try`` and its handlers is its ``else`` clause."""
-        if self.handlers_last:
-            return
-        preds: dict[int, set[int]] = {}
-        for key, item in items.items():
-            for label in item.succs:
-                preds.setdefault(label, set()).add(key)
-        for key in sorted(items):
-            if key not in items or not is_try(key) or number_of(key) in self.orelse:
-                continue
-            start = self._handler_start(number_of(key))
-            item = items[key]
-            heads = [
-                s for s in item.succs if s in items and s != entry and preds[s] == {key} and items[s].start < start
-            ]
-            if start == NONE or len(heads) != 1 or items[heads[0]].start < item.start:
-                continue
-            if self.membership.ends_function(heads[0]):
-                continue
-            if any(label in items and label != heads[0] for label in self.edges.body_exits(number_of(key))):
-                continue
-            chosen = set(heads)
-            work = list(heads)
-            while work:
-                for other in items[work.pop()].succs:
-                    if other in chosen or other == entry or other not in items:
-                        continue
-                    if item.start < items[other].start < start and preds[other] <= chosen:
-                        chosen.add(other)
-                        work.append(other)
-            handler = self.edges.handler_container(number_of(key))
-            leaving = () if handler == NONE else self.edges.leaving(handler)
-            if any(self.edges.label(source, after) in chosen for source, after in leaving):
-                continue
-            part = {k: items.pop(k) for k in sorted(chosen)}
-            self._take_else(part, heads[0])
-            self.orelse[number_of(key)] = (part, heads[0])
-            exits = [s for other in part.values() for s in other.succs if s not in chosen]
-            item.succs = list(dict.fromkeys([s for s in item.succs if s not in chosen] + exits))
-            item.last = max(item.last, max(other.last for other in part.values()))
+    def _sequence(self, graph: Acyclic, key: int) -> list[Stmt]:
+        """An item, and what stands after it."""
+        result: list[Stmt] = []
+        while True:
+            body = self._item(graph, key)
+            after = graph.after(key)
+            for label in after[:-1]:
+                body = [Block(label, tuple(body)), *self._sequence(graph, label)]
+            if not after:
+                return result + body
+            key = after[-1]
+            result.append(Block(key, tuple(body)))
 
-    def _dispatch(self, items: dict[int, Item], heads: list[int], preds: dict[int, set[int]], entry: int) -> int:
-        """Give a loop with several entries a single one that selects among them by a variable."""
-        variable = Temp(self.dispatches + 1, Purpose.DISPATCH)
-        for before in sorted(set().union(*[preds.get(head, ()) for head in heads])):
-            item = items[before]
-            item.succs = [
-                make_label(LabelKind.DISPATCH, self.dispatches + 1) if label in heads else label for label in item.succs
-            ]
-        key = self._new_dispatch(variable, heads, items)
-        for choice, head in enumerate(heads):
-            self.redirect[head] = (key, variable, choice)
-        return key if entry in heads else entry
+    def _item(self, graph: Acyclic, key: int) -> list[Stmt]:
+        if graph.items[key].loop or is_try(key):
+            self.scopes.append((self.dispatches.joins.get(key, {}), graph.items))
+            inner = [self._loop(key)] if graph.items[key].loop else self._try(number_of(key))
+            self.scopes.pop()
+            return inner
+        return self._block(graph, self.blocks[key]) if is_block(key) else self._dispatch(graph, key)
 
-    def _new_dispatch(self, variable: Temp, heads: list[int], items: dict[int, Item]) -> int:
-        self.dispatches += 1
-        key = make_label(LabelKind.DISPATCH, self.dispatches)
-        self.choices[key] = variable, heads
-        starts = [items[head].start for head in heads if head in items]
-        items[key] = Item(list(heads), None, None, min(starts, default=0), 0)
-        return key
+    def _block(self, graph: Acyclic, block: Lifted) -> list[Stmt]:
+        stmts = list(block.stmts)
+        if block.cond is None:
+            written = bool(stmts) and marker_of(stmts[-1], WrittenJump) is not None
+            after = self._follow(graph, block, 0) if block.succs else []
+            if stmts and (end := marker_of(stmts[-1], ClauseEnd)) is not None:
+                stmts.pop()
+                after = [
+                    replace(stmt, falls=True, unbinds=end.unbinds) if isinstance(stmt, Exit) else stmt for stmt in after
+                ]
+            if not written and len(after) == 1:
+                after = [self._ending_clause(block, after[0])]
+            if written:
+                last = stmts.pop()
+                if len(after) == 1 and isinstance(after[0], Exit):
+                    after = [replace(after[0], line=last.line, written=True)]
+            return stmts + after
+        yes, no = self._follow(graph, block, 0), self._follow(graph, block, 1)
+        if block.drops:
+            yes, no = _dropping(block, 0) + yes, _dropping(block, 1) + no
+        if block.falls == 1 and not isinstance(block.cond, Marker):
+            stmts.append(If(negate(block.cond), tuple(no), tuple(yes), block.tested_at))
+        else:
+            stmts.append(If(block.cond, tuple(yes), tuple(no), block.tested_at))
+        return stmts
 
-    def _join_exits(self, items: dict[int, Item]) -> None:
-        """A compound item that goes on at many places leaves to one dispatch instead: flags would nest."""
-        for key in sorted(items):
-            item = items[key]
-            if not item.loop and not is_try(key):
-                continue
-            labels = sorted({self._canonical(label) for label in item.succs if label != key})
-            if len(labels) < MANY_EXITS:
-                continue
-            variable = Temp(self.dispatches + 1, Purpose.DISPATCH)
-            join = self._new_dispatch(variable, labels, items)
-            items[join].start = item.last
-            self.joins[key] = {label: (join, variable, choice) for choice, label in enumerate(labels)}
-            item.succs = [join, *([key] if key in item.succs else [])]
+    def _follow(self, graph: Acyclic, block: Lifted, side: int) -> list[Stmt]:
+        after = block.succs[side]
+        label = self.edges.label(block.container, after)
+        follows = self._select(block.container, after) + self._goto(graph, label, block.id)
+        line = block.breaks_at.get(side)
+        if line is not None and len(follows) == 1 and isinstance(follows[0], Exit):
+            follows[0] = replace(follows[0], line=line)
+        return follows
 
-    def _canonical(self, label: int) -> int:
-        known = self.redirect.get(label)
-        while known is not None and known[0] != label:
-            label = known[0]
-            known = self.redirect.get(label)
-        return label
+    def _ending_clause(self, block: Lifted, stmt: Stmt) -> Stmt:
+        """An exit without a line that follows code of a handler, with the line on which that ends."""
+        handles = self.containers.tree[block.container].kind == "handler"
+        if not handles or not isinstance(stmt, Exit) or stmt.line is not None or not block.lines:
+            return stmt
+        return replace(stmt, line=max(block.lines))
 
-    def leave(self, label: int, items: dict[int, Item]) -> list[Stmt]:
+    def _goto(self, graph: Acyclic, label: int, source: int) -> list[Stmt]:
+        """What goes from ``source`` to a label: its code, where that stands there, or an exit."""
+        choice = self.dispatches.choice(label, source)
+        if choice is not None:
+            return [choice.made(), *self._goto(graph, choice.dispatch, source)]
+        if label in graph.tails:
+            return list(self.blocks[label].stmts)
+        return self._sequence(graph, label) if graph.is_here(label, source) else self._leave(label, graph.items)
+
+    def _leave(self, label: int, items: dict[int, Item]) -> list[Stmt]:
         """Exit to a label that control does not fall through to."""
         if label not in items:
             for joined, around in reversed(self.scopes):
                 if label in joined:
-                    join, variable, choice = joined[label]
-                    return [Assign((variable,), Const(choice)), Exit(join)]
+                    return [joined[label].made(), Exit(joined[label].dispatch)]
                 if label in around:
                     break
         return [Exit(label)]
 
-    def _acyclic(self, items: dict[int, Item], entry: int) -> list[Stmt]:
-        return Acyclic(self, items, entry).sequence(entry)
-
-    def _exit(self, label: int, source: int) -> list[Stmt]:
-        known = self.redirect.get(label)
-        if known is not None and known[0] != source:
-            key, variable, choice = known
-            return [Assign((variable,), Const(choice)), *self.leave(key, {})]
-        return self.leave(label, {})
-
-    def loop(self, header: int) -> Stmt:
+    def _loop(self, header: int) -> Stmt:
         """The statement for the loop that begins at ``header``, of which only this is left then."""
-        items = self.loops.pop(header)
-        for item in items.values():
-            if header in item.succs:
-                item.succs = [label for label in item.succs if label != header]
-        if is_for(self.blocks, header):
-            items[header].compound = True
-        return Loop(header, tuple(self._build(items, header)))
+        return Loop(header, tuple(self._build(self.loops.take(header), header)))
 
-    def _handler_start(self, container: int) -> int:
-        region = self.containers.regions.table[self.containers.tree[container].region]
-        return region.target if region.kind == "except" else NONE
-
-    def emit_dispatch(self, key: int, goto: object) -> list[Stmt]:
-        assert callable(goto)
-        variable, heads = self.choices[key]
+    def _dispatch(self, graph: Acyclic, key: int) -> list[Stmt]:
+        variable, heads = self.dispatches.choices[key]
         # a choice that was made is forgotten, so that the proof need not tell old choices apart
         done: list[Stmt] = [Delete((variable,))] if self.plain else []
-        stmts: list[Stmt] = done + goto(heads[-1], key)
+        stmts: list[Stmt] = done + self._goto(graph, heads[-1], key)
         for choice in range(len(heads) - 2, -1, -1):
             test = Cmp(variable, ("==",), (Const(choice),))
-            stmts = [If(test, (*done, *goto(heads[choice], key)), tuple(stmts))]
+            stmts = [If(test, (*done, *self._goto(graph, heads[choice], key)), tuple(stmts))]
         return stmts
 
-    def emit_try(self, container: int) -> list[Stmt]:
+    def _try(self, container: int) -> list[Stmt]:
         entries = sorted(self.edges.entries[container])
         body = tuple(self._container(container, self.edges.entry_labels(container)))
         region = self.containers.tree[container].region
         record = self.containers.regions.table[region]
-        parent = self.containers.tree[container].parent
         line = self.blocks[entries[0]].line
         if record.kind == "with":
-            after: list[Stmt] = []
-            if record.resume in self.blocks:
-                after = self.select(parent, record.resume)
-                after += self._exit(self.edges.label(parent, record.resume), make_label(LabelKind.TRY, container))
-            return [Try(body, (ExceptClause(ManagerClause(), None, ()),), line=line), *after]
+            clause = ExceptClause(ManagerClause(), None, ())
+            return [Try(body, (clause,), line=line), *self._resume(container, record.resume)]
         handler = self.edges.handler_container(container)
         target = self.containers.handler_entries.get(region, NONE)  # none where nothing raises to it
         if handler == NONE or target not in self.blocks:
             return list(body)
         reset = tuple([Assign((temp,), Const(None)) for temp in self.resets.get(container, ())])
-        chosen = self.select(handler, target)
+        chosen = self._select(handler, target)
         caught = (*reset, *chosen, *self._container(handler, [self.edges.label(handler, target)]))
         if record.kind == "finally":
             label = make_label(LabelKind.FINALLY_END, container)
             return [Try(body, (), (), (Block(label, _end_at(caught, label)),), line=line)]
         orelse: Body = ()
-        if container in self.orelse:
-            part, head = self.orelse[container]
+        if container in self.elses.parts:
+            part, head = self.elses.parts[container]
             body = (Block(head, body),)
             orelse = tuple(self._acyclic(part, head))
         name: Temp | None = None
         if self.plain:
             caught, name = named_exception(caught, region)
         return [Try(body, (ExceptClause(None, name, caught, self.blocks[target].line),), orelse, line=line)]
+
+    def _resume(self, container: int, target: int) -> list[Stmt]:
+        """What goes on after a ``with`` that suppressed an exception."""
+        if target not in self.blocks:
+            return []
+        parent, source = self.containers.tree[container].parent, make_label(LabelKind.TRY, container)
+        label, chosen = self.edges.label(parent, target), self._select(parent, target)
+        choice = self.dispatches.choice(label, source)
+        if choice is not None:
+            return [*chosen, choice.made(), *self._leave(choice.dispatch, {})]
+        return [*chosen, *self._leave(label, {})]
+
+
+def _dropping(block: Lifted, side: int) -> list[Stmt]:
+    return [Delete(block.drops[side], block.line)] if block.drops[side] else []
 
 
 def _end_at(stmts: tuple[Stmt, ...], label: int) -> tuple[Stmt, ...]:
