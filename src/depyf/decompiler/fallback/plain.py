@@ -42,12 +42,13 @@ from depyf.decompiler.ir.expr import (
 from depyf.decompiler.ir.markers import Caught, Entered, Marker, Unfinished
 from depyf.decompiler.ir.stmt import Assign, Delete, Stmt
 from depyf.decompiler.ir.walk_expr import children
+from depyf.decompiler.lift import stores
 from depyf.decompiler.lift.engine import Style
 from depyf.decompiler.lift.folds.inlined_comprehensions import Once
 from depyf.decompiler.lift.lifted_block import Lifted
-from depyf.decompiler.lift.rules import names
 from depyf.decompiler.lift.rules.table import RULES as _HANDLERS
 from depyf.decompiler.lift.stack_values import EXC, Shared, is_slot
+from depyf.decompiler.lift.stored_statements import class_call, finish_store
 from depyf.decompiler.lift.symbolic import Symbolic
 from depyf.errors import DecompilationError
 from depyf.safety.depth import any_depth, spend
@@ -154,7 +155,7 @@ class PlainSymbolic(Symbolic):
     def atomic(self, value: Expr) -> bool:
         if isinstance(value, Name):
             return value.scope == "fast" and value.id in self.bound
-        if isinstance(value, Func) or names.class_call(value) is not None:
+        if isinstance(value, Func) or class_call(value) is not None:
             return not self.copying  # printed where the statement that binds it stands
         return super().atomic(value)
 
@@ -167,8 +168,8 @@ class PlainSymbolic(Symbolic):
         if isinstance(value, Caught) and isinstance(target, Name):
             if target.id in self.containers.regions.bound_names:
                 value = EXC  # it becomes ``except E as name``
-        self.protect_name(target)
-        names.finish_store(self, target, value, self.instr.line)
+        stores.protect_name(self, target)
+        finish_store(self, target, value, self.instr.line)
 
     # Execution.
 
@@ -318,7 +319,7 @@ class PlainSymbolic(Symbolic):
             return self.instr_after().op != ops.LIST_EXTEND and bool(self.inside(value))
         if isinstance(value, _LAZY) and not (isinstance(value, Display) and value.kind == "set"):
             return False
-        if names.class_call(value) is not None:
+        if class_call(value) is not None:
             return False
         return bool(self.inside(value))
 

@@ -30,20 +30,16 @@ from depyf.decompiler.ir.expr import (
     Purpose,
     SliceOf,
     Temp,
-    Walrus,
 )
 from depyf.decompiler.ir.markers import IteratorStart, LoopIterator, Marker
 from depyf.decompiler.ir.stmt import (
     Assign,
-    AugAssign,
     ExprStmt,
     Stmt,
 )
-from depyf.decompiler.lift import fresh_containers
+from depyf.decompiler.lift import fresh_containers, stores, unpackings
 from depyf.decompiler.lift.engine import Engine, Style
 from depyf.decompiler.lift.lifted_block import Lifted
-from depyf.decompiler.lift.rules import names
-from depyf.decompiler.lift.rules.augmented import same_target
 from depyf.decompiler.lift.rules.calls import COMPREHENSIONS
 from depyf.decompiler.lift.rules.table import RULES
 from depyf.decompiler.lift.stack_values import (
@@ -52,7 +48,6 @@ from depyf.decompiler.lift.stack_values import (
     Shared,
     Unpack,
     UnpackedItem,
-    flatten,
     is_slot,
 )
 from depyf.errors import DecompilationError
@@ -60,7 +55,6 @@ from depyf.safety.depth import spend
 from depyf.safety.rewrites import step
 
 _ATOMIC = (Const, Marker, Temp, CellOf, UnpackedItem, fresh_containers.Fresh)
-_RUN = frozenset({ops.STORE_FAST, ops.RESTORE_FAST, ops.POP})
 
 
 def _bound_parameters(program: Program) -> frozenset[str]:
@@ -151,7 +145,7 @@ class Symbolic(Engine):
         if self.unpack is not None and (
             self.spill_all or self.generated or self.unpack.outermost().origin in self.forced
         ):
-            self.flush_unpack()
+            unpackings.flush_unpack(self)
         block.unpack = self.unpack
 
     def _switch(self) -> None:
@@ -208,7 +202,7 @@ class Symbolic(Engine):
             return value.value
         elif kind is UnpackedItem:
             self.stack.append(value)
-            self.flush_unpack()
+            unpackings.flush_unpack(self)
             return self.stack.pop()
         elif kind is Bin and id(value) in self.origins:
             self.force(self.origins.pop(id(value)))
@@ -280,6 +274,10 @@ class Symbolic(Engine):
                 order.insert(order.index(first) + 1, second)
         return order
 
+    def store(self, target: Expr, value: Expr) -> None:
+        """``target = value``, or the larger statement that it is a part of."""
+        stores.store(self, target, value)
+
     def start_iterator(self, stack: list[Expr], position: int, line: int | None) -> None:
         """The iterator at ``position`` is made here: for the loop after this block, or, which only a program writes, as
         a value that no loop of this block waits for."""
@@ -296,196 +294,7 @@ class Symbolic(Engine):
 
     def emit(self, stmt: Stmt) -> None:
         if self.unpack is not None:
-            self.flush_unpack()
+            unpackings.flush_unpack(self)
         if self.stack:
             self.spill()
         self.stmts.append(stmt)
-
-    def flush_unpack(self) -> None:
-        """Store the values of a pending unpacking that have no target yet to temporaries."""
-        unpack = self.unpack
-        if unpack is None:
-            return
-        unpack = unpack.outermost()
-        self.unpack = None
-        temps: list[Expr] = []
-        for i, value in enumerate(self.stack):
-            if isinstance(value, UnpackedItem):
-                self.stack[i] = self.new_temp()
-                temps.append(self.stack[i])
-        # the first item of an unpacking is on top of the stack, so the pending ones are met in reverse
-        for _ in range(unpack.count - len(unpack.targets)):
-            unpack.targets.append(temps.pop() if temps else self.new_temp())
-        targets, value = flatten(unpack.value)
-        self.spill()
-        self.stmts.append(Assign((*targets, unpack.display()), value, self.instr.line))
-
-    def store(self, target: Expr, value: Expr) -> None:
-        """``target = value``, or the larger statement that it is a part of."""
-        stack = self.stack
-        line = self.instr.line
-        if isinstance(value, UnpackedItem):
-            if self.unpack is value.unpack and len(value.unpack.targets) == value.index:
-                # what lies on top are the items that are stored next, which read nothing
-                self.protect_name(target, value.unpack.whole(), len(stack) - value.waiting())
-                value.unpack.targets.append(target)
-                self._complete(value.unpack)
-                return
-            stack.append(value)
-            self.flush_unpack()
-            value = stack.pop()
-        if isinstance(value, fresh_containers.Fresh):
-            value = fresh_containers.escape(self, value)
-        if self.generated and isinstance(target, Name) and target.scope == "fast" and self._plain_store(target, value):
-            return
-        if isinstance(value, Shared):
-            if stack and stack[-1] is value:
-                if isinstance(target, Name) and not isinstance(value.expr, (Chain, Marker)):
-                    stack[-1] = Walrus(target, value.expr)
-                    self._read_before(target)
-                else:
-                    stack[-1] = Chain((target,), value.expr, value.origin)
-                return
-            self.force(value.origin)
-            value = value.expr
-        if is_slot(value):
-            self.block.used = True
-        if stack and stack[-1] is value and isinstance(value, (Const, Name, Temp)):
-            if isinstance(target, Name):
-                self._read_before(target)
-                stack[-1] = Walrus(target, value)
-            else:
-                stack[-1] = Chain((target,), value, self.at)
-            return
-        if isinstance(value, Bin) and value.op[-1] == "=" and self._augmented(target, value):
-            return
-        self.origins.pop(id(value), None)
-        self.protect_name(target)
-        names.finish_store(self, target, value, line)
-
-    def _plain_store(self, target: Name, value: Expr) -> bool:
-        """Generated code keeps a value it stores: store it, and go on with the variable."""
-        if not self.stack or self.stack[-1] is not value or not isinstance(value, (Shared, Const, Name, Temp)):
-            return False
-        inner = value.expr if isinstance(value, Shared) else value
-        if isinstance(inner, (Chain, Marker)) or sum(other is value for other in self.stack) > 1:
-            return False
-        self.stack.pop()
-        self.protect_name(target)
-        self.emit(Assign((target,), inner, self.instr.line))
-        self.stack.append(target)
-        return True
-
-    def protect_name(self, target: Expr, assigned: Expr | None = None, below: int | None = None) -> None:
-        """Keep a pending read of a local ahead of the store to it; only in the slots under ``below``, where that is given.
-
-        Not that of the value which this very statement assigns: another target follows (``a, b = c = a``).
-        """
-        if not isinstance(target, Name) or target.scope != "fast":
-            return
-        pendings = self.stack[:below]
-        spend(len(pendings) >> 4)
-        if self.generated:
-            fresh_containers.protect(self, target.id)
-        for i, pending in enumerate(pendings):
-            if pending is assigned and all(above is not assigned for above in self.stack[i + 1 :]):
-                continue
-            if isinstance(pending, Name) and pending.id == target.id and pending.scope == "fast":
-                temp = self.new_temp()
-                self.spill(i)
-                self.stmts.append(Assign((temp,), pending, self.instr.line))
-                self.stack[i] = temp
-
-    def _read_before(self, target: Name) -> None:
-        """A walrus binds ``target`` on top of the stack: what was read of it further down stays in front of it.
-
-        Both may end up in one expression, ``f(a, (a := b))``; where a statement comes between, the read is no longer atomic.
-        """
-        if target.scope != "fast" or self.spill_all or self.generated:
-            self.protect_name(target, self.stack[-1])
-            return
-        for pending in self.stack[:-1]:
-            if isinstance(pending, Name) and pending.id == target.id and pending.scope == "fast":
-                self.early[id(pending)] = pending
-
-    def _augmented(self, target: Expr, value: Bin) -> bool:
-        if not same_target(target, value.left):
-            if id(value) in self.origins:
-                self.force(self.origins.pop(id(value)))
-            return False
-        self.origins.pop(id(value), None)
-        self.protect_name(target)
-        self.emit(AugAssign(value.left, value.op, value.right, self.instr.line))
-        return True
-
-    def begin_unpack(self, value: Expr, count: int, star: int, parent: UnpackedItem | None) -> None:
-        """Replace ``value`` by its ``count`` items (``star`` is the index of the starred one, or -1)."""
-        unpack = self.unpack = Unpack(value, count, star, parent, self.at)
-        if count == 0:
-            self._complete(unpack)
-        for i in reversed(range(count)):
-            self.stack.append(UnpackedItem(unpack, i))
-
-    def static_run(self, target: Name, value: Expr) -> bool:
-        """3.12+ stores ``a, b = x, y`` right to left without a swap: see the run of stores as one assignment.
-
-        Of ``_, _ = x, y`` the first store is only a ``POP`` after the second (3.13+).
-        """
-        stack = self.stack
-        never = (
-            (UnpackedItem, Marker, Shared, Chain, Walrus) if self.generated else (UnpackedItem, Marker, Shared, Chain)
-        )
-        if not stack or isinstance(value, never) or is_slot(value):
-            return False
-        instrs, index, run, depth = self.program.instrs, self.program.next[self.at], [target], 1
-        skipped: list[int] = []
-        twice = 0
-        while index >= 0 and instrs[index].op in _RUN and depth <= len(stack):
-            pending = stack[-depth]
-            if instrs[index].op != ops.RESTORE_FAST:
-                if isinstance(pending, never) or is_slot(pending) or pending is value:
-                    break
-                again = instrs[index].op == ops.POP
-                if again and isinstance(pending, fresh_containers.Fresh):
-                    break  # generated code releases its list, which was not evaluated for a target
-                twice += again
-                run.append(run[-1] if again else Name(instrs[index].arg, "fast"))
-            elif not isinstance(pending, Marker):
-                break  # an inlined comprehension puts back what it hid: that may come between the stores
-            skipped.append(index)
-            depth += 1
-            index = self.program.next[index]
-        while skipped and instrs[skipped[-1]].op == ops.RESTORE_FAST:
-            skipped.pop()
-        if len(run) < 2 or len({name.id for name in run}) != len(run) - twice:
-            return False
-        self.skip.update(skipped)
-        values = [item for item in self.pops(len(skipped)) if not isinstance(item, Marker)]
-        run.reverse()
-        self.emit(Assign((Display("tuple", tuple(run)),), Display("tuple", (*values, value)), self.instr.line))
-        return True
-
-    def _complete(self, unpack: Unpack) -> None:
-        while len(unpack.targets) == unpack.count:
-            parent = unpack.parent
-            if parent is None:
-                self.unpack = None
-                self._emit_unpacked(unpack)
-                return
-            parent.unpack.targets.append(unpack.display())
-            unpack = parent.unpack
-            self.unpack = unpack
-
-    def _emit_unpacked(self, unpack: Unpack) -> None:
-        value = unpack.value
-        if isinstance(value, Shared):
-            if self.stack and self.stack[-1] is value:
-                self.stack[-1] = Chain((unpack.display(),), value.expr, value.origin)
-                return
-            self.force(value.origin)
-            value = value.expr
-        elif not self.spill_all and self.stack and self.stack[-1] is value and isinstance(value, (Const, Name, Temp)):
-            self.stack[-1] = Chain((unpack.display(),), value, unpack.origin)
-            return
-        targets, value = flatten(value)
-        self.emit(Assign((*targets, unpack.display()), value, self.instr.line))

@@ -42,6 +42,7 @@ from depyf.decompiler.ir.stmt import (
     Delete,
     ExprStmt,
 )
+from depyf.decompiler.lift import unpackings
 from depyf.decompiler.lift.rules import calls, container_rules, control, names, unpacking
 from depyf.decompiler.lift.rules.augmented import operand
 from depyf.decompiler.lift.rules.control import link
@@ -70,7 +71,7 @@ def _copy(s: Symbolic, n: int) -> None:
         if is_slot(value):
             s.block.used = True
         if isinstance(value, UnpackedItem):
-            s.flush_unpack()
+            unpackings.flush_unpack(s)
             value = s.stack[-n]
         s.stack.append(value)
         return
@@ -151,7 +152,7 @@ def _pop(s: Symbolic, _: Any) -> None:
             s.stack.pop()
             s.store(target, value)
             return
-        s.flush_unpack()
+        unpackings.flush_unpack(s)
         s.stack.pop()
         return
     if isinstance(value, Bin) and id(value) in s.origins:
@@ -287,7 +288,7 @@ def _unpack(s: Symbolic, shape: Any) -> None:
             parent = value
         else:
             s.stack.append(value)
-            s.flush_unpack()
+            unpackings.flush_unpack(s)
             value = s.stack.pop()
     elif isinstance(value, Shared) and s.stack and s.stack[-1] is value:
         pass
@@ -297,14 +298,14 @@ def _unpack(s: Symbolic, shape: Any) -> None:
         s.stack.append(value)
         value = s.pop()
     if parent is None and s.unpack is not None:
-        s.flush_unpack()
+        unpackings.flush_unpack(s)
     if s.at in s.forced or (s.spill_all and parent is None and not isinstance(value, Shared)):
         temps = [s.new_temp() for _ in range(count)]
         unpack = Unpack(value, count, star, None, s.at, list(temps))
-        s._emit_unpacked(unpack)
+        unpackings.assign_unpacked(s, unpack)
         s.stack.extend(reversed(temps))
         return
-    s.begin_unpack(value, count, star, parent)
+    unpackings.begin_unpack(s, value, count, star, parent)
 
 
 def _is_starred(s: Symbolic) -> bool:

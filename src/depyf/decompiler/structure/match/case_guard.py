@@ -10,7 +10,7 @@ import heapq
 
 from depyf.decompiler.bytecode import ops
 from depyf.decompiler.cfg.program import ASYNC_FOR_ITER, NONE, STATEMENTS, Program
-from depyf.decompiler.lift.case_patterns import same_place
+from depyf.decompiler.structure.match.case_patterns import same_place
 
 
 class CaseGuard:

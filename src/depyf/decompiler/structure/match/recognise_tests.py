@@ -15,9 +15,9 @@ from depyf.decompiler.bytecode import ops
 from depyf.decompiler.bytecode.tables.columns import STEP
 from depyf.decompiler.cfg.program import MATCH_CASE, NONE, STATEMENTS, Program
 from depyf.decompiler.ir.markers import Case
-from depyf.decompiler.lift.case_patterns import NoPattern, PatternReader, Reading, same_place
-from depyf.decompiler.lift.pattern_tree import pattern_of
 from depyf.decompiler.structure.match.case_guard import CaseGuard
+from depyf.decompiler.structure.match.case_patterns import NoPattern, PatternReader, Reading, same_place
+from depyf.decompiler.structure.match.pattern_tree import pattern_of
 from depyf.safety.rewrites import step
 
 _STARTS = frozenset({ops.COPY, ops.MATCH_SEQUENCE, ops.MATCH_MAPPING, ops.MATCH_CLASS})

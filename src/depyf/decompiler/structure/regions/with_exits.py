@@ -17,7 +17,7 @@ from depyf.decompiler.cfg.region_table import (
     returned_constant,
     written_return,
 )
-from depyf.decompiler.lift.case_patterns import same_place
+from depyf.decompiler.structure.match.case_patterns import same_place
 from depyf.safety.rewrites import step
 
 _TAKING = frozenset({ops.POP, ops.STORE_FAST, ops.JUMP})

@@ -18,7 +18,7 @@ from depyf.decompiler.ir.stmt import (
     MatchValue,
     Pattern,
 )
-from depyf.decompiler.lift.case_patterns import SUBJECT, Fact, NoPattern
+from depyf.decompiler.structure.match.case_patterns import SUBJECT, Fact, NoPattern
 from depyf.safety.depth import any_depth
 
 _TESTS = ("value", "is", "sequence", "mapping", "class", "or")
