@@ -81,6 +81,7 @@ class _Together:
         self._check = check
         self._on_bug = on_bug
         self._budget = budget
+        self._allowed = {id(state): steps_of_part(len(state.unit.code)) for state in states}
 
     def run(self, passes: tuple[Pass, ...]) -> list[State]:
         """Those with which all went well.  What the others took is given back to the budget."""
@@ -101,5 +102,5 @@ class _Together:
             if self._on_bug is not None:
                 self._on_bug(state.unit, bug)
         state.steps += before - self._budget.left
-        if state.steps > steps_of_part(len(state.unit.code)):
+        if state.steps > self._allowed[id(state)]:
             state.failed = self.too_much = True

@@ -8,11 +8,12 @@ from typing import Any
 
 from depyf.decompiler.ir.expr import CellOf, Const, Expr, Func, Name, NestedTemp, Purpose, Temp
 from depyf.decompiler.ir.grown import Grown
+from depyf.decompiler.ir.markers import CommonConstant, LoopItem
 from depyf.decompiler.ir.stmt import Body, ExceptClause, MatchCase, Pattern, Stmt
 from depyf.safety.depth import any_depth, note
 
 _NODES = (Expr, Stmt, ExceptClause, MatchCase, Pattern)
-LEAVES = frozenset({Const, Name, Temp, NestedTemp, CellOf})
+LEAVES = frozenset({Const, Name, Temp, NestedTemp, CellOf, LoopItem, CommonConstant})
 """Expressions without a node inside: more than half of all, and no class has another one below it."""
 _LEAF, _NODE, _MANY = 0, 1, 2
 _fields: dict[type, tuple[str, ...]] = {}

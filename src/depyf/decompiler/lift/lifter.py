@@ -207,7 +207,7 @@ class Lifter:
                 for i in range(len(block.stack)):
                     fresh_containers.as_fresh(self.engine, i)
             self._start_iterators(block, code)
-            if self._precedes_loop(block):
+            if before_loop:
                 self._mark_result(block.stack)
 
     def _start_iterators(self, block: Lifted, code: list[int]) -> None:
