@@ -304,21 +304,22 @@ def _tell_what_happened(folder: Path) -> None:
 
 def _fix_first(folder: Path) -> list[str]:
     """The most expensive causes, with the seconds that they took; of a distributed run those of the first rank."""
-    from depyf.run.causes.stored import compile_seconds, stored_causes
-    from depyf.run.files.reading import read_manifest
+    from depyf.run.causes.collect import causes_of
+    from depyf.run.store.loading import load
     from depyf.sources.live.processes.ranks import current_rank, rank_directory
     from depyf.views.pages.sections.fix_first import ON_TERMINAL, TERMINAL, fix_first, left_out
 
     if current_rank():
         return []
+    own = rank_directory(folder)
     try:
-        manifest = read_manifest(rank_directory(folder))
+        run = load(own)
     except DepyfError:
         return []
-    causes = stored_causes(manifest)
-    lines = fix_first(causes, ON_TERMINAL, TERMINAL, compile_seconds(manifest, causes))
+    causes = causes_of(run)
+    lines = fix_first(causes, ON_TERMINAL, TERMINAL, run.seconds_of)
     left = left_out(causes, ON_TERMINAL)
-    return [*lines, f"and {left} more in {manifest.folder / INDEX}"] if left > 0 else lines
+    return [*lines, f"and {left} more in {own / INDEX}"] if left > 0 else lines
 
 
 def _where_to_look(folder: Path) -> str:

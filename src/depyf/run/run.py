@@ -6,8 +6,10 @@ seconds) is a property here, and nowhere else.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from depyf.run.advice.advice import AdviceUse
 from depyf.run.compile_stages import CAPTURED, FORWARD, WRAPPER
 from depyf.run.phase_times import PhaseTime
 from depyf.run.records import (
@@ -121,6 +123,16 @@ class Run:
         return len(self.of_state(EntryState.PYTHON))
 
     @property
+    def errors(self) -> int:
+        """How often torch raised an error into the program instead of compiling."""
+        return len(self.of_state(EntryState.FAILED))
+
+    @property
+    def unfinished(self) -> int:
+        """How many compilations were going on when the process ended."""
+        return len(self.of_state(EntryState.UNFINISHED))
+
+    @property
     def breaks(self) -> list[DistinctBreak]:
         """Each graph break once."""
         found: dict[tuple[str, int, str], tuple[BreakRecord, list[tuple[CompileKey, BreakRecord]]]] = {}
@@ -142,7 +154,53 @@ class Run:
         return len({graph.key for graph in self.graphs if graph.stage in (CAPTURED, FORWARD, WRAPPER)})
 
     @property
+    def seconds_of(self) -> dict[CompileKey, float]:
+        """What each compilation took; those of which no time is known are left out."""
+        return {record.key: seconds for record in self.times if (seconds := record.whole) is not None}
+
+    @property
     def seconds(self) -> float | None:
         """What all compilations took; None where no time is known."""
-        known = [seconds for record in self.times if (seconds := record.whole) is not None]
+        known = self.seconds_of.values()
         return sum(known) if known else None
+
+    def advice(self) -> Iterator[tuple[FunctionRecord, AdviceUse]]:
+        """All advice with the function that it is for; of the entries that did not fit a call, that on the nearest."""
+        for function in self.functions:
+            for entry in function.entries:
+                given = [
+                    *(record.advice for record in entry.breaks),
+                    *(r.advice for r in entry.recompiles[:1]),
+                    entry.advice,
+                ]
+                yield from ((function, use) for uses in given for use in uses)
+
+
+@dataclass(frozen=True, slots=True)
+class RunTotals:
+    """What is counted in one run, or in the runs of all ranks together."""
+
+    compilations: int = 0
+    breaks: int = 0
+    """Distinct ones: a break that several ranks met is one."""
+    recompilations: int = 0
+    ran_as_python: int = 0
+    errors: int = 0
+    unfinished: int = 0
+    """Compilations that were going on when the process ended."""
+    seconds: float = 0.0
+    """What compiling took, as far as it is known."""
+
+
+def totals_of(runs: Iterable[Run]) -> RunTotals:
+    """The numbers of several runs together."""
+    known = tuple(runs)
+    return RunTotals(
+        compilations=sum(run.compilations for run in known),
+        breaks=len({broken.record.identity for run in known for broken in run.breaks}),
+        recompilations=sum(run.recompilations for run in known),
+        ran_as_python=sum(run.ran_as_python for run in known),
+        errors=sum(run.errors for run in known),
+        unfinished=sum(run.unfinished for run in known),
+        seconds=sum(run.seconds or 0.0 for run in known),
+    )

@@ -12,6 +12,7 @@ import pytest
 
 import with_torch
 from depyf.actions.doctor.trial import DoctorProgram, run_once
+from depyf.run.run import RunTotals
 from signals import hear_interrupts
 
 pytestmark = pytest.mark.torch
@@ -75,7 +76,7 @@ def test_what_to_fix_first(tmp_path):
     run = doctor("sizes", tmp_path, "--out", str(tmp_path / "dump"), arguments=("a", "--b"), typed="typed")
     assert run.returncode == 1, run.stderr
     assert run.stdout.startswith("said ['a', '--b'] typed\n")
-    assert "ended after" in run.stdout and "2 compilations, 0 graph breaks" in run.stdout
+    assert "ended after" in run.stdout and "2 compilations, 0 distinct graph breaks" in run.stdout
     assert "Fix first:\n1. sizes.py" in run.stdout and "torch._dynamo.mark_dynamic(x, 0)" in run.stdout
     assert (tmp_path / "dump" / "index.md").exists()
 
@@ -87,7 +88,7 @@ def test_what_to_fix_first(tmp_path):
         ("fails", 3, "ended with status 1"),
         ("status", 3, "ended with status 7"),
         ("gone", 3, "it ended by os._exit"),
-        ("killed", 3, "killed by SIGTERM: there is no dump"),
+        ("killed", 3, "killed by SIGTERM: 2 compilations"),
         ("wrong", 3, "ended with status 1"),
     ],
 )
@@ -95,19 +96,19 @@ def test_programs_that_end_badly(name, status, said, tmp_path):
     run = doctor(name, tmp_path)
     assert run.returncode == status, run.stdout + run.stderr
     assert said in run.stdout
-    if name in ("fails", "status"):
+    if name in ("fails", "status", "gone", "killed"):
         assert "mark_dynamic(x, 0)" in run.stdout, "what was compiled by then is told"
     if name == "fails":
         assert "ValueError" in run.stderr and "doctor_child" not in run.stderr, "the traceback is the program's own"
 
 
-def test_an_error_before_there_is_a_dump_is_told(tmp_path):
+def test_an_error_before_anything_is_compiled_is_told(tmp_path):
     """Of a run whose output is kept: one that was tried."""
     script = tmp_path / "gone.py"
     script.write_text("import os, sys\nprint('MemoryError: no room', file=sys.stderr, flush=True)\nos._exit(3)\n")
     program = DoctorProgram(str(script), (), module=False)
     measured = run_once(program, (), tmp_path / "work", tmp_path / "dump", compare=False, shown=False)
-    assert not measured.recorded and measured.problem == "it ended with status 3: MemoryError: no room"
+    assert measured.totals == RunTotals() and measured.problem == "it ended with status 3: MemoryError: no room"
 
 
 def test_megabytes_go_through(tmp_path):

@@ -13,9 +13,9 @@ from depyf.actions.doctor.trial import Measured
 from depyf.actions.doctor.tries import Tries
 from depyf.actions.doctor.ways import TriedWay, WayOutcome, best_first, way_in_words
 from depyf.run.advice.registry import ADVICE, text_of
-from depyf.run.causes.folding import counted
 from depyf.safety.escape import cut, printable
 from depyf.views.pages.sections.fix_first import TERMINAL, fix_first, left_out
+from depyf.views.pages.sections.totals import words_of
 
 _SHOWN_CAUSES = 7
 _LONGEST_WAY = 64
@@ -25,15 +25,13 @@ _COLUMNS = ("compilations", "breaks", "as Python", "seconds", "compiling", "resu
 def headline(name: str, measured: Measured) -> str:
     """How the run went, in one line."""
     spent = f" after {measured.seconds:.1f} s" if measured.seconds is not None else ""
-    compiling = f" ({measured.compiling:.1f} s of them compiling)" if measured.compiling >= 0.05 and spent else ""
+    totals, words = measured.totals, words_of(measured.totals)
+    compiling = f" ({totals.seconds:.1f} s of them compiling)" if totals.seconds >= 0.05 and spent else ""
     if not measured.recorded:
         return f"{name}: {_ended(measured)}: {measured.problem}"
-    parts = [counted(measured.compilations, "compilation"), counted(measured.breaks, "graph break")]
-    if measured.python:
-        parts.append(f"{counted(measured.python, 'time')} a function ran as ordinary Python")
-    if measured.errors:
-        parts.append(f"{counted(measured.errors, 'error')} raised by torch")
-    return f"{name}: {_ended(measured)}{spent}{compiling}: {', '.join(parts)}"
+    python = words.ran_as_python if totals.ran_as_python else ""
+    parts = (words.compilations, words.breaks, python, words.errors, words.unfinished)
+    return f"{name}: {_ended(measured)}{spent}{compiling}: {', '.join(filter(None, parts))}"
 
 
 def _ended(measured: Measured) -> str:
@@ -56,10 +54,10 @@ def causes_lines(measured: Measured) -> list[str]:
     if not measured.recorded:
         return []
     if not measured.causes:
-        if measured.compilations:
+        if measured.totals.compilations:
             return ["Nothing to fix: no recompilation, no graph break, nothing that ran as ordinary Python."]
         return ["torch compiled nothing while the program ran."]
-    lines = ["Fix first:", *fix_first(measured.causes, _SHOWN_CAUSES, TERMINAL, measured.compile_times)]
+    lines = ["Fix first:", *fix_first(measured.causes, _SHOWN_CAUSES, TERMINAL, measured.seconds_of)]
     left = left_out(measured.causes, _SHOWN_CAUSES)
     return [*lines, f"and {left} more"] if left > 0 else lines
 
@@ -94,11 +92,11 @@ def _tried_lines(before: Measured, tried: Sequence[TriedWay], difference: str) -
 def _numbers(measured: Measured) -> tuple[str, str, str, str, str]:
     seconds = "-" if measured.seconds is None else f"{measured.seconds:.1f}"
     return (
-        str(measured.compilations),
-        str(measured.breaks),
-        str(measured.python),
+        str(measured.totals.compilations),
+        str(measured.totals.breaks),
+        str(measured.totals.ran_as_python),
         seconds,
-        f"{measured.compiling:.1f}",
+        f"{measured.totals.seconds:.1f}",
     )
 
 
@@ -164,13 +162,14 @@ def document(name: str, base: Measured, tries: Tries | None, dump: str | None) -
 
 
 def _plain(measured: Measured) -> dict[str, Any]:
+    totals = measured.totals
     return {
         "status": measured.status,
         "problem": measured.problem,
-        "compilations": measured.compilations,
-        "graph_breaks": measured.breaks,
-        "ran_as_python": measured.python,
-        "errors": measured.errors,
+        "compilations": totals.compilations,
+        "graph_breaks": totals.breaks,
+        "ran_as_python": totals.ran_as_python,
+        "errors": totals.errors,
         "seconds": None if measured.seconds is None else round(measured.seconds, 3),
-        "compile_seconds": round(measured.compiling, 3),
+        "compile_seconds": round(totals.seconds, 3),
     }

@@ -18,6 +18,7 @@ from depyf.run.causes.folding import counted
 from depyf.views.pages import notebook
 from depyf.views.pages.notebook import Markup, Part, chip, dim, folded, joined, line
 from depyf.views.pages.sections.fix_first import cost_in_words
+from depyf.views.pages.sections.totals import words_of
 
 _OPEN = 3
 """So many causes are open at first."""
@@ -92,10 +93,10 @@ def examine(
 def doctor_html(report: DoctorReport) -> Markup:
     """The causes, the most costly first: each with its line, what it costs and the way out."""
     measured = report.measured
-    facts = [chip(counted(measured.compilations, "compilation"))]
-    facts.append(chip(counted(measured.breaks, "graph break"), "warn" if measured.breaks else ""))
-    facts += [chip(f"{measured.python} ran as Python", "warn")] if measured.python else []
-    facts += [chip(counted(measured.errors, "error"), "bad")] if measured.errors else []
+    totals, words = measured.totals, words_of(measured.totals)
+    facts = [chip(words.compilations), chip(words.breaks, "warn" if totals.breaks else "")]
+    facts += [chip(f"{totals.ran_as_python} ran as Python", "warn")] if totals.ran_as_python else []
+    facts += [chip(counted(totals.errors, "error"), "bad")] if totals.errors else []
     causes = [_cause(number, cause, number <= _OPEN) for number, cause in enumerate(report.causes, 1)]
     if not causes:
         causes = [line(text, kind="good") for text in causes_lines(measured)]

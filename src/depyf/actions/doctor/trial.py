@@ -25,13 +25,13 @@ from depyf.actions.doctor.returned_values import Call
 from depyf.errors import DepyfError
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.causes.cause import Cause
-from depyf.run.causes.stored import compile_seconds, stored_causes
-from depyf.run.files.reading import Manifest, read_json, read_manifest
-from depyf.run.records import NOTHING_TO_COMPILE, CompileKey
-from depyf.views.compare.stages import dumps_in
+from depyf.run.causes.collect import causes_of
+from depyf.run.records import CompileKey
+from depyf.run.run import RunTotals, totals_of
+from depyf.run.store.loading import load_ranks
 
-NO_DUMP = "it ended by os._exit, or nothing of it ran: there is no dump"
-KILLED = "there is no dump, which is written when a program ends"
+NO_DUMP = "nothing of it ran: there is no dump"
+CUT = "it ended by os._exit, or was killed: what torch had compiled by then is told"
 _CHILD = "depyf.cli.doctor_child"
 _LAST_LINES = 200
 _ERROR = re.compile(r"[\w.]+(?:Error|Exception|Violation|Exit|Interrupt|Failed)\w*: ")
@@ -63,16 +63,13 @@ class Measured:
 
     status: int
     """As ``subprocess`` has it: negative for a signal."""
-    compilations: int = 0
-    breaks: int = 0
-    python: int = 0
-    """Functions, or compilations of them, that ended as ordinary Python."""
-    errors: int = 0
+    totals: RunTotals = field(default_factory=RunTotals)
+    """Of all ranks."""
     seconds: float | None = None
     """Of the program without starting Python and torch; None where it did not come to its end."""
-    compiling: float = 0.0
     causes: tuple[Cause, ...] = ()
-    compile_times: Mapping[CompileKey, float] = field(default_factory=dict)
+    seconds_of: Mapping[CompileKey, float] = field(default_factory=dict)
+    """What each compilation took."""
     calls: dict[str, list[Call]] | None = None
     problem: str = ""
     """Why there is nothing to tell, or not all; "" where there is."""
@@ -190,73 +187,22 @@ def _measured(folder: Path, result: Path, status: int) -> Measured:
     if "problem" in told:
         return Measured(status, problem=str(told["problem"]), not_started=True)
     try:
-        manifests = _manifests(folder)
+        runs = list(load_ranks(folder).values())
     except DepyfError:
-        return Measured(status, problem=KILLED if status < 0 else NO_DUMP, recorded=False)
-    first = manifests[0]
-    causes = stored_causes(first)
-    entries = [entry for manifest in manifests for f in manifest.functions for entry in f["entries"]]
-    failed = [entry for entry in entries if entry.get("failed")]
+        return Measured(status, problem=NO_DUMP, recorded=False)
+    problem = "" if all(run.finished for run in runs) else CUT
     return Measured(
-        status,
-        len(entries) - len(failed),
-        sum(len([b for b in entry.get("graph_breaks", ()) if not _limit(b)]) for entry in entries),
-        sum(not entry.get("raised") and entry["failed"] != NOTHING_TO_COMPILE for entry in failed),
-        sum(bool(entry.get("raised")) for entry in failed),
-        told.get("seconds"),
-        sum(_seconds(manifest) for manifest in manifests),
-        causes,
-        compile_seconds(first, causes),
-        told.get("calls"),
-    )
+        status, totals_of(runs), told.get("seconds"), causes_of(runs[0]), runs[0].seconds_of, told.get("calls"), problem,
+    )  # fmt: skip
 
 
 def more_advice(folder: Path) -> list[tuple[AdviceUse, str]]:
     """All advice in a dump, each with the function that it is about; [] where there is no dump."""
-    found: list[tuple[AdviceUse, str]] = []
     try:
-        manifests = _manifests(folder)
+        runs = load_ranks(folder).values()
     except DepyfError:
         return []
-    for manifest in manifests:
-        for function in manifest.functions:
-            for entry in function["entries"]:
-                reasons = [*entry.get("graph_breaks", ()), *entry.get("recompiled_because", ())[:1], entry]
-                given = [advice for reason in reasons for advice in reason.get("advice", ())]
-                found += [(AdviceUse(a["id"], _texts(a["values"])), function["function"]) for a in given]
-    return found
-
-
-def _texts(values: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    return tuple((name, text) for name, text in values.items() if isinstance(text, str))
-
-
-def _limit(graph_break: dict[str, Any]) -> bool:
-    """torch reports in this way, too, that a function has as many entries as it may have."""
-    return "limit exceeded" in str(graph_break.get("reason", "")).lower()
-
-
-def _manifests(folder: Path) -> list[Manifest]:
-    """Of a distributed run one for each rank."""
-    with contextlib.suppress(DepyfError):
-        return [read_manifest(folder)]
-    return [read_manifest(dump) for dump in dumps_in(folder).values()]
-
-
-def _seconds(manifest: Manifest) -> float:
-    try:
-        page = read_json(manifest.folder, "timings.json")
-    except DepyfError:
-        return 0.0
-    phases = page.get("seconds", {}) if isinstance(page, dict) else {}
-    return sum(
-        value
-        for known in phases.values()
-        if isinstance(known, dict)
-        for name, value in known.items()
-        if name in ("entire_frame_compile", "entire_frame_compile_time", "backward.inductor_cumulative_compile_time")
-        and isinstance(value, (int, float))
-    )
+    return [(use, function.code.qualname) for run in runs for function, use in run.advice()]
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -269,7 +215,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 def _with_problem(measured: Measured, problem: str, tail: list[str], interrupted: bool) -> Measured:
     said = problem or measured.problem
-    if said in ("", NO_DUMP) and measured.status and tail and not interrupted:
+    if said in ("", NO_DUMP, CUT) and measured.status and tail and not interrupted:
         error = next((line for line in reversed(tail) if _ERROR.match(line)), tail[-1])
         said = f"it ended with status {measured.status}: {error.strip()}"
     return replace(measured, problem=said, interrupted=interrupted)

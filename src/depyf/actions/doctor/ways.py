@@ -83,10 +83,10 @@ def judged(ways: Sequence[FollowedAdvice], before: Measured, after: Measured, de
     if (
         after.status != before.status
         or (after.seconds is None and before.seconds is not None)
-        or after.errors > before.errors
+        or after.totals.errors > before.totals.errors
     ):
         problem = after.problem or f"it ended with status {after.status}"
-        if after.errors > before.errors and not after.problem:
+        if after.totals.errors > before.totals.errors and not after.problem:
             problem = "torch raises an error into the program"
         return TriedWay(ways, after, WayOutcome.FAILED, problem)
     results, detail = "unknown", ""
@@ -95,10 +95,11 @@ def judged(ways: Sequence[FollowedAdvice], before: Measured, after: Measured, de
         results = "differ" if detail else "equal"
     if detail:
         return TriedWay(ways, after, WayOutcome.HARMFUL, detail, results)
-    pairs = [(after.compilations, before.compilations), (after.breaks, before.breaks), (after.python, before.python)]
-    less = any(now < then for now, then in pairs)
-    more = any(now > then for now, then in pairs)
-    if after.python < before.python and after.breaks <= before.breaks:
+    pairs = list(zip(_counts(after), _counts(before)))
+    less = any(number < earlier for number, earlier in pairs)
+    more = any(number > earlier for number, earlier in pairs)
+    now, then = after.totals, before.totals
+    if now.ran_as_python < then.ran_as_python and now.breaks <= then.breaks:
         more = False  # what ran as ordinary Python is compiled now: that takes compilations
     outcome = (
         WayOutcome.MIXED
@@ -118,5 +119,10 @@ def best_first(tried: Iterable[TriedWay]) -> list[TriedWay]:
     return sorted(tried, key=lambda way: (rank.index(way.outcome), _left(way.measured)))
 
 
+def _counts(measured: Measured) -> tuple[int, int, int]:
+    return measured.totals.compilations, measured.totals.breaks, measured.totals.ran_as_python
+
+
 def _left(measured: Measured) -> int:
-    return measured.compilations + measured.breaks + 10 * measured.python
+    compilations, breaks, python = _counts(measured)
+    return compilations + breaks + 10 * python

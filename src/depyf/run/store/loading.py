@@ -7,13 +7,23 @@ Nothing is executed, and nothing outside of the folder is read.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from depyf.run.files.layout import RUN, TIMINGS
-from depyf.run.files.reading import DEEPEST, DumpError, NoManifest, is_plain, nesting, read_bytes, read_json
+from depyf.run.files.layout import MANIFEST, RUN, TIMINGS
+from depyf.run.files.reading import (
+    DEEPEST,
+    DumpError,
+    NoManifest,
+    is_plain,
+    nesting,
+    rank_folders,
+    read_bytes,
+    read_json,
+)
 from depyf.run.files.timings import TimesPage
 from depyf.run.records import CompileKey, EntryRecord, FunctionRecord, GraphRecord, GuardRecord
 from depyf.run.run import Run, SourceRecord, TimesRecord
@@ -49,6 +59,16 @@ def load(folder: Path) -> Run:
     else:
         run = _Reading(data, printable(str(folder / RUN))).run()
     return _with_times(run, folder)
+
+
+def load_ranks(folder: Path) -> dict[int, Run]:
+    """Rank -> its run; a run of one process is rank 0.  Ranks that left nothing are missing; DumpError where all did."""
+    ranks = {} if (folder / RUN).exists() or (folder / MANIFEST).exists() else rank_folders(folder)
+    found = {}
+    for rank, place in ranks.items():
+        with contextlib.suppress(NoManifest):
+            found[rank] = load(place)
+    return found or {0: load(folder)}
 
 
 class _Reading:

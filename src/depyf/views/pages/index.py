@@ -29,7 +29,7 @@ from depyf.run.files.layout import (
     graph_file,
 )
 from depyf.run.records import EntryState
-from depyf.run.run import Run
+from depyf.run.run import Run, totals_of
 from depyf.views.pages.call_tree import call_tree_section
 from depyf.views.pages.markdown import message
 from depyf.views.pages.memory import memory_section
@@ -39,6 +39,7 @@ from depyf.views.pages.sections.fix_first import IN_INDEX, fix_first, left_out
 from depyf.views.pages.sections.functions import Pages, function_lines, python_lines, unfinished_lines
 from depyf.views.pages.sections.recompilations import recompile_lines
 from depyf.views.pages.sections.stage_table import stage_lines
+from depyf.views.pages.sections.totals import BREAK, words_of
 from depyf.views.pages.sections.words import link, where, with_cells
 from depyf.views.pages.shapes import shapes_section
 
@@ -67,12 +68,11 @@ def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, ker
     errors, unfinished = run.of_state(EntryState.FAILED), run.of_state(EntryState.UNFINISHED)
     breaks = run.breaks
     again = [(f, e) for f, e in run.entries if e.recompiles]
+    words = words_of(totals_of([run]))
     happened = [
-        f"- {counted(run.compilations, 'compilation')}, {counted(run.graph_count, 'graph')}",
-        f"- {counted(len(breaks), 'distinct graph break')}",
-        f"- {counted(run.recompilations, 'recompilation')}",
-        f"- {counted(run.ran_as_python, 'time')} a function ran as ordinary Python",
-        *([f"- {counted(len(errors), 'error')} that torch raised instead of compiling"] if errors else ()),
+        f"- {words.compilations}, {counted(run.graph_count, 'graph')}",
+        *(f"- {text}" for text in (words.breaks, words.recompilations, words.ran_as_python)),
+        *(f"- {text}" for text in (words.errors, words.unfinished) if text),
         f"- torch {run.torch_version}, Python {run.python_version}. Every file here is described in `manifest.json`; "
         f"compile times, which differ in every run, are in `{TIMINGS}`.",
     ]
@@ -99,7 +99,7 @@ def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, ker
         IndexSection(
             "Graphs of no compiled function", _alone(run), REST, "captured for `torch.export` or by a caller like it"
         ),
-        IndexSection("Graph breaks", break_lines(breaks), BREAKS, counted(len(breaks), "distinct graph break")),
+        IndexSection("Graph breaks", break_lines(breaks), BREAKS, counted(len(breaks), BREAK)),
         IndexSection(
             "Recompilations",
             recompile_lines(again, shown_names(run)),

@@ -7,6 +7,7 @@ from depyf.actions.doctor.trial import FollowedAdvice, Measured
 from depyf.actions.doctor.ways import WayOutcome, judged, way_in_words, ways_out
 from depyf.run.advice.registry import use
 from depyf.run.causes.cause import Cause, CauseKind, Costs
+from depyf.run.run import RunTotals
 
 
 def tensor(*values, dtype="float32", grad=False):
@@ -54,20 +55,24 @@ def outcome(before, after, deterministic=True):
     return judged(WAY, before, after, deterministic).outcome
 
 
+def measured(status, compilations, breaks, python, errors=0, **others):
+    return Measured(status, RunTotals(compilations, breaks, ran_as_python=python, errors=errors), **others)
+
+
 def test_verdicts():
     calls, others = {"f": [[1.0]]}, {"f": [[2.0]]}
-    base = Measured(0, 9, 3, 1, calls=calls)
-    assert outcome(base, Measured(0, 5, 3, 1, calls=calls)) is WayOutcome.HELPS
-    assert outcome(base, Measured(0, 9, 3, 1, calls=calls)) is WayOutcome.NOTHING
-    assert outcome(base, Measured(0, 10, 3, 1, calls=calls)) is WayOutcome.WORSE
-    assert outcome(base, Measured(0, 12, 2, 1, calls=calls)) is WayOutcome.MIXED
-    assert outcome(base, Measured(0, 12, 3, 0, calls=calls)) is WayOutcome.HELPS, "what was Python is compiled"
-    assert outcome(base, Measured(0, 1, 0, 0, calls=others)) is WayOutcome.HARMFUL
-    assert outcome(base, Measured(0, 1, 0, 0, calls=others), deterministic=False) is WayOutcome.HELPS
-    assert judged(WAY, base, Measured(0, 1, 0, 0, calls=others), False).results == "unknown"
-    assert outcome(base, Measured(1, 1, 0, 0, calls=calls)) is WayOutcome.FAILED
-    bad_end = Measured(1, 9, 3, 1, seconds=1.0, calls=calls)
-    as_bad = Measured(1, 5, 3, 1, seconds=1.0, calls=calls, problem="it ended with status 1: as before")
+    base = measured(0, 9, 3, 1, calls=calls)
+    assert outcome(base, measured(0, 5, 3, 1, calls=calls)) is WayOutcome.HELPS
+    assert outcome(base, measured(0, 9, 3, 1, calls=calls)) is WayOutcome.NOTHING
+    assert outcome(base, measured(0, 10, 3, 1, calls=calls)) is WayOutcome.WORSE
+    assert outcome(base, measured(0, 12, 2, 1, calls=calls)) is WayOutcome.MIXED
+    assert outcome(base, measured(0, 12, 3, 0, calls=calls)) is WayOutcome.HELPS, "what was Python is compiled"
+    assert outcome(base, measured(0, 1, 0, 0, calls=others)) is WayOutcome.HARMFUL
+    assert outcome(base, measured(0, 1, 0, 0, calls=others), deterministic=False) is WayOutcome.HELPS
+    assert judged(WAY, base, measured(0, 1, 0, 0, calls=others), False).results == "unknown"
+    assert outcome(base, measured(1, 1, 0, 0, calls=calls)) is WayOutcome.FAILED
+    bad_end = measured(1, 9, 3, 1, seconds=1.0, calls=calls)
+    as_bad = measured(1, 5, 3, 1, seconds=1.0, calls=calls, problem="it ended with status 1: as before")
     assert outcome(bad_end, as_bad) is WayOutcome.HELPS, "the program ends badly as it is"
     assert outcome(bad_end, Measured(1, problem="it did not end within 9 s")) is WayOutcome.FAILED
-    assert outcome(base, Measured(0, 1, 0, 0, errors=1, calls=calls)) is WayOutcome.FAILED
+    assert outcome(base, measured(0, 1, 0, 0, 1, calls=calls)) is WayOutcome.FAILED

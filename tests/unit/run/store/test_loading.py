@@ -16,10 +16,11 @@ from depyf.run.files import writer as writing
 from depyf.run.files.reading import DumpError, NoManifest
 from depyf.run.files.writer import DumpWriter
 from depyf.run.records import EntryState
-from depyf.run.run import Run
+from depyf.run.run import Run, totals_of
 from depyf.run.store.journal import Journal
 from depyf.run.store.lines import NoteLine
-from depyf.run.store.loading import load
+from depyf.run.store.loading import load, load_ranks
+from depyf.views.pages.sections.totals import words_of
 
 DUMPS = Path(__file__).parent / "dumps"
 KINDS = ("earlier", "finished", "killed")
@@ -159,3 +160,17 @@ def test_a_disk_that_is_full_for_a_while(tmp_path: Path, monkeypatch: pytest.Mon
     run = load(tmp_path)
     assert run.notes == ("before", "after") and len(writer.problems) == 1
     assert "line 3 is not JSON" in run.missing[0]
+
+
+def test_ranks_are_counted_together(tmp_path: Path) -> None:
+    for rank in (0, 1, 3):
+        shutil.copytree(DUMPS / "killed", tmp_path / f"rank_{rank}")
+    (tmp_path / "rank_2").mkdir()
+    ranks = load_ranks(tmp_path)
+    assert [*ranks] == [0, 1, 3] and [*load_ranks(tmp_path / "rank_0")] == [0]
+    one, all_three = totals_of([ranks[0]]), totals_of(ranks.values())
+    assert one.breaks == all_three.breaks == 1, "a break that each rank meets is one"
+    assert all_three.compilations == 3 * one.compilations > 0 and all_three.unfinished == 3
+    assert words_of(all_three).breaks == "1 distinct graph break"
+    with pytest.raises(NoManifest):
+        load_ranks(tmp_path / "rank_2")
