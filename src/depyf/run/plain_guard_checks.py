@@ -12,16 +12,6 @@ import operator
 from typing import Any
 
 
-def same_value(value: Any, expected: Any) -> bool:
-    """``value == expected``, and of exactly the same type: ``True`` and ``1.0`` are not ``1``."""
-    return type(value) is type(expected) and bool(value == expected)
-
-
-def check_no_aliasing(*tensors: Any) -> bool:
-    """No two of these tensors are the same object."""
-    return len({id(tensor) for tensor in tensors}) == len(tensors)
-
-
 def is_nan(value: Any) -> bool:
     """``value``, a float or complex number, is NaN."""
     return bool(value != value)

@@ -78,6 +78,8 @@ class GuardKind:
     name = ""
     checks: tuple[str, ...] = ()
     """The functions that its expressions call."""
+    functions: tuple[Callable[..., Any], ...] = ()
+    """Those of them that need nothing of torch and of other modules; the source of live values has the others."""
     asking: frozenset[str] = frozenset()
     """Those of them whose exact answer only torch's own guard knows."""
     says_all: frozenset[str] = frozenset()
@@ -194,6 +196,22 @@ class GuardKind:
     def fixed(self, difference: Difference) -> tuple[str, str] | None:
         """The number or the size that the entry is for and no other, by torch's name; None for another guard."""
         return None
+
+
+class TorchGuard(Protocol):
+    """A guard of torch, alive or not."""
+
+    def check(self, value: Any) -> bool | None:
+        """torch's answer for ``value``; None where it cannot be asked."""
+
+    def check_frame(self, L: dict[str, Any], G: Any) -> bool | None:
+        """The same for the value that this guard finds among the locals and globals of a frame."""
+
+
+def asked(guard: TorchGuard | None, value: Any, otherwise: bool = True) -> bool:
+    """torch's own answer; ``otherwise`` where it cannot be had."""
+    answer = guard.check(value) if guard is not None else None
+    return otherwise if answer is None else answer
 
 
 @functools.lru_cache(maxsize=4096)

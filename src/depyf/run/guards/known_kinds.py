@@ -43,6 +43,7 @@ def _all(of: Callable[[GuardKind], Iterable[str]]) -> frozenset[str]:
     return frozenset(name for kind in KINDS for name in of(kind))
 
 
+FUNCTIONS: tuple[Callable[..., object], ...] = tuple(function for kind in KINDS for function in kind.functions)
 CHECKS = _all(lambda kind: kind.checks)
 ASKING = _all(lambda kind: kind.asking)
 SAYS_ALL = _all(lambda kind: kind.says_all)

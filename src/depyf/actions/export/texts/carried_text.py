@@ -6,23 +6,36 @@ import ast
 import re
 from pathlib import Path
 
+from depyf.run.guards.known_kinds import FUNCTIONS
+
 CARRIED = Path(__file__).parents[1] / "carried"
 
 
 _CHECKS = (CARRIED / "package_checks.py", CARRIED.parents[2] / "run" / "plain_guard_checks.py")
 """Those of packages, and those that depyf has, too."""
+_OF_KINDS = {function.__name__ for function in FUNCTIONS}
+
+
+def _trees() -> list[tuple[str, ast.Module]]:
+    """The text and the tree of each file that has checks; of those of kinds of guards only these."""
+    found = []
+    for path in (*_CHECKS, *sorted(CARRIED.parents[2].glob("run/guards/kinds/*_guard.py"))):
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        if path not in _CHECKS:
+            tree.body = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name in _OF_KINDS]
+        found.append((text, tree))
+    return found
 
 
 def carried_checks() -> dict[str, ast.FunctionDef]:
     """The functions that guards of a package can call, and what these call."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in _CHECKS]
-    return {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)}
+    return {node.name: node for _, tree in _trees() for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
 def checks_text(called: set[str]) -> str:
     """The definitions that are called, those that these call, and the imports that they need."""
-    texts = [path.read_text(encoding="utf-8") for path in _CHECKS]
-    trees = [ast.parse(text) for text in texts]
+    texts, trees = zip(*_trees())
     definitions = carried_checks()
     wanted = called & set(definitions)
     queue = list(wanted)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from depyf.run.advice.registry import use
 from depyf.run.advice.source_names import named
@@ -27,8 +28,14 @@ from depyf.run.records import Place
 _ONE, _DIFFERENT, _MEMORY = "one object", "different objects", "shared memory"
 
 
+def check_no_aliasing(*tensors: Any) -> bool:
+    """No two of these tensors are the same object."""
+    return len({id(tensor) for tensor in tensors}) == len(tensors)
+
+
 class AliasGuard(GuardKind):
     name = "alias"
+    functions = (check_no_aliasing,)
     checks = ("check_no_aliasing", "check_overlapping")
     by_class = unsaid = frozenset({"check_no_aliasing"})
     several = part_only = frozenset({"OBJECT_ALIASING", "NO_TENSOR_ALIASING", "STORAGE_OVERLAPPING"})

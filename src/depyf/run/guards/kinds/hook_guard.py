@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from depyf.run.addresses import without_addresses
 from depyf.run.advice.registry import use
@@ -17,8 +18,10 @@ from depyf.run.guards.guard_kind import (
     GuardKind,
     Look,
     PrintedGuard,
+    TorchGuard,
     UnknownValueError,
     Uses,
+    asked,
     called,
     source_of,
     tree_of,
@@ -33,8 +36,14 @@ _OF_MODULE = re.compile(
 _SAVED_TENSORS = "saved tensors"
 
 
+def saved_tensors_hooks_are(hooks: Any, guard: TorchGuard | None = None) -> bool:
+    """``torch.autograd.graph.saved_tensors_hooks`` is as at compile time."""
+    return asked(guard, {})
+
+
 class HookGuard(GuardKind):
     name = "hooks"
+    functions = (saved_tensors_hooks_are,)
     checks = ("saved_tensors_hooks_are",)
     asking = frozen = frozenset(checks)
     order = 30

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from depyf.run.advice.registry import use
 from depyf.run.advice.source_names import named
@@ -18,9 +19,11 @@ from depyf.run.guards.guard_kind import (
     Look,
     MissingError,
     PrintedGuard,
+    TorchGuard,
     UnknownValueError,
     Uses,
     arguments,
+    asked,
     called,
     is_literal,
     literal_side,
@@ -35,8 +38,14 @@ _OWN_KEYS = re.compile(r"list\((?P<source>.*)\.keys\(\)\) == (?P<keys>\[.*\])", 
 KEYS, MEMBER, ATTRIBUTE, THERE = "keys", "member", "attribute", "there"
 
 
+def same_membership(item: Any, members: Any, guard: TorchGuard | None = None) -> bool:
+    """``item`` is in this set if it was there at compile time, and only then; torch does not say which."""
+    return asked(guard, members)
+
+
 class KeysGuard(GuardKind):
     name = "keys"
+    functions = (same_membership,)
     checks = ("same_membership",)
     asking = hooked = frozenset({"same_membership"})
     contents = frozenset({"DICT_CONTAINS", "SET_CONTAINS"})

@@ -15,9 +15,11 @@ from depyf.run.guards.guard_kind import (
     GuardKind,
     Look,
     PrintedGuard,
+    TorchGuard,
     UnknownValueError,
     Uses,
     arguments,
+    asked,
     called,
 )
 from depyf.run.records import Place
@@ -34,8 +36,14 @@ _SUBJECTS = {
 }
 
 
+def check_torch_function_mode_stack(guard: TorchGuard | None = None) -> bool:
+    """The ``TorchFunctionMode`` stack is as at compile time."""
+    return asked(guard, {})
+
+
 class ModeGuard(GuardKind):
     name = "modes"
+    functions = (check_torch_function_mode_stack,)
     checks = ("check_torch_function_mode_stack", "default_device_is")
     asking = frozen = frozenset({"check_torch_function_mode_stack"})
 

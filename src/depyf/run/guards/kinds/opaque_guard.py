@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from depyf.run.addresses import without_addresses
 from depyf.run.advice.source_names import named
@@ -17,6 +18,8 @@ from depyf.run.guards.guard_kind import (
     GuardKind,
     Look,
     PrintedGuard,
+    TorchGuard,
+    asked,
     called,
     side_of,
     source_of,
@@ -40,8 +43,35 @@ UNTOLD = (RAISED, WORDS)
 """What is known where torch does not name the guard: that it raised, or torch's words."""
 
 
+def torch_checks(text: str, guard: TorchGuard | None = None, L: dict[str, Any] | None = None, G: Any = None) -> bool:
+    """A guard that depyf cannot write as Python; the text is torch's, without addresses."""
+    answer = guard.check_frame(L or {}, G) if guard is not None else None
+    return True if answer is None else answer
+
+
+def unchanged(value: Any, guard: TorchGuard | None = None) -> bool:
+    """This dictionary was not changed since compile time."""
+    return asked(guard, value)
+
+
+def same_dtensor_spec(value: Any, guard: TorchGuard | None = None) -> bool:
+    """Mesh, placements and sizes of this distributed tensor are as at compile time."""
+    return asked(guard, value)
+
+
+def same_guarded_values(value: Any, guard: TorchGuard | None = None) -> bool:
+    """What the object's own guard function names is as at compile time."""
+    return asked(guard, value)
+
+
 class OpaqueGuard(GuardKind):
     name = "unknown"
+    functions = (
+        torch_checks,
+        unchanged,
+        same_dtensor_spec,
+        same_guarded_values,
+    )
     checks = (
         "torch_checks", "unchanged", "same_metadata", "same_dtensor_spec", "same_guarded_values",
     )  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from depyf.run.addresses import has_identity, without_addresses
 from depyf.run.advice.registry import use
@@ -36,8 +37,14 @@ _BOOL = re.compile(r"^(?P<source>.*) == (?P<value>True|False)$", re.S)
 _FLAGS = ("True", "False")
 
 
+def same_value(value: Any, expected: Any) -> bool:
+    """``value == expected``, and of exactly the same type: ``True`` and ``1.0`` are not ``1``."""
+    return type(value) is type(expected) and bool(value == expected)
+
+
 class ValueGuard(GuardKind):
     name = "value"
+    functions = (same_value,)
     checks = ("same_value", "shows_as")
     asking = frozenset({"shows_as"})
     quotes = hooked = frozenset({"shows_as"})

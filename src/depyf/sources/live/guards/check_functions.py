@@ -12,12 +12,11 @@ import builtins
 import operator
 import sys
 import types
-from typing import Any, Protocol
+from typing import Any
 
 from depyf.run.addresses import without_addresses
-from depyf.run.plain_guard_checks import (
-    check_no_aliasing as check_no_aliasing,
-)
+from depyf.run.guards.guard_kind import TorchGuard, asked
+from depyf.run.guards.known_kinds import FUNCTIONS
 from depyf.run.plain_guard_checks import (
     dataclass_fields as dataclass_fields,
 )
@@ -36,27 +35,9 @@ from depyf.run.plain_guard_checks import (
 from depyf.run.plain_guard_checks import (
     iterator_range as iterator_range,
 )
-from depyf.run.plain_guard_checks import (
-    same_value as same_value,
-)
 from depyf.run.reprs import sets_in_order
 from depyf.sources.live.pure_access import attribute, class_module, class_name, in_classes, is_a, length, short_name
 from depyf.sources.live.pure_text import shown
-
-
-class Guard(Protocol):
-    """A guard of torch, alive or not."""
-
-    def check(self, value: Any) -> bool | None:
-        """torch's answer for ``value``; None where it cannot be asked."""
-
-    def check_frame(self, L: dict[str, Any], G: Any) -> bool | None:
-        """The same for the value that this guard finds among the locals and globals of a frame."""
-
-
-def _asked(guard: Guard | None, value: Any, otherwise: bool) -> bool:
-    answer = guard.check(value) if guard is not None else None
-    return otherwise if answer is None else answer
 
 
 def tensor_differences(
@@ -100,28 +81,28 @@ def tensor_differences(
 _DEVICES = {"CPU": "cpu", "CUDA": "cuda", "Meta": "meta", "XPU": "xpu", "MPS": "mps"}
 
 
-def check_tensor(value: Any, cls: str, dtype: Any, *, guard: Guard | None = None, **wanted: Any) -> bool:
+def check_tensor(value: Any, cls: str, dtype: Any, *, guard: TorchGuard | None = None, **wanted: Any) -> bool:
     """A tensor of class ``cls`` with this dtype, ``size``, ``stride``, ``requires_grad`` and device; None: any.
 
     ``keys`` (dispatch keys, which also depend on the mode the caller is in) are compared by ``guard`` only.
     """
-    return not tensor_differences(value, cls, dtype, **wanted) and _asked(guard, value, True)
+    return not tensor_differences(value, cls, dtype, **wanted) and asked(guard, value, True)
 
 
-def type_is(value: Any, name: str, guard: Guard | None = None) -> bool:
+def type_is(value: Any, name: str, guard: TorchGuard | None = None) -> bool:
     """The type of ``value`` is the very class of this qualified name."""
-    return _asked(guard, value, _is_called(type(value), name))
+    return asked(guard, value, _is_called(type(value), name))
 
 
 def _is_called(cls: type, name: str) -> bool:
     return name in (class_name(cls), f"{class_module(cls)}.{class_name(cls)}")
 
 
-def same_object(value: Any, kind: str, guard: Guard | None = None) -> bool:
+def same_object(value: Any, kind: str, guard: TorchGuard | None = None) -> bool:
     """``value`` is the very object seen at compile time, a ``kind`` or the class ``kind`` itself (``object`` where torch
     did not say)."""
     fits = kind == "object" or type_is(value, kind) or (is_a(value, type) and _is_called(value, kind))
-    return _asked(guard, value, fits)
+    return asked(guard, value, fits)
 
 
 def same_items(value: Any, kind: str, guarded: int) -> bool:
@@ -147,16 +128,11 @@ def marks_within(value: Any, mark: str, dimensions: set[int]) -> bool:
     return found <= dimensions
 
 
-def check_global_state(guard: Guard | None = None, /, **state: Any) -> bool:
+def check_global_state(guard: TorchGuard | None = None, /, **state: Any) -> bool:
     """torch's global switches (grad mode, autocast, determinism, default dtype, ...) are as at compile time."""
     import torch
 
-    return _asked(guard, {}, "grad_mode" not in state or bool(state["grad_mode"]) == torch.is_grad_enabled())
-
-
-def check_torch_function_mode_stack(guard: Guard | None = None) -> bool:
-    """The ``TorchFunctionMode`` stack is as at compile time."""
-    return _asked(guard, {}, True)
+    return asked(guard, {}, "grad_mode" not in state or bool(state["grad_mode"]) == torch.is_grad_enabled())
 
 
 def default_device_is(device: Any) -> bool:
@@ -166,46 +142,15 @@ def default_device_is(device: Any) -> bool:
     return bool(device == _device.CURRENT_DEVICE)
 
 
-def saved_tensors_hooks_are(hooks: Any, guard: Guard | None = None) -> bool:
-    """``torch.autograd.graph.saved_tensors_hooks`` is as at compile time."""
-    return _asked(guard, {}, True)
-
-
-def torch_checks(text: str, guard: Guard | None = None, L: dict[str, Any] | None = None, G: Any = None) -> bool:
-    """A guard that depyf cannot write as Python; the text is torch's, without addresses."""
-    answer = guard.check_frame(L or {}, G) if guard is not None else None
-    return True if answer is None else answer
-
-
-def shows_as(value: Any, text: str, guard: Guard | None = None) -> bool:
+def shows_as(value: Any, text: str, guard: TorchGuard | None = None) -> bool:
     """``value`` equals one whose repr is ``text``, which is no Python."""
     found = shown(value)  # "" where only a method of the program could tell
-    return _asked(guard, value, not found or sets_in_order(without_addresses(found)) == text)
+    return asked(guard, value, not found or sets_in_order(without_addresses(found)) == text)
 
 
-def same_membership(item: Any, members: Any, guard: Guard | None = None) -> bool:
-    """``item`` is in this set if it was there at compile time, and only then; torch does not say which."""
-    return _asked(guard, members, True)
-
-
-def unchanged(value: Any, guard: Guard | None = None) -> bool:
-    """This dictionary was not changed since compile time."""
-    return _asked(guard, value, True)
-
-
-def same_metadata(value: Any, guard: Guard | None = None) -> bool:
+def same_metadata(value: Any, guard: TorchGuard | None = None) -> bool:
     """What ``__tensor_flatten__`` says about this tensor subclass, apart from its tensors, is as at compile time."""
-    return _asked(guard, value, attribute(value, "__tensor_flatten__") is not None)
-
-
-def same_dtensor_spec(value: Any, guard: Guard | None = None) -> bool:
-    """Mesh, placements and sizes of this distributed tensor are as at compile time."""
-    return _asked(guard, value, True)
-
-
-def same_guarded_values(value: Any, guard: Guard | None = None) -> bool:
-    """What the object's own guard function names is as at compile time."""
-    return _asked(guard, value, True)
+    return asked(guard, value, attribute(value, "__tensor_flatten__") is not None)
 
 
 def check_overlapping(overlapping: list[Any], non_overlapping: list[Any]) -> bool:
@@ -270,3 +215,7 @@ def current_stream(device: Any) -> Any:
     import torch
 
     return torch.get_device_module(device).current_stream(device)
+
+
+for _check in FUNCTIONS:  # those that need nothing of this module stand with their kinds
+    globals()[_check.__name__] = _check

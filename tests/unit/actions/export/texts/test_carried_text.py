@@ -7,6 +7,7 @@ from pathlib import Path
 
 import depyf.run.plain_guard_checks as plain
 from depyf.actions.export.texts.carried_text import CARRIED, carried_checks, checks_text
+from depyf.run.guards.known_kinds import FUNCTIONS
 
 SOURCE = Path(plain.__file__).parents[1]
 
@@ -23,7 +24,7 @@ def test_what_needs_no_torch_is_written_once() -> None:
     """depyf's own module of checks and that of packages have no such function of their own."""
     shared = {
         node.name for node in ast.parse(Path(plain.__file__).read_text()).body if isinstance(node, ast.FunctionDef)
-    }
+    } | {function.__name__ for function in FUNCTIONS}
     for path in (CARRIED / "package_checks.py", SOURCE / "sources/live/guards/check_functions.py"):
         own = {node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)}
         assert not own & shared, path
