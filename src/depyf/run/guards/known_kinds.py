@@ -29,6 +29,8 @@ from depyf.run.records import GuardRecord, Place, RecompileRecord
 
 def _found() -> Iterator[GuardKind]:
     for module in pkgutil.iter_modules(kinds_package.__path__):
+        if not module.name.endswith("_guard"):
+            continue
         kind = importlib.import_module(f"{kinds_package.__name__}.{module.name}").KIND
         assert isinstance(kind, GuardKind)
         yield kind

@@ -113,30 +113,44 @@ class OpaqueGuard(GuardKind):
         return GuardSide("as when it was compiled" if called(tree) in self.checks else in_program(ast.unparse(tree)))
 
     def reported(self, text: str, look: Look) -> tuple[Difference, ...] | None:
-        """Anything that is no expression: what a guard raised is no guard."""
-        if tree_of(text) is not None:
+        """Anything that is no expression, or calls a function of torch's that no kind has a name for; what a guard raised is no
+        guard."""
+        tree = tree_of(text)
+        if tree is not None and not _calls_torch(tree):
             return None
         match = _NO_ATTRIBUTE.match(text)
         if match is not None:
             kind = "None" if match["kind"] == "NoneType" else f"of class {match['kind']}"
             wanted = GuardSide(f"a value that has {match['name']}")
             return (Difference(self.name, "", RAISED, wanted=wanted, found=GuardSide(f"a value is {kind}")),)
-        return (Difference(self.name, "", WORDS),)
+        return (Difference(self.name, "", WORDS, wanted=GuardSide(without_addresses(text))),)
 
     def guard_text(self, text: str, differences: tuple[Difference, ...]) -> str:
         what = differences[0].what
         if what == RAISED:
             return "a guard looks at what is not there"
-        return f"{IN_TORCHS_WORDS}{without_addresses(text)}" if what == WORDS else text
+        return f"{IN_TORCHS_WORDS}{differences[0].wanted.text}" if what == WORDS else text
 
     def values(self, difference: Difference) -> tuple[str, str]:
         return ("", difference.found.text) if difference.what != RAISED else super().values(difference)
+
+    def sentence(self, difference: Difference, placed: bool, shown: Callable[[str], str]) -> str:
+        if difference.what == RAISED:
+            return f"the compiled code needs {difference.wanted.text}, and in some calls {difference.found.text}"
+        if difference.what == WORDS:
+            return f"a guard that depyf does not know did not hold, in torch's words: {difference.wanted.text}"
+        return ""
 
     def about(self, difference: Difference, shown: Callable[[str], str]) -> str:
         return named(difference.source)
 
     def aspect(self, difference: Difference) -> str:
         return ""
+
+
+def _calls_torch(tree: ast.expr) -> bool:
+    found = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return any(isinstance(function, ast.Name) and function.id.startswith("__") for function in found)
 
 
 KIND = OpaqueGuard()

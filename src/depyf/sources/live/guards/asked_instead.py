@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from depyf.run.guards.kinds.opaque_guard import UNTOLD
-from depyf.run.guards.known_kinds import recompile_record
+from depyf.run.guards.known_kinds import KINDS, recompile_record
 from depyf.run.records import RecompileRecord
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.events.call_values import refused_call
@@ -17,6 +17,7 @@ from depyf.sources.live.guards.ask import ask_entry
 from depyf.sources.live.guards.guard_remarks import program_place
 from depyf.sources.live.guards.guard_values import plain
 
+UNKNOWN_KIND = KINDS[-1].name
 _LOCAL = re.compile(r"\bL\['([^\W\d]\w*)'\]")
 
 
@@ -31,7 +32,7 @@ def asked_instead(record: RecompileRecord) -> RecompileRecord:
     for entry in cache_entries(code):
         if entry.compile_id == record.entry:
             steps = ask_entry(entry, variables, code=code).failing_steps
-            step = next((step for step in steps if step.differences), None)
+            step = next((step for step in steps if step.differences and step.differences[0].kind != UNKNOWN_KIND), None)
             if step is not None:
                 guard = _LOCAL.sub(r"\1", plain(step.expression))
                 return recompile_record(record.entry, guard, program_place(step.place), step.differences)
