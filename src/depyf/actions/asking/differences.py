@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.run.guards.known_kinds import SAYS_ALL, subject
+from depyf.run.guards.known_kinds import SAYS_ALL, plain, subject
 from depyf.run.records import Place
 from depyf.safety.escape import cut
 from depyf.sources.live.guards.guard_remarks import program_place
-from depyf.sources.live.guards.guard_values import GuardStep, plain
+from depyf.sources.live.guards.guard_values import GuardStep
 
 _MOST_ALIKE = 3
 """So many guards of one kind are shown each for itself."""

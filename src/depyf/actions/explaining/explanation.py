@@ -7,7 +7,6 @@ programs.  What cannot be known after the fact is said to be unknown, never gues
 
 from __future__ import annotations
 
-import ast
 import linecache
 import re
 import types
@@ -28,8 +27,8 @@ from depyf.actions.explaining.reported_breaks import (
 from depyf.decompiler.bytecode.host.written_names import qualified_name
 from depyf.decompiler.emit.comments import remark
 from depyf.run.advice.registry import sentence
-from depyf.run.advice.source_names import named
 from depyf.run.global_names import in_words
+from depyf.run.guards import known_kinds
 from depyf.run.records import (
     NOTHING_TO_COMPILE,
     CodeRecord,
@@ -50,7 +49,6 @@ from depyf.sources.live.events.compilations import Compilation, has_forgotten, o
 from depyf.sources.live.events.missing_reports import tells_of_loops
 from depyf.sources.live.events.recompiles import fixed_sizes, parse_recompile, still_fixed
 from depyf.sources.live.guards.ask import user_place
-from depyf.sources.live.guards.guard_values import plain
 from depyf.sources.live.guards.number_operands import numbers_of, taken_as_number
 from depyf.sources.live.guards.printed_guards import file_resolver, parse_guards
 from depyf.sources.live.notebook_cells import cell_names
@@ -96,7 +94,10 @@ class EntryReport:
         return {
             "compile_id": self.compile_id,
             "guards": [
-                {"guard": plain(guard.expression), "from": str(guard.place) if guard.place is not None else ""}
+                {
+                    "guard": known_kinds.plain(guard.expression),
+                    "from": str(guard.place) if guard.place is not None else "",
+                }
                 for guard in self.guards
             ],
             "graphs": self.graphs,
@@ -429,26 +430,21 @@ def _folded_entries(entries: tuple[EntryReport, ...]) -> list[str]:
 
 def brief(expression: str) -> str:
     """A guard on one line: a tensor as ``x: Tensor float32[None, 3]``, anything else as Python."""
-    text = plain(expression)
-    tree = ast.parse(text, mode="eval").body
-    if isinstance(tree, ast.Call) and ast.unparse(tree.func) == "check_tensor":
-        wanted = {keyword.arg: ast.unparse(keyword.value) for keyword in tree.keywords}
-        cls, dtype = ast.literal_eval(tree.args[1]), ast.unparse(tree.args[2]).removeprefix("torch.")
-        grad = ", requires_grad" if wanted.get("requires_grad") == "True" else ""
-        return f"{named(ast.unparse(tree.args[0]))}: {cls} {dtype}{wanted.get('size', '')}, stride {wanted.get('stride', '')}{grad}"
-    return cut(text, 110)
+    return known_kinds.brief(expression) or cut(known_kinds.plain(expression), 110)
 
 
 def split_guards(guards: tuple[GuardRecord, ...]) -> tuple[list[GuardRecord], int]:
     """The guards on the user's values, and how many others there are."""
-    about = [guard for guard in guards if user_place(guard) and not _MACHINERY.search(guard.expression)]
+    about = [guard for guard in guards if user_place(guard) and not _is_machinery(guard.expression)]
     return about, len(guards) - len(about)
 
 
-_MACHINERY = re.compile(
-    r"^(?:same_object|no_dynamic_marks|torch_checks)\(|__import_(?:_\(')?torch|^type_is\(.*\._(?:modules|parameters|buffers)\b|\.__dict__$"
-)
-"""Guards that follow from how torch finds values, not from what the user's program does with them."""
+def _is_machinery(expression: str) -> bool:
+    return known_kinds.is_machinery(expression) or _OF_TORCH.search(expression) is not None
+
+
+_OF_TORCH = re.compile(r"__import_(?:_\(')?torch|\.__dict__$")
+"""Guards on modules of torch, and on the way to a value."""
 
 
 def _time(seconds: float | None) -> str:

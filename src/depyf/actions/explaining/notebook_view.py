@@ -89,7 +89,7 @@ def _entry(entry: EntryReport, newest: EntryReport, opened: bool) -> Markup:
 
 def _guard(guard: GuardRecord) -> tuple[Part, Part]:
     from depyf.actions.explaining.explanation import brief
-    from depyf.sources.live.guards.guard_values import plain
+    from depyf.run.guards.known_kinds import plain
 
     return notebook.code(brief(guard.expression), title=plain(guard.expression)), _place(guard.place)
 

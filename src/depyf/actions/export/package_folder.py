@@ -39,6 +39,7 @@ from depyf.decompiler.emit.comments import in_docstring
 from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
 from depyf.run.files.reading import DumpError
 from depyf.run.graphs.graph_text import read_graph
+from depyf.run.guards.known_kinds import surroundings
 from depyf.run.recorded.recorded_inputs import file_of
 from depyf.safety.escape import printable
 
@@ -348,14 +349,9 @@ def _said(source: str, renamed: Mapping[str, ValuePath] | None) -> str:
 
 def _state(entry: DumpedEntry) -> tuple[str, ...]:
     """What the guard on torch's state says that is other than usual, as keywords of ``Call``."""
-    found = []
+    found: list[str] = []
     for guard in entry.guards:
-        text = str(guard.get("expression", ""))
-        if text.startswith("check_global_state("):
-            call = ast.parse(text, mode="eval").body
-            told = {k.arg: ast.unparse(k.value) for k in call.keywords} if isinstance(call, ast.Call) else {}
-            found += ["grad=False"] if told.get("grad_mode") == "False" else []
-            found += [f"autocast={told['autocast']}"] if told.get("autocast", "{}") != "{}" else []
+        found += surroundings(str(guard.get("expression", "")))
     return tuple(dict.fromkeys(found))
 
 

@@ -175,6 +175,22 @@ class GuardKind:
         """Why code was compiled again, where the values alone do not say it; ``placed``: a line of the program asked."""
         return ""
 
+    def plain(self, tree: ast.expr) -> str:
+        """A call of one of its checks as a person would say it; "" where that is the expression."""
+        return ""
+
+    def brief(self, tree: ast.expr) -> str:
+        """The same in a line that leaves out what few ask for; "" where that is as plain."""
+        return ""
+
+    def is_machinery(self, tree: ast.expr) -> bool:
+        """Whether it follows from how torch finds values, not from what the program does with them."""
+        return False
+
+    def surroundings(self, tree: ast.expr) -> list[str]:
+        """What a call has to be made under, where that is other than usual, as keywords of an exported package's ``Call``."""
+        return []
+
     def facts(self, tree: ast.expr) -> Iterable[GuardFact]:
         """What a guard says about the values of the calls that it lets pass."""
         return ()

@@ -11,6 +11,7 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.guards import kinds as kinds_package
@@ -92,6 +93,36 @@ def printed(guard: PrintedGuard) -> Iterator[str]:
     """torch's text of a guard as an expression, as each kind would have it."""
     for kind in KINDS:
         yield from kind.printed(guard)
+
+
+def plain(expression: str) -> str:
+    """The expression as a person would say it: ``same_value(a, b)`` is ``a == b``."""
+    return _of_check(expression, lambda kind, tree: kind.plain(tree)) or expression.strip()
+
+
+def brief(expression: str) -> str:
+    """The same, without what few ask for: a tensor as ``x: Tensor float32[None, 3]``; "" where that is as plain."""
+    return _of_check(expression, lambda kind, tree: kind.brief(tree)) or ""
+
+
+def is_machinery(expression: str) -> bool:
+    """Whether a guard follows from how torch finds values, not from what the program does with them."""
+    return bool(_of_check(expression, lambda kind, tree: kind.is_machinery(tree)))
+
+
+def surroundings(expression: str) -> list[str]:
+    """What a call has to be made under, as keywords of an exported package's ``Call``."""
+    return _of_check(expression, lambda kind, tree: kind.surroundings(tree)) or []
+
+
+_Said = TypeVar("_Said")
+
+
+def _of_check(expression: str, say: Callable[[GuardKind, ast.expr], _Said]) -> _Said | None:
+    """What the kind of the check says that an expression calls; None where it calls none."""
+    kind = _OF_CHECK.get(expression.strip().partition("(")[0])
+    tree = tree_of(expression) if kind is not None else None
+    return say(kind, tree) if kind is not None and tree is not None else None
 
 
 def facts_of(tree: ast.expr) -> Iterator[GuardFact]:

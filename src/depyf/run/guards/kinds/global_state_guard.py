@@ -82,6 +82,11 @@ class GlobalStateGuard(GuardKind):
     def difference(self, tree: ast.expr, look: Look, found: GuardSide) -> Difference:
         return Difference(self.name, wanted=GuardSide("torch's state of when it was compiled"), found=found)
 
+    def surroundings(self, tree: ast.expr) -> list[str]:
+        told = {name: ast.unparse(node) for name, node in keywords(tree).items()}
+        found = ["grad=False"] if told.get("grad_mode") == "False" else []
+        return found + ([f"autocast={told['autocast']}"] if told.get("autocast", "{}") != "{}" else [])
+
     def reported(self, text: str, look: Look) -> tuple[Difference, ...] | None:
         match = _CHANGED.match(text)
         if match is None:

@@ -38,6 +38,9 @@ class MarkGuard(GuardKind):
     def joined(self, records: list[GuardRecord]) -> list[GuardRecord]:
         return _merged(records)
 
+    def is_machinery(self, tree: ast.expr) -> bool:
+        return called(tree) == "no_dynamic_marks"
+
     def differences(self, tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
         value = arguments(tree)[0]
         try:

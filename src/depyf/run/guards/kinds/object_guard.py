@@ -58,6 +58,9 @@ class ObjectGuard(GuardKind):
         name = next((name or m["kind"] for name, m in found if m is not None), "object")
         return [f"same_object({match['source']}, {name!r})"]
 
+    def is_machinery(self, tree: ast.expr) -> bool:
+        return True
+
     def facts(self, tree: ast.expr) -> Iterable[GuardFact]:
         yield GuardFact("hook", arguments(tree)[0])
 

@@ -96,6 +96,9 @@ class OpaqueGuard(GuardKind):
     def fits(self, tree: ast.expr) -> bool:
         return True
 
+    def is_machinery(self, tree: ast.expr) -> bool:
+        return called(tree) in self.with_frame
+
     def differences(self, tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
         if called(tree) in self.checks:
             return (self.difference(tree, look, GuardSide("as when it was compiled" if holds else "changed since")),)

@@ -57,6 +57,14 @@ class TensorGuard(GuardKind):
 
     of_process = frozenset({"keys"})
 
+    def brief(self, tree: ast.expr) -> str:
+        """``x: Tensor float32[None, 3], stride [3, 1]``"""
+        wanted = {name: ast.unparse(node) for name, node in keywords(tree).items()}
+        value, kind, dtype = arguments(tree)[:3]
+        what = f"{ast.literal_eval(kind)} {ast.unparse(dtype).removeprefix('torch.')}{wanted.get('size', '')}"
+        grad = ", requires_grad" if wanted.get("requires_grad") == "True" else ""
+        return f"{named(ast.unparse(value))}: {what}, stride {wanted.get('stride', '')}{grad}"
+
     def facts(self, tree: ast.expr) -> Iterable[GuardFact]:
         told = keywords(tree)
         found: dict[str, object] = {

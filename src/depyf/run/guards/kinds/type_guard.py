@@ -21,6 +21,7 @@ _PRINTED = re.compile(
 _NO_TENSOR = re.compile(
     r"^expected type of '(?P<name>.*?)' to be a tensor type, '? ?but found <class '(?P<found>[^']*)'>"
 )
+_OF_MODULE = re.compile(r"\._(?:modules|parameters|buffers)\b")
 OF_THAT_NAME = " (another class of that name)"
 """What is said of a class that is not the expected one and has its name."""
 _OF_TENSOR = "class of the tensor"
@@ -35,6 +36,9 @@ class TypeGuard(GuardKind):
     def printed(self, guard: PrintedGuard) -> Iterable[str]:
         match = _PRINTED.match(guard.text)
         return [f"type_is({match['source']}, {match['name']!r})"] if match is not None and match["name"] else []
+
+    def is_machinery(self, tree: ast.expr) -> bool:
+        return _OF_MODULE.search(ast.unparse(tree)) is not None
 
     def facts(self, tree: ast.expr) -> Iterable[GuardFact]:
         value, name = arguments(tree)[:2]

@@ -70,6 +70,12 @@ class ValueGuard(GuardKind):
     def fits(self, tree: ast.expr) -> bool:
         return super().fits(tree) or _compared(tree) is not None
 
+    def plain(self, tree: ast.expr) -> str:
+        if called(tree) != "same_value":
+            return ""
+        value, wanted = arguments(tree)
+        return f"{ast.unparse(value)} == {ast.unparse(wanted)}"
+
     def facts(self, tree: ast.expr) -> Iterable[GuardFact]:
         value, wanted = _sides(tree)
         compared = isinstance(tree, ast.Compare)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 
 from depyf.run.guards.kinds.opaque_guard import UNTOLD
-from depyf.run.guards.known_kinds import KINDS, recompile_record
+from depyf.run.guards.known_kinds import KINDS, plain, recompile_record
 from depyf.run.records import RecompileRecord
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.events.call_values import refused_call
 from depyf.sources.live.guards.ask import ask_entry
 from depyf.sources.live.guards.guard_remarks import program_place
-from depyf.sources.live.guards.guard_values import plain
 
 UNKNOWN_KIND = KINDS[-1].name
 _LOCAL = re.compile(r"\bL\['([^\W\d]\w*)'\]")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.run.guards.difference import Difference, GuardSide
-from depyf.run.guards.guard_kind import NOT_THERE, Look, MissingError, called
+from depyf.run.guards.guard_kind import NOT_THERE, Look, MissingError
 from depyf.run.guards.known_kinds import differences_of, stated
 from depyf.run.guards.program_words import in_program
 from depyf.run.records import Place
@@ -61,14 +61,6 @@ class GuardStep:
         wanted, found = stated(self.differences)
         values = f"  (expected {wanted}, actual {found})" if not self.holds else f"  ({found})"
         return f"{mark} {self.expression}{values if found else ''}"
-
-
-def plain(expression: str) -> str:
-    """The expression as a person would say it: ``same_value(a, b)`` is ``a == b``."""
-    tree = ast.parse(expression.strip(), mode="eval").body
-    if isinstance(tree, ast.Call) and called(tree) == "same_value":
-        return f"{ast.unparse(tree.args[0])} == {ast.unparse(tree.args[1])}"
-    return expression.strip()
 
 
 def parsed(expression: str) -> ast.expr:
