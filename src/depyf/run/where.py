@@ -20,12 +20,11 @@ from depyf.run.compile_stages import BY_NAME
 from depyf.run.files.file_record import FileRecord
 from depyf.run.files.reading import MANIFEST, DumpError, read_file, read_manifest
 from depyf.run.global_names import resumed
+from depyf.run.graphs.program_comments import place_in
+from depyf.run.records import Place
 from depyf.run.two_places import place_in_dump
 from depyf.safety.source_lines import source_line
 
-_PLACE = re.compile(
-    r"# (?:\S.* )?File: (?P<file>.+?):(?P<line>\d+)(?: in (?P<function>[^,]+?))?(?:, code: (?P<code>.*))?$"
-)
 _GUARD_PLACE = re.compile(r"# (?P<file>/?\S+):(?P<line>\d+) in (?P<function>\S+?): (?P<code>.*)$")
 _SHORT_PLACE = re.compile(r"  # (?P<file>[^\s:]+):(?P<line>\d+)(?:, .*)?$")
 NO_PLACE = "No stacktrace found for following nodes"
@@ -187,15 +186,19 @@ def _entry_from_name(path: Path) -> FileRecord | None:
     )
 
 
+def _of_guard(text: str) -> Place | None:
+    found = _GUARD_PLACE.search(text)
+    return None if found is None else Place(found["file"], int(found["line"]), found["function"], found["code"])
+
+
 def user_place(lines: list[str], line: int) -> tuple[str, int, str, str]:
     """(file, line, function, source line) of the user for one line of a dumped file; ("", 0, "", "") if unknown."""
     for number in range(min(line, len(lines)), 0, -1):
         text = lines[number - 1].rstrip()
-        found = _PLACE.search(text) or _GUARD_PLACE.search(text)
-        if found:
-            rest = resumed(found["function"] or "")
-            function = rest[0] if rest else found["function"] or ""
-            return found["file"], int(found["line"]), function, found["code"] or ""
+        found = place_in(text) or _of_guard(text)
+        if found is not None:
+            rest = resumed(found.function)
+            return found.filename, found.line, rest[0] if rest else found.function, found.text
         head = next(filter(None, map(_HEAD.match, lines[:3])), None)
         short = _SHORT_PLACE.search(text)
         if short:

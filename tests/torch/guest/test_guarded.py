@@ -50,15 +50,16 @@ INSIDE = [
     "depyf.sources.live.recording.transform:substitute.refuse", "depyf.sources.live.recording.transform:transformed_page", "depyf.decompiler.driver.pipeline:decompile_code",
     "depyf.run.files.writer:DumpWriter.write", "depyf.run.files.writer:DumpWriter.append", "depyf.run.files.writer:write_whole",
     "depyf.run.files.writer:DumpWriter.begin", "depyf.run.files.writer:DumpWriter.end", "depyf.run.files.writer:_put",
-    "depyf.sources.live.recording.session:freeze", "depyf.sources.live.recording.session:index_pages", "depyf.sources.live.recording.session:manifest_page",
-    "depyf.sources.live.recording.session:full_code_page", "depyf.sources.live.recording.session:graph_page", "depyf.sources.live.recording.session:original_page",
+    "depyf.sources.live.recording.session:freeze", "depyf.views.dump.whole_dump:index_pages", "depyf.views.dump.whole_dump:manifest_page",
+    "depyf.views.dump.whole_dump:full_code_page", "depyf.sources.live.recording.session:graph_page", "depyf.views.dump.whole_dump:original_page",
     "depyf.sources.live.recording.session:codes_seen", "depyf.sources.live.recording.session:cache_entries", "depyf.sources.live.recording.session:live_code",
     "depyf.sources.live.recording.session:step_text", "depyf.sources.live.recording.session:live.remember", "depyf.sources.live.recording.session:Session.start",
     "depyf.sources.live.recording.session:Session._finish", "depyf.sources.live.recording.session:Session.__init__", "depyf.sources.live.recording.session:Session._warn",
     "depyf.sources.live.recording.formatted_graphs:Formatted.start", "depyf.sources.live.recording.formatted_graphs:Formatted.stop",
     "depyf.contexts:Forks.watch", "depyf.contexts:at_end_of_worker", "depyf.contexts:remove_old_dump",
     "depyf.contexts:_session", "depyf.contexts:rank_directory", "depyf.sources.live.recording.snapshot:parse_guards",
-    "depyf.sources.live.recording.snapshot:parse_break", "depyf.sources.live.recording.session:causes_of",
+    "depyf.sources.live.recording.snapshot:parse_break", "depyf.views.dump.whole_dump:causes_of", "depyf.sources.live.recording.as_it_happens:entry_record",
+    "depyf.sources.live.recording.as_it_happens:program_files", "depyf.run.store.journal:line_of",
     "depyf.sources.live.recording.capture:traced_module", "depyf.safety.guarded:problem", "depyf.safety.guarded:_level",
 ]  # fmt: skip
 
@@ -247,7 +248,7 @@ def test_the_warning_is_at_the_line_of_the_program(tmp_path, monkeypatch):
 
     (warning,) = caught(tmp_path / "one", note)
     assert warning.filename == __file__ and "first thing (and 1 more, see manifest.json)" in str(warning.message)
-    put_in(monkeypatch, "depyf.sources.live.recording.session:manifest_page", MemoryError())
+    put_in(monkeypatch, "depyf.views.dump.whole_dump:manifest_page", MemoryError())
     (warning,) = caught(tmp_path / "two", note)
     assert warning.filename == __file__ and "(and 2 more)" in str(warning.message)
     assert not (tmp_path / "two" / "manifest.json").exists()

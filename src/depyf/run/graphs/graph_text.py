@@ -16,10 +16,11 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from depyf.run.graphs.program_comments import with_file
+
 _DELETIONS = re.compile(r"; +(?:\w+ = )+None$")
 _UNBOXED = re.compile(r'^(?P<name>\w+)(?:: "(?P<type>[^"]*)")? = next\(args_iter\)$')
 _ALIAS = re.compile(r"^(?P<new>\w+) = (?P<old>\w+)$")
-_PLACE = re.compile(r"^(?P<start> *# (?:[^/]*? )?File: )(?P<file>.+?)(?P<rest>:\d+ in .*)$")
 _COUNTER = re.compile(r"\bac_graph_id: \d+ - ")  # counts checkpoints in the process: another number in another run
 _LIBRARY = re.compile(r"^.*/(?:site-packages|dist-packages|lib/python3\.\d+)/")
 _LONG = re.compile(r"(?:^|_)(?:modules|parameters|buffers)_")
@@ -109,14 +110,11 @@ def _annotation(node: ast.expr | None) -> str:
 
 
 def _line(line: str, root: str) -> str:
-    place = _PLACE.match(line)
-    if place:
-        return f"{_COUNTER.sub('', place['start'])}{short_path(place['file'], root)}{place['rest']}"
-    line = line.rstrip()
-    if not line.lstrip().startswith("#"):
-        line = _CHECKPOINT.sub("torch.utils.checkpoint.checkpoint(", _DELETIONS.sub("", line))
-        line = _DATA.sub(r"\1.data", line)
-    return line
+    if line.lstrip().startswith("#"):
+        named = with_file(line, lambda path: short_path(path, root), lambda start: _COUNTER.sub("", start))
+        return line.rstrip() if named == line else named
+    line = _CHECKPOINT.sub("torch.utils.checkpoint.checkpoint(", _DELETIONS.sub("", line.rstrip()))
+    return _DATA.sub(r"\1.data", line)
 
 
 def short_path(path: str, root: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from depyf.run.graphs.graph_facts import LayerFacts
+from depyf.run.graphs.program_comments import place_in
 from depyf.run.shapes.size_names import size_name
 
 _STATEMENT = re.compile(r"^(?P<indent> +)(?P<name>[A-Za-z_]\w*)(?:: \"[^\"]*\")? = ")
@@ -18,7 +19,6 @@ _ALIAS = re.compile(r"^ *\w+ = \w+$")
 """A parameter of the graph under another name."""
 _CLASS = re.compile(r"^(?P<indent> *)class (?P<name>\w+)\(")
 _CALLED = re.compile(r"[A-Za-z_][\w.]*(?=\()|[-+*/@%<>=!&|^~]+|\.\w+(?=\()")
-_COMMENT = re.compile(r"^ *# ?(?:.*? )?File: (?P<place>.+?):(?P<line>\d+) in [^,]+(?:, code: (?P<code>.*))?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +91,9 @@ def layer_tree(page: str, facts: LayerFacts) -> Layer | None:
     open_: list[tuple[int, Layer]] = []
     source, seen = "", False
     for number, path, line in _lines(page):
-        comment = _COMMENT.match(line)
+        comment = place_in(line) if line.lstrip().startswith("#") else None
         if comment is not None:
-            source = f"{comment['place'].rpartition('/')[2]}:{comment['line']}  {comment['code'] or ''}".strip()
+            source = f"{comment.filename.rpartition('/')[2]}:{comment.line}  {comment.text}".strip()
             continue
         match = _STATEMENT.match(line)
         if match is None or _ALIAS.match(line):

@@ -13,12 +13,12 @@ from types import MappingProxyType
 
 from depyf.run.graphs.graph_facts import InputFacts
 from depyf.run.graphs.graph_source import Printed, read_printed
+from depyf.run.graphs.program_comments import place_in
 from depyf.run.graphs.value_types import Number
 from depyf.run.memory.tensor_bytes import TensorBytes, tensor_bytes
 from depyf.run.records import Place
 from depyf.run.shapes.size_names import size_name
 
-_FILE = re.compile(r"File: (?P<file>.+?):(?P<line>\d+) in (?P<function>[^,]+?)(?:, code: (?P<text>.*))?$")
 _STATEMENT = re.compile(r"(?P<name>\w+) = (?P<value>.+)$", re.S)
 _CALL = re.compile(r"torch\.ops\.(?P<operator>[\w.]+?)(?:\.\w+)?\((?P<first>\w+)?")
 _ITEM = re.compile(r"(?P<of>\w+)\[\d+\]$")
@@ -106,9 +106,9 @@ class _Graph:
 
     def place(self, name: str) -> Place | None:
         for line in self.printed.comments.get(f"{name} = {self.values.get(name, '')}", ()):
-            found = _FILE.search(line)
+            found = place_in(line)
             if found is not None:
-                return Place(found["file"], int(found["line"]), found["function"], (found["text"] or "").strip())
+                return found
         return None
 
     def root(self, name: str) -> str:

@@ -22,6 +22,7 @@ from depyf.errors import DepyfError
 from depyf.run.compile_stages import CAPTURED, ORDER
 from depyf.run.files.file_record import FileRecord
 from depyf.run.files.reading import MANIFEST, NoManifest, rank_folders, read_file, read_manifest
+from depyf.run.graphs.program_comments import places_in
 from depyf.run.records import slug
 from depyf.run.store.loading import load as load_run
 from depyf.views.compare.line_diff import unified
@@ -319,7 +320,6 @@ def paired(first: Dump, second: Dump, folders: tuple[str, str]) -> Pairing:
     return found
 
 
-_TOLD = re.compile(r"^ *# File: (.*):(\d+) in .*, code: (.*)$", re.M)
 _CALLER = re.compile(r"^frame_(\w+) = live_frame\([^\n]*\n+def (__\w+)\(", re.M)
 
 
@@ -328,8 +328,9 @@ def _told_lines(dump: Dump, folder: str) -> dict[str, dict[int, str]]:
     found: dict[str, dict[int, str]] = {}
     for file in dump.files.values():
         if file.stage == CAPTURED:
-            for path, line, text in _TOLD.findall(file.text(str)):
-                found.setdefault(from_folder(path, folder), {})[int(line)] = text
+            for place in places_in(file.text(str)):
+                if place.text:
+                    found.setdefault(from_folder(place.filename, folder), {})[place.line] = place.text
     return found
 
 

@@ -14,13 +14,13 @@ from typing import Any
 
 from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
 from depyf.run.files.file_record import FileRecord
+from depyf.run.graphs.program_comments import place_in
 from depyf.views.report.dump_view import DumpView
 
 _LINE = re.compile(
     r"^ +\w+(?:: \"(?P<type>[^\"]*)\")? = torch\.(?:ops\.(?:_c10d_functional(?:_autograd)?|c10d|_dtensor)|distributed(?:\.\w+)*)"
     r"\.(?P<operator>\w+)(?:\.\w+)?\((?P<arguments>.*?)\)(?:;.*)?$"
 )
-_PLACE = re.compile(r"^ *# ?(?:.*? )?File: (?P<file>.+?):(?P<line>\d+) in [^,]+(?:, code: (?P<code>.*))?$")
 _CONSTANT = re.compile(r"'[^']*'|\[[^\]]*\]|\b\d+\b")
 _DEVICE = re.compile(r"(?:cuda|xpu|cpu|hpu)(?::\d+)?$")
 _WAITS = ("wait_tensor",)
@@ -117,8 +117,9 @@ def _in_text(file: FileRecord, text: str) -> list[Collective]:
     key = file.key
     at = code = ""
     for number, line in enumerate(text.split("\n"), 1):
-        if place := _PLACE.match(line):
-            at, code = f"{place['file']}:{place['line']}", (place["code"] or "").strip()
+        if line.lstrip().startswith("#"):
+            if place := place_in(line):
+                at, code = f"{place.filename}:{place.line}", place.text
         elif (match := _LINE.match(line)) and match["operator"] not in _WAITS and key is not None:
             constants = ", ".join(_CONSTANT.findall(match["arguments"]))
             kind = _DEVICE.sub("", match["type"] or "")

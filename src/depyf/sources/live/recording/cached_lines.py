@@ -6,14 +6,11 @@ where a cache answered "hit": their page says so.
 
 from __future__ import annotations
 
-import re
-
 from depyf.run.compile_stages import CAPTURED
 from depyf.run.files.layout import graph_file
+from depyf.run.graphs.program_comments import places_in
 from depyf.run.records import CompileKey
 from depyf.sources.live.recording.capture import Capture
-
-_PLACE = re.compile(r"^ *# (?:[^/\n]*? )?File: (.+?:\d+) in ", re.M)
 
 
 def with_lines_of_another_run(capture: Capture) -> frozenset[str]:
@@ -21,12 +18,16 @@ def with_lines_of_another_run(capture: Capture) -> frozenset[str]:
     with capture.lock:
         records = [graph.record for graph in capture.graphs]
         hits = {key for key, entry in capture.entries.items() if any(cache.status == "hit" for cache in entry.caches)}
-    own: dict[CompileKey, set[str]] = {}
+    own: dict[CompileKey, set[tuple[str, int]]] = {}
     for record in records:
         if record.stage == CAPTURED and record.key in hits:
-            own.setdefault(record.key, set()).update(_PLACE.findall(record.text))
+            own.setdefault(record.key, set()).update(_lines(record.text))
     return frozenset(
         graph_file(record)
         for record in records
-        if record.key in own and not own[record.key].issuperset(_PLACE.findall(record.text))
+        if record.key in own and not own[record.key].issuperset(_lines(record.text))
     )
+
+
+def _lines(text: str) -> set[tuple[str, int]]:
+    return {(place.filename, place.line) for place in places_in(text)}

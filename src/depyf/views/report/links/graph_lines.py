@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-_COMMENT = re.compile(
-    r"^ *#(?: .*?)? File: (?P<file>.+?):(?P<line>\d+) in (?P<function>[^,\n]+)(?:, code: (?P<code>.*))?$"
-)
+from depyf.run.graphs.program_comments import place_in
+
 _STATEMENT = re.compile(r"^(?P<indent> +)(?P<name>[A-Za-z_]\w*)(?:: (?P<type>\"[^\"]*\"))? = (?P<value>.*)$")
 _CLASS = re.compile(r"^(?P<indent> *)class (?P<name>\w+)\(")
 _INPUT = re.compile(r"(?<![\w.])(?P<name>[A-Za-z_]\w*): \"(?P<type>[^\"]*)\"")
@@ -82,11 +81,9 @@ def graph_lines(text: str) -> GraphLines:
         if not nested:
             continue
         path = "".join(f"{name}." for _, name in nested[1:])
-        comment = _COMMENT.match(line)
+        comment = place_in(line) if line.lstrip().startswith("#") else None
         if comment is not None:
-            place = SourcePlace(
-                comment["file"], int(comment["line"]), comment["function"], (comment["code"] or "").strip()
-            )
+            place = SourcePlace(comment.filename, comment.line, comment.function, comment.text)
             found.comments[number] = place
             continue
         stripped = line.strip()
