@@ -83,7 +83,7 @@ class Run:
     not_reported: tuple[str, ...] = ()
     """What this torch does not tell."""
     ranks: int = 1
-    """How many processes the run has, each with a dump."""
+    """How many processes the run has, each with a dump; 0 where that is not known."""
     forks: tuple[str, ...] = ()
     """The folders of forked children that compiled something, too."""
     cells: tuple[tuple[str, str], ...] = ()

@@ -8,7 +8,9 @@ from commands import python
 from dumps import check_dump
 
 from depyf.api import prepare_debug
+from depyf.run.records import CacheRecord
 from depyf.views.compare.run_diff import events_apart
+from run_records import entry, function, functions_of
 
 pytestmark = pytest.mark.torch
 
@@ -29,7 +31,8 @@ def dump(directory, runs):
     with prepare_debug(directory):
         for function, *args in runs:
             torch.compile(function, backend="eager")(*args)
-    return check_dump(directory)["functions"]
+    check_dump(directory)
+    return functions_of(directory)
 
 
 def test_events(tmp_path):
@@ -49,28 +52,22 @@ def test_events(tmp_path):
 def test_functions_of_one_side(tmp_path):
     one = dump(tmp_path / "1", [(noisy, torch.ones(3), False)])
     assert events_apart(one, [])[0].startswith("only 1 compiled noisy (")
-    many = [{"function": f"f{n}", "from": f"f.py:{n}", "entries": [{"compile_id": f"{n}/0"}]} for n in range(30)]
+    many = [function(f"f{n}", f"f.py:{n}", entry(f"{n}/0")) for n in range(30)]
     assert events_apart([], many)[-1] == "and 18 more"
 
 
 def test_names_and_lines_of_other_versions():
     """Before Python 3.11 code has no qualified name; the lines of a library move."""
-    here = {"function": "Model.forward", "from": "m.py:3", "entries": [{"compile_id": "0/0", "compiled": True}]}
-    there = {**here, "function": "forward"}
-    lib = {
-        "function": "O.step",
-        "from": "/a/site-packages/torch/o.py:9",
-        "entries": [{"compile_id": "1/0", "compiled": True}],
-    }
-    other = {**lib, "function": "step", "from": "/b/lib/site-packages/torch/o.py:12"}
+    here, there = (function(name, "m.py:3", entry("0/0")) for name in ("Model.forward", "forward"))
+    lib = function("O.step", "/a/site-packages/torch/o.py:9", entry("1/0"))
+    other = function("step", "/b/lib/site-packages/torch/o.py:12", entry("1/0"))
     assert events_apart([here, lib], [there, other]) == []
 
 
 def test_what_a_cache_had():
     def run(*caches):
-        found = [{"cache": name, "status": status, "reason": ""} for name, status in caches]
-        entry = {"compile_id": "0/0", "compiled": True, "caches": found}
-        return [{"function": "f", "from": "m.py:3", "entries": [entry]}]
+        found = tuple(CacheRecord(name, status) for name, status in caches)
+        return [function("f", "m.py:3", entry("0/0", caches=found))]
 
     cold, warm = run(("AOTAutograd", "miss"), ("FX graph", "miss")), run(("FX graph", "hit"), ("AOTAutograd", "hit"))
     said = "found 0/0 in torch's caches (AOTAutograd, FX graph): what a hit does not run again is in"

@@ -1,4 +1,4 @@
-"""Dumps of a depyf that wrote no ``run.jsonl``: the run as far as ``manifest.json`` and ``guards.json`` tell.
+"""Dumps of a depyf that wrote no ``run.jsonl``: the run as far as ``manifest.json``, ``guards.json`` and pages tell.
 
 Input: the folder of such a dump.  Output: a ``Run``; what those files did not hold is named in ``Run.missing``.  DumpError
 where the manifest is not one of depyf.
@@ -32,10 +32,10 @@ from depyf.run.records import (
     VerdictRecord,
 )
 from depyf.run.run import Run, SourceRecord
+from depyf.run.store.earlier_pages import DumpPages
 
 NOT_KEPT = (
-    "An earlier depyf wrote this dump: it has no run.jsonl. Parameters and sources of functions, the facts of graphs and "
-    "some details of guards are not in it."
+    "An earlier depyf wrote this dump: it has no run.jsonl. Some details of guards and of compilations are not in it."
 )
 _Item = dict[str, Any]
 _MOST_DIGITS = 9
@@ -52,19 +52,20 @@ def run_in_manifest(folder: Path) -> Run:
         for item in page["files"]
         if item["kind"] == "transformed_code" and "level" not in item
     }
-    functions = tuple(_function(item, guards, transformed) for item in page.get("functions", ()))
+    pages = DumpPages(folder, manifest.names)
+    functions = pages.functions(tuple(_function(item, guards, transformed) for item in page.get("functions", ())))
     return Run(
         torch_version=manifest.torch,
         python_version=manifest.python,
         functions=functions,
-        graphs=tuple(_graph(item) for item in page["files"] if "stage" in item and "level" not in item),
+        graphs=tuple(pages.graph(_graph(item)) for item in page["files"] if "stage" in item and "level" not in item),
         notes=manifest.notes,
         never_compiled=tuple(
             (_code(str(item.get("function", "")), str(item.get("from", ""))), str(item.get("reason", "")))
             for item in page.get("never_compiled", ())
         ),
         not_reported=tuple(page.get("not_reported", ())),
-        ranks=manifest.ranks or 1,
+        ranks=manifest.ranks,
         forks=manifest.forks,
         sources=tuple(
             SourceRecord(item["file"], place.filename)

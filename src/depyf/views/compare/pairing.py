@@ -1,6 +1,6 @@
 """Which functions of two dumps are the same, wherever they stand in their files.
 
-Input: what two manifests say of the functions, and their sources.  Output: a ``Pairing``: functions are paired by name, and
+Input: the functions of two runs.  Output: a ``Pairing``: functions are paired by name, and
 those of one name, or that have another name or file, by their code; lines of the program by the functions that they are in.
 It turns names and lines of the first dump into those of the second, so that their texts can be compared.
 """
@@ -11,29 +11,36 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from depyf.run.global_names import RESUME_PREFIX
 from depyf.run.installed_files import installed
-from depyf.run.records import slug
+from depyf.run.records import FunctionRecord, slug
 from depyf.safety.escape import safe_name
 from depyf.views.compare.line_diff import in_common
 
-Function = dict[str, Any]
 _AT = re.compile(r"_at_\d+$")
 
 
 @dataclass(frozen=True, eq=False)
 class Met:
-    """A function of one dump; ``path`` is told from the program's folder, ``source`` without the name in it."""
+    """A function of one dump; ``path`` is told from the program's folder."""
 
-    record: Function
-    id: tuple[int, str]
-    """Generation and number of the frame, as in compile ids."""
-    name: str
+    record: FunctionRecord
     path: str
-    line: int
     source: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> tuple[int, str]:
+        """Generation and number of the frame, as in compile ids."""
+        return self.record.function
+
+    @property
+    def name(self) -> str:
+        return self.record.code.qualname
+
+    @property
+    def line(self) -> int:
+        return self.record.code.line
 
     @property
     def last(self) -> str:
@@ -53,7 +60,7 @@ class Met:
 
     @property
     def is_resume(self) -> bool:
-        return bool(self.record.get("resume_of"))
+        return self.record.resume_of is not None
 
 
 @dataclass
@@ -142,7 +149,6 @@ class Pairing:
         return f"{self.ids[first]}_{last}" if first in self.ids else text
 
 
-_INTEGER = re.compile(r"[0-9]{1,15}")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _NUMBERED = re.compile(
     r"(?P<kind>__compiled_fn_|__transformed_code_|__original_code_|guards?_|frame_)(?P<id>(?:ca)?\d+(?:_\d+)*(?:r\d+)?)(?P<rest>|_for_\w*)"
@@ -154,22 +160,13 @@ _GOES_ON = re.compile(r"(\bgoes_on_from_line_|# the rest, from line )(\d+)\b")
 _PLACE = re.compile(r"(?P<path>[\w<>./+-]*\w\.py):(?P<line>\d+)\b")
 
 
-def met(
-    functions: Iterable[Function], at: Callable[[str], str], source: Callable[[tuple[int, str], str], str]
-) -> list[Met]:
-    """The functions of a manifest; ``at`` tells a path from the program's folder, ``source`` has the source of one."""
+def met(functions: Iterable[FunctionRecord], at: Callable[[str], str]) -> list[Met]:
+    """The functions of a run; ``at`` tells a path from the program's folder."""
     found: list[Met] = []
-    generation, last = 0, -1
-    for item in functions:
-        entries = item.get("entries", ())
-        number = str(entries[0].get("compile_id", "")).rpartition("/")[0].rpartition("/")[2] if entries else ""
-        if _INTEGER.fullmatch(number):
-            generation, last = generation + (int(number) < last), int(number)
-        path, _, line = str(item.get("from")).rpartition(":")
-        key = generation, number
-        name = str(item.get("function"))
-        lines = tuple(source(key, name.rpartition(".")[2]).splitlines())
-        found.append(Met(item, key, name, at(path), int(line) if _INTEGER.fullmatch(line) else 0, lines))
+    for function in functions:
+        code = function.code  # of what follows a break the source is our own text
+        source = "" if code.qualname.rpartition(".")[2].startswith(RESUME_PREFIX) else code.source
+        found.append(Met(function, at(code.filename), tuple(source.splitlines())))
     return found
 
 
@@ -241,14 +238,14 @@ def _resumes(ours: Sequence[Met], theirs: Sequence[Met], found: Pairing) -> list
     return [*pairs, *((None, resume) for group in at.values() for resume in group)]
 
 
-_Rests = Mapping[tuple[int, str], Sequence[Met]]
+_Rests = Mapping[tuple[int, str] | None, Sequence[Met]]
 
 
 def _rests(functions: Iterable[Met]) -> _Rests:
     """Generation and number of a function -> the resume functions that continue it."""
-    found: dict[tuple[int, str], list[Met]] = {}
+    found: dict[tuple[int, str] | None, list[Met]] = {}
     for function in functions:
-        found.setdefault((function.id[0], str(function.record.get("resume_of"))), []).append(function)
+        found.setdefault(function.record.resume_of, []).append(function)
     return found
 
 
@@ -261,10 +258,7 @@ def _translate(one: Met, two: Met, found: Pairing) -> None:
     old, new = safe_name(one.last), safe_name(two.last)
     if old != new:
         found.words[old] = new
-    ids = [
-        (slug(*f.id), [slug(f.id[0], str(e.get("compile_id"))) for e in f.record.get("entries", ())])
-        for f in (one, two)
-    ]
+    ids = [(slug(*f.id), [entry.key.slug for entry in f.record.entries]) for f in (one, two)]
     if ids[0][0] != ids[1][0]:
         found.ids[ids[0][0]] = ids[1][0]
     found.ids.update((a, b) for a, b in zip(ids[0][1], ids[1][1]) if a != b)
@@ -292,15 +286,3 @@ def moved(one: Met, two: Met) -> str:
         kept = sum(count for _, _, count in in_common(one.source, two.source))
         said.append(f"has another source in 2 (-{len(one.source) - kept} +{len(two.source) - kept} lines)")
     return " and ".join(said)
-
-
-def sources(files: Mapping[str, Callable[[], str]]) -> Callable[[tuple[int, str], str], str]:
-    """The source of a function by its id and name, from the files of a dump, which ``files`` reads by name."""
-
-    def source(key: tuple[int, str], name: str) -> str:
-        read = files.get(f"__original_code_{slug(*key)}_for_{safe_name(name)}.txt")
-        if read is None or name.startswith(RESUME_PREFIX):
-            return ""
-        return read().partition("\n\n")[2].partition("\n\nBytecode:\n")[0]
-
-    return source

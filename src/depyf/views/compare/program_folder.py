@@ -1,6 +1,6 @@
 """Finds the program's folder, so that dumps of one program in two folders can be compared.
 
-Input: the lists of functions of two manifests.  Output: two folders, whose files correspond: ``/a/train.py`` of the one is
+Input: the functions of two runs.  Output: two folders, whose files correspond: ``/a/train.py`` of the one is
 ``/b/train.py`` of the other.  Files that both runs have at the same place are no evidence.
 """
 
@@ -9,19 +9,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from depyf.run.installed_files import installed
+from depyf.run.records import FunctionRecord
 
-_LINE = re.compile(r":\d+$")
 
-
-def program_folders(first: Iterable[dict[str, Any]], second: Iterable[dict[str, Any]]) -> tuple[str, str]:
-    """The folder on each side, with a slash at its end; the pair that most files agree on, and ("", "") without any.
-
-    >>> program_folders([{"from": "/a/x/m.py:3"}], [{"from": "/b/x/m.py:3"}])
-    ('/a/', '/b/')
-    """
+def program_folders(first: Iterable[FunctionRecord], second: Iterable[FunctionRecord]) -> tuple[str, str]:
+    """The folder on each side, with a slash at its end: ``/a/`` and ``/b/`` for functions in /a/x/m.py and /b/x/m.py.
+    The pair that most files agree on, and ("", "") without any."""
     one, two = set(_files(first)), set(_files(second))
     one, two = one - two, two - one
     votes: Counter[tuple[str, str]] = Counter()
@@ -37,12 +32,10 @@ def from_folder(text: str, folder: str) -> str:
     return re.sub(rf"(?<![\w./-]){re.escape(folder)}", "<program>/", text)
 
 
-def _files(functions: Iterable[dict[str, Any]]) -> Iterator[str]:
+def _files(functions: Iterable[FunctionRecord]) -> Iterator[str]:
     for function in functions:
-        places = [function.get("from")]
-        places += [found.get("at") for entry in function.get("entries", ()) for found in entry.get("graph_breaks", ())]
-        for place in places:
-            path = _LINE.sub("", str(place or ""))
+        places = (broken.place for entry in function.entries for broken in entry.breaks)
+        for path in (function.code.filename, *(place.filename for place in places if place is not None)):
             if path.startswith("/") and not installed(path):
                 yield path
 

@@ -1,6 +1,6 @@
 """What two runs did differently, as events: functions, compilations, graph breaks, recompilations.
 
-Input: the lists of functions of two manifests.  Output: lines for people, the earliest difference first; () where both
+Input: the functions of two runs.  Output: lines for people, the earliest difference first; () where both
 did the same.  The files of the dumps then show what followed from it.
 """
 
@@ -8,26 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
 
 from depyf.run.global_names import in_words
 from depyf.run.installed_files import installed, library_file
-from depyf.run.records import values_beside
+from depyf.run.records import EntryState, FunctionRecord, Place, RecompileRecord, values_beside
+from depyf.safety.escape import one_line
 from depyf.views.compare.pairing import Met, Pairing, met, moved, pairing
 from depyf.views.compare.program_folder import from_folder, program_folders
 
-Function = dict[str, Any]
 _MANY = 12
 """Lines that are shown; what came later mostly follows from what came first."""
 
 
-def events_apart(first: Sequence[Function], second: Sequence[Function], pairs: Pairing | None = None) -> list[str]:
+def events_apart(
+    first: Sequence[FunctionRecord], second: Sequence[FunctionRecord], pairs: Pairing | None = None
+) -> list[str]:
     """The lines; "1" and "2" are the two runs.  ``pairs`` has their functions, if those were paired by their sources."""
     folders = program_folders(first, second)
     if pairs is None:
-        pairs = pairing(
-            *(met(f, partial(from_folder, folder=folder), lambda *_: "") for f, folder in zip((first, second), folders))
-        )
+        pairs = pairing(*(met(f, partial(from_folder, folder=folder)) for f, folder in zip((first, second), folders)))
     lines: list[str] = []
     for one, two in _in_order(pairs):
         if one is None or two is None:
@@ -49,7 +48,7 @@ def _in_order(pairs: Pairing) -> list[tuple[Met | None, Met | None]]:
     return sorted(pairs.pairs, key=lambda pair: pair[0] is None)
 
 
-def _cached(first: Sequence[Function], second: Sequence[Function]) -> list[str]:
+def _cached(first: Sequence[FunctionRecord], second: Sequence[FunctionRecord]) -> list[str]:
     """What only one of the two found in torch's compile caches: that alone makes files that are there on one side only."""
     one, two = _hits(first), _hits(second)
     lines = []
@@ -63,7 +62,9 @@ def _cached(first: Sequence[Function], second: Sequence[Function]) -> list[str]:
     return lines
 
 
-def hit_on_one_side(first: Sequence[Function], second: Sequence[Function]) -> tuple[frozenset[str], frozenset[str]]:
+def hit_on_one_side(
+    first: Sequence[FunctionRecord], second: Sequence[FunctionRecord]
+) -> tuple[frozenset[str], frozenset[str]]:
     """The compile ids that only the first found in torch's caches, and those that only the second did."""
     one, two = _hits(first), _hits(second)
     return (
@@ -72,30 +73,29 @@ def hit_on_one_side(first: Sequence[Function], second: Sequence[Function]) -> tu
     )
 
 
-def _hits(functions: Iterable[Function]) -> dict[str, set[str]]:
+def _hits(functions: Iterable[FunctionRecord]) -> dict[str, set[str]]:
     """compile id -> the caches that had it."""
     return {
-        str(entry.get("compile_id")): {str(c.get("cache")) for c in entry.get("caches", ()) if c.get("status") == "hit"}
+        entry.key.text: {cache.cache for cache in entry.caches if cache.status == "hit"}
         for function in functions
-        for entry in function.get("entries", ())
+        for entry in function.entries
     }
 
 
-def _place(place: object, folder: str) -> str:
+def _place(place: Place | None, folder: str) -> str:
     """A line of the program in ``folder``; of a library only the file, whose lines differ between versions."""
-    text = str(place)
+    text = "" if place is None else f"{place.filename}:{place.line}"
     return library_file(text).rpartition(":")[0] if installed(text) else from_folder(text, folder)
 
 
-def _name(function: Function) -> str:
-    return f"{function.get('function')} ({function.get('from')})"
+def _name(function: FunctionRecord) -> str:
+    return f"{function.code.qualname} ({function.code.filename}:{function.code.line})"
 
 
-def _only(function: Function, side: str) -> list[str]:
-    if function.get("resume_of"):  # what a graph break leaves; the break itself is told
+def _only(function: FunctionRecord, side: str) -> list[str]:
+    if function.resume_of is not None:  # what a graph break leaves; the break itself is told
         return []
-    entries = function.get("entries", ())
-    if not entries:
+    if not function.entries:
         return []
     return [f"only {side} compiled {_name(function)}", *_lacking(function, _breaks(function, ""), {}, side)]
 
@@ -109,52 +109,47 @@ def _apart(mine: Met, other: Met, pairs: Pairing, folders: tuple[str, str]) -> l
         lines += _lacking(this, *(breaks if side == "1" else breaks[::-1]), side)
         lines += _lacking(this, _given_up(this), _given_up(that), side)
         lines += _lacking(this, _recompiled(this), _recompiled(that), side)
-    counts = [sum(bool(entry.get("compiled")) for entry in function.get("entries", ())) for function in (one, two)]
+    counts = [sum(entry.state is EntryState.COMPILED for entry in function.entries) for function in (one, two)]
     if counts[0] != counts[1]:
         lines.append(f"{_name(one)}: {counts[0]} compilation{'s' * (counts[0] != 1)} in 1, {counts[1]} in 2")
     return lines
 
 
-def _lacking(function: Function, mine: dict[str, str], other: dict[str, str], side: str) -> list[str]:
+def _lacking(function: FunctionRecord, mine: dict[str, str], other: dict[str, str], side: str) -> list[str]:
     return [f"{_name(function)}: only {side} {what}" for key, what in mine.items() if key not in other]
 
 
-def _breaks(function: Function, folder: str, pairs: Pairing | None = None) -> dict[str, str]:
+def _breaks(function: FunctionRecord, folder: str, pairs: Pairing | None = None) -> dict[str, str]:
     """Place, as the second run has it -> what to say of it; another torch says the cause in other words."""
-    return {
-        (
-            _place(at, folder) if pairs is None else pairs.text(_place(at, folder), "")
-        ): f"breaks the graph at {at or 'a line that torch did not name'}: {found.get('cause')}"
-        for entry in function.get("entries", ())
-        for found in entry.get("graph_breaks", ())
-        for at in [found.get("from") or found.get("at")]
-    }
+    found: dict[str, str] = {}
+    for entry in function.entries:
+        for broken in entry.breaks:
+            if not broken.limit:  # that the function is given up is told
+                at = broken.caller or broken.place
+                here = _place(at, folder)
+                where = f"{at.filename}:{at.line}" if at is not None else "a line that torch did not name"
+                found[here if pairs is None else pairs.text(here, "")] = f"breaks the graph at {where}: {broken.cause}"
+    return found
 
 
-def _given_up(function: Function) -> dict[str, str]:
-    failed = [e for e in function.get("entries", ()) if e.get("failed") and not e.get("compiled")]
-    if not failed:
+def _given_up(function: FunctionRecord) -> dict[str, str]:
+    first = next((entry for entry in function.entries if entry.failed), None)
+    if first is None:
         return {}
-    what = "raised an error" if failed[0].get("raised") else "ran it as ordinary Python"
-    return {"failed": f"{what}: {failed[0]['failed']}"}
+    what = "raised an error" if first.state is EntryState.FAILED else "ran it as ordinary Python"
+    return {"failed": f"{what}: {one_line(first.failed)}"}
 
 
-def _recompiled(function: Function) -> dict[str, str]:
-    found = [
-        _reason(entry["recompiled_because"][0])
-        for entry in function.get("entries", ())
-        if entry.get("recompiled_because")
-    ]
+def _recompiled(function: FunctionRecord) -> dict[str, str]:
+    found = [_reason(entry.recompiles[0]) for entry in function.entries if entry.recompiles]
     return {reason: f"compiled it again, because an entry did not fit: {reason}" for reason in found}
 
 
-def _reason(record: dict[str, Any]) -> str:
-    guard = str(record.get("guard"))
-    values = values_beside(guard, str(record.get("expected") or ""), str(record.get("actual") or ""))
-    return guard + values
+def _reason(record: RecompileRecord) -> str:
+    return record.guard + values_beside(record.guard, record.expected, record.actual)
 
 
-def _shifted(first: Iterable[Function], second: Iterable[Function], pairs: Pairing) -> list[str]:
+def _shifted(first: Iterable[FunctionRecord], second: Iterable[FunctionRecord], pairs: Pairing) -> list[str]:
     """From which compile id on the two sides' ids are of different functions."""
     one, two = _owners(first), _owners(second)
     same = {
@@ -162,11 +157,11 @@ def _shifted(first: Iterable[Function], second: Iterable[Function], pairs: Pairi
     }
     for key, owner in one.items():
         if key in two and (id(owner), id(two[key])) not in same:
-            names = [in_words(str(side.get("function"))) for side in (owner, two[key])]
+            names = [in_words(side.code.qualname) for side in (owner, two[key])]
             return [f"from {key} on compile ids are of other functions ({key} is {names[0]} in 1, {names[1]} in 2)"]
     return []
 
 
-def _owners(functions: Iterable[Function]) -> dict[str, Function]:
-    found = {str(e.get("compile_id")): f for f in functions for e in f.get("entries", ())}
+def _owners(functions: Iterable[FunctionRecord]) -> dict[str, FunctionRecord]:
+    found = {entry.key.text: function for function in functions for entry in function.entries}
     return dict(sorted(found.items(), key=lambda pair: [int(n) if n.isdigit() else -1 for n in pair[0].split("/")]))

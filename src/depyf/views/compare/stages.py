@@ -23,13 +23,15 @@ from depyf.run.compile_stages import CAPTURED, ORDER
 from depyf.run.files.file_record import FileRecord
 from depyf.run.files.reading import MANIFEST, NoManifest, rank_folders, read_file, read_manifest
 from depyf.run.graphs.program_comments import places_in
-from depyf.run.records import slug
+from depyf.run.records import FunctionRecord
+from depyf.run.run import Run
 from depyf.run.store.loading import load as load_run
 from depyf.views.compare.line_diff import unified
 from depyf.views.compare.meaning import meaning
-from depyf.views.compare.pairing import Pairing, met, pairing, sources, with_counters
+from depyf.views.compare.pairing import Pairing, met, pairing, with_counters
 from depyf.views.compare.program_folder import from_folder, program_folders
 from depyf.views.compare.run_diff import events_apart, hit_on_one_side
+from depyf.views.pages.full_code import caller_name
 
 _LEFT_OUT = (
     "index",
@@ -73,19 +75,26 @@ class DumpFile:
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """A folder and what its manifest says."""
+    """A folder, the run in it, and its files."""
 
     folder: Path
-    torch: str
-    python: str
+    run: Run
     files: dict[str, DumpFile]
-    notes: tuple[str, ...]
-    functions: tuple[dict[str, Any], ...] = ()
-    """What was compiled, as the manifest has it."""
-    finished: bool = True
-    """Whether the block was left: its process was not killed in it.  Else there is what torch had reported until then."""
-    ranks: int = 0
-    """How many ranks the run had; 0 where that is not known."""
+    functions: tuple[FunctionRecord, ...] = ()
+    """What was compiled, as far as it is compared."""
+
+    @property
+    def torch(self) -> str:
+        return self.run.torch_version
+
+    @property
+    def python(self) -> str:
+        return self.run.python_version
+
+    @property
+    def finished(self) -> bool:
+        """Whether the block was left: its process was not killed in it.  Else there is what torch had reported until then."""
+        return self.run.finished
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,14 +198,23 @@ def load(folder: Path) -> Dump:
         manifest = read_manifest(folder)
     except NoManifest as error:
         if reported := _reported(folder):
-            return Dump(folder, "?", "?", reported, (), finished=False)
+            return Dump(folder, _run_of(folder), reported)
         if ranks := rank_folders(folder):
             raise DepyfError(f"{folder} holds the dumps of {len(ranks)} ranks: name one of them, or `depyf merge {folder}`") from error  # fmt: skip
         raise
-    if not load_run(folder).finished:
-        return Dump(folder, manifest.torch, manifest.python, _on_the_way(folder), manifest.notes, finished=False)
+    run = load_run(folder)
+    if not run.finished:
+        return Dump(folder, run, _on_the_way(folder))
     files = {file.name: _file(folder, file) for file in manifest.files if file.kind not in _LEFT_OUT}
-    return Dump(folder, manifest.torch, manifest.python, files, manifest.notes, manifest.functions, ranks=manifest.ranks)  # fmt: skip
+    return Dump(folder, run, files, run.functions)
+
+
+def _run_of(folder: Path) -> Run:
+    """What a process that was killed left; one of an earlier depyf left files only."""
+    try:
+        return load_run(folder)
+    except NoManifest:
+        return Run("?", "?", ranks=0)
 
 
 _ON_THE_WAY = re.compile(
@@ -305,22 +323,17 @@ def paired(first: Dump, second: Dump, folders: tuple[str, str]) -> Pairing:
     """The functions of the two, and what else their graphs tell of the lines of the program."""
     sides = []
     for dump, folder in zip((first, second), folders):
-        texts = {name: partial(file.text, str) for name, file in dump.files.items()}
-        sides.append(met(dump.functions, partial(from_folder, folder=folder), sources(texts)))
+        sides.append(met(dump.functions, partial(from_folder, folder=folder)))
     found = pairing(*sides)
     told = [_told_lines(dump, folder) for dump, folder in zip((first, second), folders)]
     for path in found.lines:
         found.add_lines(path, told[0].get(path, {}), told[1].get(found.files.get(path, path), {}))
-    callers = [_callers(dump) for dump in (first, second)]
     for mine, other in found.pairs:
-        if mine is not None and other is not None:
-            old, new = (names.get(slug(*f.id), "") for names, f in zip(callers, (mine, other)))
-            if old and new and old != new:
+        if mine is not None and other is not None and mine.record.resume_names and other.record.resume_names:
+            old, new = (caller_name(side.record) for side in (mine, other))
+            if old != new:
                 found.words[old] = new
     return found
-
-
-_CALLER = re.compile(r"^frame_(\w+) = live_frame\([^\n]*\n+def (__\w+)\(", re.M)
 
 
 def _told_lines(dump: Dump, folder: str) -> dict[str, dict[int, str]]:
@@ -331,15 +344,6 @@ def _told_lines(dump: Dump, folder: str) -> dict[str, dict[int, str]]:
             for place in places_in(file.text(str)):
                 if place.text:
                     found.setdefault(from_folder(place.filename, folder), {})[place.line] = place.text
-    return found
-
-
-def _callers(dump: Dump) -> dict[str, str]:
-    """Number of the frame -> the name under which a page has a resume function."""
-    found: dict[str, str] = {}
-    for file in dump.files.values():
-        if file.stage == "full_code":
-            found.update(_CALLER.findall(file.text(str)))
     return found
 
 
@@ -355,7 +359,7 @@ def _renamed(first: Dump, second: Dump, pairs: Pairing, folders: tuple[str, str]
     found: dict[str, str] = {}
     for mine, other in pairs.pairs:
         if mine is not None and other is not None:
-            one, two = ((f.name, str(f.record.get("from"))) for f in (mine, other))
+            one, two = ((f.name, f"{f.record.code.filename}:{f.line}") for f in (mine, other))
             if one in pages[0] and two in pages[1]:
                 found[pages[0][one]] = pages[1][two]
     for name, file in first.files.items():
@@ -405,8 +409,8 @@ def without_device(text: str) -> str:
 def ranks_in(folder: Path) -> tuple[dict[int, Dump], list[int]]:
     """The dumps of the ranks of one run, and the ranks that are left over from another one, which had more."""
     found = {rank: load(path) for rank, path in sorted(dumps_in(folder, unfinished=True).items())}
-    count = next((dump.ranks for dump in found.values() if dump.ranks), len(found))
-    over = [rank for rank in found if rank >= count and found[rank].ranks != count]
+    count = next((dump.run.ranks for dump in found.values() if dump.run.ranks), len(found))
+    over = [rank for rank in found if rank >= count and found[rank].run.ranks != count]
     return {rank: dump for rank, dump in found.items() if rank not in over}, over
 
 

@@ -13,6 +13,7 @@ import pytest
 from depyf.cli import main
 from depyf.run.causes.collect import causes_of
 from depyf.run.files import writer as writing
+from depyf.run.files.layout import inputs_file, original_file
 from depyf.run.files.reading import DumpError, NoManifest
 from depyf.run.files.writer import DumpWriter
 from depyf.run.records import EntryState
@@ -20,6 +21,10 @@ from depyf.run.run import Run, totals_of
 from depyf.run.store.journal import Journal
 from depyf.run.store.lines import NoteLine
 from depyf.run.store.loading import load, load_ranks
+from depyf.views.dump.whole_dump import pages_of
+from depyf.views.pages.full_code import caller_name, full_code_page
+from depyf.views.pages.function_pages import original_page
+from depyf.views.pages.graph_inputs import inputs_page
 from depyf.views.pages.sections.totals import words_of
 
 DUMPS = Path(__file__).parent / "dumps"
@@ -50,6 +55,33 @@ def test_each_kind_tells_of_breaks_recompilations_and_guards(kind: str) -> None:
 def test_what_an_earlier_depyf_did_not_keep_is_named() -> None:
     assert "earlier depyf" in load(DUMPS / "earlier").missing[0]
     assert not load(DUMPS / "finished").missing and load(DUMPS / "finished").finished
+
+
+def test_pages_of_an_earlier_depyf_tell_parameters_sources_and_facts(tmp_path: Path) -> None:
+    earlier = Path(shutil.copytree(DUMPS / "earlier", tmp_path / "dump"))
+    run = load(DUMPS / "finished")
+    for name, functions in pages_of(run).items():
+        (earlier / name).write_text(full_code_page(functions[0], functions[1:]))
+    for function in run.functions:
+        (earlier / original_file(function.function, function.code)).write_text(original_page(function))
+    for graph in run.graphs:
+        if graph.facts is not None:
+            (earlier / inputs_file(graph)).write_text(inputs_page(graph.facts))
+    again = load(earlier)
+    for one, two in zip(run.functions, again.functions, strict=True):
+        assert (one.code.parameters, one.code.locals, one.code.source) == (
+            two.code.parameters,
+            two.code.locals,
+            two.code.source,
+        )
+        assert two.code.parameters and two.code.source
+        assert caller_name(one) == caller_name(two)
+    facts, told = ({(g.key, g.stage, g.index): g.facts for g in part.graphs} for part in (run, again))
+    assert any(facts.values()) and facts == told
+    (earlier / next(name for name in pages_of(run))).write_text("def (")
+    (earlier / inputs_file(run.graphs[0])).write_text('{"inputs": [3]}')
+    damaged = load(earlier)
+    assert damaged.functions[0].code.parameters == "" and damaged.graphs[0].facts is None
 
 
 def test_a_killed_run_says_what_was_being_compiled() -> None:

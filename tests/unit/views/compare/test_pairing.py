@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from depyf.views.compare.pairing import Met, Pairing, met, moved, pairing, with_counters
+from run_records import entry, function
 from work import calls
 
 
 def functions(*found: tuple[str, str, str]) -> list[Met]:
     """Of (name, place, source) in the order of their compilation."""
-    items = [
-        {"function": name, "from": f"/p/{place}", "entries": [{"compile_id": f"{n}/0"}]}
-        for n, (name, place, _) in enumerate(found)
+    records = [
+        function(name, f"/p/{place}", entry(f"{n}/0"), source=source) for n, (name, place, source) in enumerate(found)
     ]
-    return met(items, lambda path: path, lambda key, _: found[int(key[1])][2])
+    return met(records, str)
 
 
 def names(found: Pairing) -> list[tuple[str | None, str | None]]:
@@ -70,26 +70,17 @@ def test_counters_that_are_others_throughout() -> None:
 def test_the_work_grows_with_the_functions() -> None:
     """Each looks for the rests of functions after it, and each place in a text for its file."""
 
-    class Number(str):
-        compared = 0
-        __hash__ = str.__hash__
-
-        def __eq__(self, other: object) -> bool:
-            Number.compared += 1
-            return str.__eq__(self, other)
-
     def work(count: int) -> int:
         sides = []
         for _ in range(2):
-            items = [
-                {"function": f"f{n}", "from": f"/p/m{n}.py:1", "entries": [{"compile_id": f"{n}/0"}], "resume_of": rest}
-                for n, rest in enumerate([None] * count + [Number(n) for n in range(count)])
+            rests = [None] * count + [str(n) for n in range(count)]
+            records = [
+                function(f"f{n}", f"/p/m{n}.py:1", entry(f"{n}/0"), source="def f(): pass", resume_of=rest)
+                for n, rest in enumerate(rests)
             ]
-            sides.append(met(items, str, lambda key, _: "def f(): pass"))
-        Number.compared = 0
+            sides.append(met(records, str))
         found = pairing(*sides)
-        before = Number.compared
-        return before + calls(lambda: found.text("q/other.py:3\n" * count, ""))
+        return calls(lambda: found.text("q/other.py:3\n" * count, "")) + calls(lambda: pairing(*sides))
 
     assert len(pairing([], []).pairs) == 0
     assert work(80) < 2.5 * work(40)

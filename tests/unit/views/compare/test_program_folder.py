@@ -6,11 +6,12 @@ import pytest
 
 from depyf.views.compare.program_folder import from_folder, program_folders
 from depyf.views.compare.run_diff import events_apart
+from run_records import broken, entry, function
 
 
 def functions(*places, breaks=()):
-    entry = {"compile_id": "0/0", "compiled": True, "graph_breaks": [{"at": at, "cause": "c"} for at in breaks]}
-    return [{"function": "f", "from": place, "entries": [entry]} for place in places]
+    compiled = entry("0/0", breaks=tuple(map(broken, breaks)))
+    return [function("f", place, compiled) for place in places]
 
 
 @pytest.mark.parametrize(

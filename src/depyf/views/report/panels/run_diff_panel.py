@@ -7,6 +7,7 @@ from typing import Any
 from depyf.errors import DepyfError
 from depyf.run.causes.cause import Cause
 from depyf.run.causes.stored import causes_in
+from depyf.run.records import FunctionRecord
 from depyf.views.compare.stages import DumpComparison, compare, load
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.told_entries import told_functions
@@ -95,7 +96,7 @@ def _functions(one: DumpView, two: DumpView, found: DumpComparison) -> list[dict
         cells: list[dict[str, Any] | None] = []
         title, at = "", ""
         for record, known in zip((mine, theirs), sides):
-            function = next((f for f in known if record is not None and f.item == record), None)
+            function = next((f for f in known if record is not None and _is(f.item, record)), None)
             if function is None:
                 cells.append(None)
                 continue
@@ -107,3 +108,11 @@ def _functions(one: DumpView, two: DumpView, found: DumpComparison) -> list[dict
         if title:
             rows.append({"name": title, "at": at, "cells": cells})
     return rows
+
+
+def _is(item: dict[str, Any], record: FunctionRecord) -> bool:
+    """Whether the manifest's ``item`` is this function."""
+    first = [(entry.get("generation", 0), entry["compile_id"]) for entry in item["entries"][:1]]
+    return first == [(entry.key.generation, entry.key.text) for entry in record.entries[:1]] and (
+        item["function"], item["from"]
+    ) == (record.code.qualname, f"{record.code.filename}:{record.code.line}")  # fmt: skip
