@@ -1,6 +1,7 @@
 """``depyf.decompiler``: bytecode back to Python source, with a proof; nothing of torch.
 
-The public names, those of the published depyf 0.20 among them, come from ``depyf.decompiling`` when they are first asked for.
+The public names, those of the published depyf 0.20 among them, come from ``depyf.decompiling`` when they are first
+asked for.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Input: a ``Draft`` with the pseudo operations SETUP and POP_BLOCK.  Output: the 
 it cannot be reached), with ``draft.handler`` and ``draft.handlers`` filled in.  A join where paths disagree about the
 stack depth or the open blocks is an error.
 
-The body of a handler is a block as well (``EXCEPT_HANDLER``, which the interpreter pushes by itself): it catches nothing, and
-``POP_EXCEPT`` closes it.
+The body of a handler is a block as well (``EXCEPT_HANDLER``, which the interpreter pushes by itself): it catches
+nothing, and ``POP_EXCEPT`` closes it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
     LOAD_CONST ('k',); ...; GET_ITER; FOR_ITER; ...; JUMP; CALL_KW        Dynamo: side effects before the call
 
-A compiler loads the names of keywords where it uses them.  Input: what the instructions before that place were lowered to.
+A compiler loads the names of keywords where it uses them.  Input: what the instructions before that place were lowered
+to.
 """
 
 from __future__ import annotations
@@ -101,8 +102,8 @@ class Buried:
 
 
 def _joined(states: dict[int, State | None], at: int, state: State, code: Sequence[Out]) -> bool:
-    """Merge ``state`` into what is known at ``at``.  Returns whether less is known there now, or it is reached for the first
-    time."""
+    """Merge ``state`` into what is known at ``at``.  Returns whether less is known there now, or it is reached for the
+    first time."""
     known = states[at]
     if known is None:
         states[at] = list(state)

@@ -70,12 +70,14 @@ class CodeUnit:
 
     @property
     def has_qualname(self) -> bool:
-        """Whether the code object has its qualified name (3.11+); before, the instructions that make a function give it."""
+        """Whether the code object has its qualified name (3.11+); before, the instructions that make a function give
+        it."""
         return self.version >= (3, 11)
 
     @property
     def fills_sets_twice(self) -> bool:
-        """Whether the compiler fills a constant set with the items of one that it has filled from the text (before 3.14)."""
+        """Whether the compiler fills a constant set with the items of one that it has filled from the text (before
+        3.14)."""
         return self.version < (3, 14)
 
     @property
@@ -85,7 +87,8 @@ class CodeUnit:
 
     @property
     def fills_stepwise(self) -> bool:
-        """Whether a dict display of more than 15 pairs, or a set display of more than 30 items, is filled one by one (3.10+)."""
+        """Whether a dict display of more than 15 pairs, or a set display of more than 30 items, is filled one by one
+        (3.10+)."""
         return self.version >= (3, 10)
 
     @property
@@ -176,7 +179,7 @@ class CodeUnit:
 
     @property
     def unbinds_handled(self) -> bool:
-        """Whether the name of ``except E as e`` is unbound at its end while the exception is still handled (before 3.9)."""
+        """Whether ``except E as e`` unbinds its name at its end while the exception is still handled (before 3.9)."""
         return self.version < (3, 9)
 
     @property

@@ -3,9 +3,10 @@
 Input: a ``CodeUnit`` and the ``VersionSpec`` of its writer.  Output: ``Raw``, parallel lists with one entry per real
 instruction: ``EXTENDED_ARG`` is folded in, inline caches are skipped, jump targets are instruction indices.
 
-``decode`` reads one instruction behind the other, as compilers write them; that tells what they left of dead code, too.  Where this
-meets what is no instruction, ``reached`` reads what control can reach, and nothing else: other bytes may lie between, and a jump may
-lead past the prefixes of an instruction.  A jump to what is no instruction is a ``BytecodeError``.
+``decode`` reads one instruction behind the other, as compilers write them; that tells what they left of dead code, too.
+Where this meets what is no instruction, ``reached`` reads what control can reach, and nothing else: other bytes may lie
+between, and a jump may lead past the prefixes of an instruction.  A jump to what is no instruction is a
+``BytecodeError``.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ class Raw:
     """Decoded instructions as parallel columns; ``targets[i]`` is an instruction index or -1.
 
     ``index_at`` maps the byte offset where an instruction starts (its EXTENDED_ARG prefixes included) to its index.
-    ``inside`` is None where the instructions lie one behind the other; else there are only those that can be reached, and it has the
-    offsets in the midst of them.
+    ``inside`` is None where the instructions lie one behind the other; else there are only those that can be reached,
+    and it has the offsets in the midst of them.
     """
 
     __slots__ = (
@@ -111,7 +112,7 @@ def _one_by_one(unit: CodeUnit, spec: VersionSpec) -> Raw:
 
 
 def reached(unit: CodeUnit, spec: VersionSpec) -> Raw:
-    """The raw instructions of ``unit`` that control can reach; where one of them does not lead to the next, a jump stands between."""
+    """The raw instructions of ``unit`` that control can reach, with a jump where one does not lead to the next."""
     found = _Reached(unit, spec)
     found.follow()
     found.check_caches()
@@ -122,7 +123,7 @@ def reached(unit: CodeUnit, spec: VersionSpec) -> Raw:
 
 
 class _Reached:
-    """What control reaches: ``ops`` has the offset of the instruction proper, behind its prefixes, by where it starts."""
+    """What control reaches.  ``ops``: the offset of the instruction without its prefixes, by where it starts."""
 
     def __init__(self, unit: CodeUnit, spec: VersionSpec) -> None:
         self.unit, self.spec, self.code = unit, spec, unit.code
@@ -187,7 +188,8 @@ class _Reached:
                 work.append(handler)
 
     def check_caches(self) -> None:
-        """Raise where an instruction lies in what the interpreter fills while it runs, or has one cache for two arguments."""
+        """Raise where an instruction lies in what the interpreter fills while it runs, or has one cache for two
+        arguments."""
         code, spec, unit = self.code, self.spec, self.unit
         written = {offset for op in self.ops.values() for offset in range(op + 2, op + 2 + spec.caches[code[op]], 2)}
         if unit.version >= (3, 12):
@@ -321,8 +323,8 @@ def _attach_lines(raw: Raw) -> None:
 
 
 _ENDS = frozenset({
-    "RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "INTERPRETER_EXIT", "JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD",
-    "JUMP_BACKWARD_NO_INTERRUPT",
+    "RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "INTERPRETER_EXIT", "JUMP_FORWARD", "JUMP_ABSOLUTE",
+    "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT",
 })  # fmt: skip
 """Behind these control does not go on."""
 _IDLE = frozenset({"NOP", "NOT_TAKEN", "JUMP_FORWARD", "LOAD_CONST"})

@@ -15,8 +15,8 @@ class Draft:
 
     ``source[i]`` is the raw instruction that ``i`` came from, ``targets[i]`` an index into the same columns or -1,
     ``handler[i]`` indexes ``handlers`` or is -1; ``wrapped`` tells, by raw instruction, where a generator's wrapper is.
-    ``loops`` has a raw SEND and the depth of its loop's handler, ``split`` the instructions of ``Protection.split`` and the
-    handlers of those before.
+    ``loops`` has a raw SEND and the depth of its loop's handler, ``split`` the instructions of ``Protection.split`` and
+    the handlers of those before.
     """
 
     __slots__ = ("args", "handler", "handlers", "loops", "ops", "raw", "source", "split", "targets", "unit", "wrapped")

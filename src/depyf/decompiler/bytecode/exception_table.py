@@ -20,8 +20,8 @@ class Protection(NamedTuple):
     """``handlers[k].target`` is a raw instruction index; ``of[i]`` is the handler of raw instruction ``i`` or -1.
 
     ``wrapped[i]`` is 1 where only the wrapper of a generator protects ``i``: every generator of that version has it.
-    ``split`` are the raw instructions that may call a Python function and have another handler than the one before.  What such a
-    function raises goes where the one before sends it (3.13+).
+    ``split`` are the raw instructions that may call a Python function and have another handler than the one before.
+    What such a function raises goes where the one before sends it (3.13+).
     """
 
     handlers: list[Handler]
@@ -164,8 +164,8 @@ def _wraps_generator(raw: Raw, target: int) -> bool:
 
 
 def _made_on(raw: Raw) -> int:
-    """The number of values on the stack where the generator is made: one for the iterator of a generator expression (3.15),
-    else none."""
+    """The number of values on the stack where the generator is made: one for the iterator of a generator expression
+    (3.15), else none."""
     before = raw.names[: raw.names.index("RETURN_GENERATOR")] if "RETURN_GENERATOR" in raw.names else ()
     return sum(name.startswith("LOAD_FAST") or name == "GET_ITER" for name in before)
 

@@ -1,8 +1,9 @@
 """Checks the stack slots that handlers read unchecked: instruction offsets and exception records (3.11+).
 
 An entry of the exception table with *lasti* pushes the place of the instruction that raised below the exception;
-``RERAISE n`` takes the place from the slot ``n`` below the top.  ``PUSH_EXC_INFO`` pushes the exception handled before below
-the exception, and ``POP_EXCEPT`` makes what is on top the handled one.  If the slot holds anything else, the process may crash.
+``RERAISE n`` takes the place from the slot ``n`` below the top.  ``PUSH_EXC_INFO`` pushes the exception handled before
+below the exception, and ``POP_EXCEPT`` makes what is on top the handled one.  If the slot holds anything else, the
+process may crash.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def check(lowered: Lowered, opnames: tuple[str | None, ...]) -> None:
 
 
 def live_code(lowered: Lowered) -> tuple[set[int], set[int]]:
-    """The instructions that control may reach, and the numbers of the handlers that it may enter: something raises to them."""
+    """The instructions that control may reach, and the numbers of the handlers to which something raises."""
     instrs = lowered.instrs
     live: set[int] = set()
     entered: set[int] = set()
@@ -78,8 +79,8 @@ def live_code(lowered: Lowered) -> tuple[set[int], set[int]]:
 
 
 def _reached(lowered: Lowered, first: Handler, wanted: dict[int, int]) -> Iterator[tuple[int, bool]]:
-    """The instructions of ``wanted`` that read a slot of the handler ``first``, each with whether the slot holds the right kind
-    of value.
+    """The instructions of ``wanted`` that read a slot of the handler ``first``, each with whether the slot holds the
+    right kind of value.
 
     What comes from below the handler may be a record if the handler's slots hold none.
     """

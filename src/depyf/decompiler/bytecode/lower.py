@@ -33,9 +33,10 @@ class Lowered(NamedTuple):
     """``instrs[i].target`` and ``handlers[k].target`` index into ``instrs``; ``instrs[i].handler`` into ``handlers``.
 
     ``depths[i]`` is how many values are on the stack before ``instrs[i]``.  ``leaks`` says that a generator of 3.12 or
-    later lacks its wrapper somewhere: ``StopIteration`` leaves it unchanged, which no source can express.  ``starts_late``
-    says that something comes before RESUME (3.11+): the frame is in no traceback until then.  ``split`` are the instructions of
-    ``exception_table.Protection.split``, -1 for one that is not there by itself, each with the other handler.
+    later lacks its wrapper somewhere: ``StopIteration`` leaves it unchanged, which no source can express.
+    ``starts_late`` says that something comes before RESUME (3.11+): the frame is in no traceback until then.  ``split``
+    are the instructions of ``exception_table.Protection.split``, -1 for one that is not there by itself, each with the
+    other handler.
     """
 
     unit: CodeUnit
@@ -52,7 +53,8 @@ class Lowered(NamedTuple):
 
 
 def lower(unit: CodeUnit) -> Lowered:
-    """The version-free form of ``unit``, whose instructions name variables: each name must mean one slot (``told_apart``)."""
+    """The version-free form of ``unit``, whose instructions name variables: each name must mean one slot
+    (``told_apart``)."""
     twice = ambiguous(unit)
     if twice is not None:
         raise BytecodeError(f"{unit.qualname}: two of its variables are called {twice!r}")
@@ -104,7 +106,7 @@ def _lower(unit: CodeUnit, raw: Raw, spec: VersionSpec) -> Lowered:
 
 
 def _apply_rules(unit: CodeUnit, raw: Raw, spec: VersionSpec) -> tuple[list[Out], list[int]]:
-    """Expand every raw instruction; ``start[i]`` is where raw ``i`` begins in the output, -1 inside a collapsed loop."""
+    """Expand every raw instruction; ``start[i]`` is where raw ``i`` begins, -1 inside a collapsed loop."""
     cx = Context(unit, raw)
     out = cx.out
     rules = spec.rules
@@ -275,7 +277,7 @@ def _finish(draft: Draft, depths: list[int], in_front: dict[int, int]) -> Lowere
 
 
 def _leaks(draft: Draft, kept: list[int]) -> set[int]:
-    """The instructions, as numbered in the end, at which an exception leaves a generator without passing its wrapper."""
+    """The instructions, by their final numbers, at which an exception leaves a generator without its wrapper."""
     raw, wrapped = draft.raw, draft.wrapped
     spec = spec_for(raw.unit.version)
     if not raw.unit.flags & GENERATORS or not spec.wraps_generators:

@@ -31,7 +31,8 @@ class Handler(NamedTuple):
 class Instr:
     """One normalised instruction; ``target`` and ``handler`` are -1 where there is none.  Nothing changes one.
 
-    It is no tuple: its fields are read a hundred times as often as it is made, and those of a tuple take longer to read.
+    It is no tuple: its fields are read a hundred times as often as it is made, and those of a tuple take longer to
+    read.
     """
 
     op: str
@@ -204,23 +205,22 @@ LOAD_FAST, LOAD_DEREF and DELETE_FAST are absent: they raise on an unbound varia
 """
 
 FIXED_EFFECTS: dict[str, tuple[int, int]] = {
-    NULL: (0, 1), POP: (1, 0), LOAD_CONST: (0, 1),
-    LOAD_FAST: (0, 1), STORE_FAST: (1, 0), DELETE_FAST: (0, 0), LOAD_FAST_CLEAR: (0, 1), RESTORE_FAST: (1, 0),
-    LOAD_DEREF: (0, 1), STORE_DEREF: (1, 0), DELETE_DEREF: (0, 0), LOAD_CLASSDEREF: (0, 1), LOAD_CLOSURE: (0, 1),
-    MAKE_CELL: (0, 0), LOAD_GLOBAL: (0, 1), STORE_GLOBAL: (1, 0), DELETE_GLOBAL: (0, 0),
-    LOAD_NAME: (0, 1), STORE_NAME: (1, 0), DELETE_NAME: (0, 0), LOAD_LOCALS: (0, 1),
-    LOAD_FROM_DICT_OR_DEREF: (1, 1), LOAD_FROM_DICT_OR_GLOBALS: (1, 1), LOAD_COMMON: (0, 1),
-    LOAD_BUILD_CLASS: (0, 1), SETUP_ANNOTATIONS: (0, 0),
-    LOAD_ATTR: (1, 1), LOAD_METHOD: (1, 2), LOAD_SUPER_ATTR: (3, 1), LOAD_SUPER_METHOD: (3, 2),
-    STORE_ATTR: (2, 0), DELETE_ATTR: (1, 0), SUBSCR: (2, 1), STORE_SUBSCR: (3, 0), DELETE_SUBSCR: (2, 0),
-    BINARY: (2, 1), UNARY: (1, 1), COMPARE: (2, 1), IS: (2, 1), CONTAINS: (2, 1),
+    NULL: (0, 1), POP: (1, 0), LOAD_CONST: (0, 1), LOAD_FAST: (0, 1), STORE_FAST: (1, 0), DELETE_FAST: (0, 0),
+    LOAD_FAST_CLEAR: (0, 1), RESTORE_FAST: (1, 0), LOAD_DEREF: (0, 1), STORE_DEREF: (1, 0), DELETE_DEREF: (0, 0),
+    LOAD_CLASSDEREF: (0, 1), LOAD_CLOSURE: (0, 1), MAKE_CELL: (0, 0), LOAD_GLOBAL: (0, 1), STORE_GLOBAL: (1, 0),
+    DELETE_GLOBAL: (0, 0), LOAD_NAME: (0, 1), STORE_NAME: (1, 0), DELETE_NAME: (0, 0), LOAD_LOCALS: (0, 1),
+    LOAD_FROM_DICT_OR_DEREF: (1, 1), LOAD_FROM_DICT_OR_GLOBALS: (1, 1), LOAD_COMMON: (0, 1), LOAD_BUILD_CLASS: (0, 1),
+    SETUP_ANNOTATIONS: (0, 0), LOAD_ATTR: (1, 1), LOAD_METHOD: (1, 2), LOAD_SUPER_ATTR: (3, 1),
+    LOAD_SUPER_METHOD: (3, 2), STORE_ATTR: (2, 0), DELETE_ATTR: (1, 0), SUBSCR: (2, 1), STORE_SUBSCR: (3, 0),
+    DELETE_SUBSCR: (2, 0), BINARY: (2, 1), UNARY: (1, 1), COMPARE: (2, 1), IS: (2, 1), CONTAINS: (2, 1),
     CONVERT: (1, 1), BUILD_TEMPLATE: (2, 1), LIST_APPEND: (1, 0), SET_ADD: (1, 0), MAP_ADD: (2, 0),
     LIST_EXTEND: (1, 0), SET_UPDATE: (1, 0), DICT_UPDATE: (1, 0), DICT_MERGE: (1, 0), LIST_TO_TUPLE: (1, 1),
-    SET_FUNCTION_ATTRIBUTE: (2, 1), IMPORT_NAME: (2, 1), IMPORT_NAME_LAZY: (2, 1), IMPORT_FROM: (1, 2), IMPORT_STAR: (1, 0),
-    GET_AITER: (1, 1), GET_ANEXT: (1, 2), GET_AWAITABLE: (1, 1), GET_YIELD_FROM_ITER: (1, 1), DELEGATE: (1, 1),
-    YIELD: (1, 1), PUSH_EXC_INFO: (1, 2), EXC_MATCH: (2, 2), EG_MATCH: (2, 2), PREP_RERAISE_STAR: (2, 1),
-    WITH_EXCEPT_START: (0, 1), MATCH_CLASS: (3, 1), MATCH_MAPPING: (1, 2), MATCH_SEQUENCE: (1, 2),
-    MATCH_KEYS: (2, 3), COPY_DICT_WITHOUT_KEYS: (2, 2), GET_LEN: (1, 2), JUMP: (0, 0), BRANCH: (1, 0), RETURN: (1, 0),
+    SET_FUNCTION_ATTRIBUTE: (2, 1), IMPORT_NAME: (2, 1), IMPORT_NAME_LAZY: (2, 1), IMPORT_FROM: (1, 2),
+    IMPORT_STAR: (1, 0), GET_AITER: (1, 1), GET_ANEXT: (1, 2), GET_AWAITABLE: (1, 1), GET_YIELD_FROM_ITER: (1, 1),
+    DELEGATE: (1, 1), YIELD: (1, 1), PUSH_EXC_INFO: (1, 2), EXC_MATCH: (2, 2), EG_MATCH: (2, 2),
+    PREP_RERAISE_STAR: (2, 1), WITH_EXCEPT_START: (0, 1), MATCH_CLASS: (3, 1), MATCH_MAPPING: (1, 2),
+    MATCH_SEQUENCE: (1, 2), MATCH_KEYS: (2, 3), COPY_DICT_WITHOUT_KEYS: (2, 2), GET_LEN: (1, 2), JUMP: (0, 0),
+    BRANCH: (1, 0), RETURN: (1, 0),
 }  # fmt: skip
 """``stack_effect`` of the operations whose effect does not depend on the argument."""
 

@@ -34,7 +34,7 @@ def length(raw: Raw) -> int:
 
 
 def end(raw: Raw, start: int) -> int:
-    """The index of the first instruction after the prologue that begins at ``start``: a resume function has a second one."""
+    """The first instruction after the prologue that begins at ``start``: a resume function has a second prologue."""
     while start < len(raw.names) and raw.names[start] in PROLOGUE:
         start += 1
     return start

@@ -32,7 +32,8 @@ Plain = frozenset[str]  # the variables whose slot holds a value here although i
 
 
 def mark_restores(draft: Draft, depths: list[int]) -> None:
-    """Rewrite ``draft.ops``; ``depths`` is how much is on the stack before each instruction, -1 where none is reached."""
+    """Rewrite ``draft.ops``; ``depths`` is how much is on the stack before each instruction, -1 where none is
+    reached."""
     names, args, targets = draft.ops, draft.args, draft.targets
     seen = [False] * len(names)
     entered = [False] * len(draft.handlers)

@@ -11,7 +11,8 @@ per stack of markers that can be there, and the markers themselves disappear, ex
     CALL_FINALLY body; back                      ->     body; JUMP back
     (handler) body; END_FINALLY                         body; RERAISE
 
-MARK and UNMARK stay where a marker is pushed and found that is no exception: ``finally_markers`` sees to it that nothing else takes it.
+MARK and UNMARK stay where a marker is pushed and found that is no exception: ``finally_markers`` sees to it that
+nothing else takes it.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ def expand(raw: Raw, spec: VersionSpec) -> Raw:
 class _Expansion:
     """The copies made so far (``place``), and those that jumps still wait for (``pending``).
 
-    A copy of a ``finally`` body is finished before anything else, as later compilers lay it out; then the lowest comes first.
+    A copy of a ``finally`` body is finished before anything else, as later compilers lay it out; then the lowest comes
+    first.
     """
 
     def __init__(self, raw: Raw, spec: VersionSpec) -> None:

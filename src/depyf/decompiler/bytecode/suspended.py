@@ -1,12 +1,13 @@
 """Checks the suspension points of generators: what the interpreter does there without an instruction (3.11+).
 
-``RESUME`` says whether a delegate is driven, and since 3.13 whether ``close()`` may pass over the handlers; ``YIELD_VALUE`` says the first
-once more.  An exception that is thrown into a send loop goes to a separate handler since 3.12::
+``RESUME`` says whether a delegate is driven, and since 3.13 whether ``close()`` may pass over the handlers;
+``YIELD_VALUE`` says the first once more.  An exception that is thrown into a send loop goes to a separate handler since
+3.12::
 
     i: SEND end; YIELD_VALUE !H; RESUME; JUMP_BACKWARD i;        H: CLEANUP_THROW; JUMP end;        end: END_SEND
 
-``DELEGATE`` means all of that.  If one part is missing or different, no compiler wrote the generator, and a ``BytecodeError``
-is raised.
+``DELEGATE`` means all of that.  If one part is missing or different, no compiler wrote the generator, and a
+``BytecodeError`` is raised.
 """
 
 from __future__ import annotations
@@ -106,7 +107,8 @@ _BETWEEN = (ops.SILENT - {ops.RETURN}) | {ops.LOAD_FAST, ops.LOAD_DEREF, ops.LOA
 
 
 def check_awaits(lowered: Lowered) -> None:
-    """Raise ``BytecodeError`` where other code runs after what an ``await`` or ``yield from`` begins with, and before the rest."""
+    """Raise ``BytecodeError`` where other code runs after what an ``await`` or ``yield from`` begins with, and before
+    the rest."""
     instrs = lowered.instrs
     for start, instr in enumerate(instrs):
         if instr.op not in _MAKES:

@@ -1,7 +1,8 @@
-"""Which tests belong to an ``assert`` statement: those at or after its beginning, in front of the instruction that loads its error.
+"""Which tests belong to an ``assert`` statement: those at or after its beginning, in front of the instruction that
+loads its error.
 
-The bytecode of ``if a:`` around ``assert b`` is that of one test of both.  The error has the line of the ``assert``, from 3.11
-on its place in the source.  What is written on one line is not told apart before 3.11.
+The bytecode of ``if a:`` around ``assert b`` is that of one test of both.  The error has the line of the ``assert``,
+from 3.11 on its place in the source.  What is written on one line is not told apart before 3.11.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _OPERAND = 2
 
 
 class Assertions:
-    """The ``assert`` statements of one function, each known by its place or line: its error may be loaded in several copies."""
+    """The ``assert`` statements of one function, by place or line: the error may be loaded in several copies."""
 
     def __init__(self, program: Program) -> None:
         self._program = program

@@ -1,6 +1,7 @@
 """Basic blocks, each in one container: what the passes over the control-flow graph share.
 
-``leaders`` cuts the code into blocks; ``merged_copies`` and ``returns`` undo what the compiler copied; ``graph`` drives.
+``leaders`` cuts the code into blocks; ``merged_copies`` and ``returns`` undo what the compiler copied; ``graph``
+drives.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ class Node:
 class Blocks:
     """Nodes by id (the index of their first instruction).
 
-    ``merging``: copies made by the optimiser are merged; without ``tails`` only copies of whole blocks (see ``copied_tails``).
+    ``merging``: copies made by the optimiser are merged; without ``tails`` only copies of whole blocks (see
+    ``copied_tails``).
     """
 
     def __init__(self, program: Program, containers: Containers, *, merge: bool, tails: bool) -> None:

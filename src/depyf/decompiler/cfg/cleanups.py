@@ -63,7 +63,7 @@ def _shuffle(stack: list[str], op: str, arg: Any) -> bool:
 
 
 def _is_empty_finally(program: Program, position: int) -> bool:
-    """Whether the handler at ``position`` is that of ``finally: pass``: the compiler's own clean-up is never so short."""
+    """Whether the handler at ``position`` is that of ``finally: pass``; the compiler's own clean-up is longer."""
     if position != NONE and program.instrs[position].op == ops.PUSH_EXC_INFO:
         position = program.next[position]
     return position != NONE and program.instrs[position].op == ops.RERAISE

@@ -11,8 +11,9 @@ end of one clause to the test of the next, are gone.
     A: body; go to T2                      A: body; POP_EXCEPT; go on
     exception in A: into list; to T2       exception in A: RERAISE
 
-Control may also go on after the statement when every clause raises, or so the compiler thinks; where no clause ends,
-an edge after one ``raise`` says so, or one after raising what no clause handles, so that what follows is not taken for the ``else``.
+Control may also go on after the statement when every clause raises, or so the compiler thinks; where no clause ends, an
+edge after one ``raise`` says so, or one after raising what no clause handles, so that what follows is not taken for the
+``else``.
 """
 
 from __future__ import annotations
@@ -154,7 +155,8 @@ class _Star:
         return False
 
     def _collects_raised(self, at: int) -> bool:
-        """Whether what a clause has raised is put into the list at ``at``: of this handler, not of one in a clause of it."""
+        """Whether what a clause has raised is put into the list at ``at``: of this handler, not of one in a clause of
+        it."""
         program = self.program
         drop = program.next[at]
         if (program.instrs[at].op, program.instrs[at].arg) != (ops.LIST_APPEND, 3) or drop == NONE:

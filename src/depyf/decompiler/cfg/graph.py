@@ -44,7 +44,8 @@ class Graph(Blocks):
         self.preds = self.predecessors()
 
     def _cut_path(self) -> None:
-        """The blocks of code without jumps and handlers: what it returns, with the constant if it is one, and all before that."""
+        """The blocks of code without jumps and handlers: what it returns, with the constant if it is one, and all
+        before that."""
         instrs, of = self.program.instrs, self.containers.of
         last = len(instrs) - 1
         end = last if instrs[last].op == ops.RETURN else 0

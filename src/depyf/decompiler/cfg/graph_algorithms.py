@@ -1,8 +1,9 @@
 """Dominators of acyclic graphs, and the strongly connected components of any graph.
 
-The dominator of a node is the nearest common ancestor of its predecessors, found in topological order: Cooper, Harvey and Kennedy, "A
-Simple, Fast Dominance Algorithm" (2001).  Common ancestors are found in logarithmic time by the jump pointers of Myers, "An Applicative
-Random-Access Stack" (1983).  Components are found by Tarjan's algorithm (1972) without recursion: every loop is inside one.
+The dominator of a node is the nearest common ancestor of its predecessors, found in topological order: Cooper, Harvey
+and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).  Common ancestors are found in logarithmic time by the jump
+pointers of Myers, "An Applicative Random-Access Stack" (1983).  Components are found by Tarjan's algorithm (1972)
+without recursion: every loop is inside one.
 """
 
 from __future__ import annotations
@@ -76,7 +77,8 @@ def immediate_dominators(order: Sequence[int], successors: Mapping[int, Sequence
 
 
 def components(nodes: Iterable[int], successors: Mapping[int, Sequence[int]]) -> list[list[int]]:
-    """Strongly connected components with at least one edge inside (self loops included), in reverse topological order."""
+    """Strongly connected components with at least one edge inside (self loops included), in reverse topological
+    order."""
     universe = set(nodes)
     index: dict[int, int] = {}
     low: dict[int, int] = {}

@@ -81,8 +81,8 @@ class Leaders:
         leaders.update(beyond)
 
     def _after_breaks(self) -> list[int]:
-        """Where ``break`` leads without a jump: the end of an asynchronous loop is laid out last, and what ends the function is
-        copied (3.12+).
+        """Where ``break`` leads without a jump: the end of an asynchronous loop is laid out last, and what ends the
+        function is copied (3.12+).
 
         Without columns, what only cleans up may belong to a ``return``.
         """
@@ -121,7 +121,8 @@ class Leaders:
                 self.leaders.add(program.next[i])
 
     def _dropped_results(self) -> None:
-        """The statement ``a and b`` drops its value once for both ways; where a loop goes on, each has a copy of that (3.13+)."""
+        """The statement ``a and b`` drops its value once for both ways; where a loop goes on, each has a copy of that
+        (3.13+)."""
         program, of = self.program, self.containers.of
         instrs = program.instrs
         if not self.blocks.merging:
@@ -146,9 +147,9 @@ class Leaders:
     def _returned_constants(self) -> None:
         """A returned constant belongs to its return: the copies of one statement are then alike.
 
-        Where another return of its line takes what several ways left on the stack, it is one of these ways; and so it is
-        where another copy of its return, which ends in the same place of the source, returns something else.
-        Without columns (before 3.11) that place is the line, if it has a test.
+        Where another return of its line takes what several ways left on the stack, it is one of these ways; and so it
+        is where another copy of its return, which ends in the same place of the source, returns something else. Without
+        columns (before 3.11) that place is the line, if it has a test.
         """
         program, of, leaders, incoming = self.program, self.containers.of, self.leaders, self.incoming
         instrs = program.instrs

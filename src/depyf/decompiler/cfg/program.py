@@ -1,8 +1,8 @@
 """The control-flow graph at instruction level, open to rewriting.
 
 Input: a ``Lowered`` program.  ``Program`` makes every edge explicit (``next`` for falling through, ``jump`` for the
-taken side), so that an edge can be redirected without moving code.  ``structure/regions/classify.py`` uses that to take the
-copies of ``finally`` bodies and ``with`` exits out of the way before basic blocks are formed.
+taken side), so that an edge can be redirected without moving code.  ``structure/regions/classify.py`` uses that to take
+the copies of ``finally`` bodies and ``with`` exits out of the way before basic blocks are formed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STATEMENTS = frozenset({WITH_EXIT, END_FINALLY, ASYNC_FOR_ITER, MATCH_CASE})
 """Operations for parts of statements; no stack effect is defined for them."""
 ENDS = frozenset({ops.RETURN, ops.RAISE, ops.RERAISE, END_FINALLY})
 _KEEPS_VALUE = frozenset({ops.POP, ops.SWAP, ops.ROT, ops.POP_EXCEPT, ops.JUMP, WITH_EXIT})
-"""What may lie between the value of a ``return`` and the return, once the copies of ``finally`` bodies are taken out."""
+"""What may lie between the value of a ``return`` and the return, without the copies of ``finally`` bodies."""
 _CLEANUP = 200
 _OPPOSITE = {"true": "false", "false": "true", "none": "not none", "not none": "none"}
 NONE = -1
@@ -53,9 +53,11 @@ class Program:
         self.own_returns: set[int] = set()
         """Returns after a copy of clean-up code: each of them is a separate statement, whatever its line."""
         self.after_finally: set[int] = set()
-        """Returns of constants after a copy of a ``finally`` body, whose place they have: that tells nothing about them."""
+        """Returns of constants after a copy of a ``finally`` body, whose place they have: that tells nothing about
+        them."""
         self.joined: set[int] = set()
-        """Copies of operands, and their tests, whose short circuit leads to that of the ``and`` or ``or`` around it (``unprotected_tests``)."""
+        """Copies of operands, and their tests, whose short circuit leads to that of the ``and`` or ``or`` around it
+        (``unprotected_tests``)."""
         self.own_continues: dict[int, int] = {}
         """Jumps back after a copy of clean-up code where another copy goes on with the loop at the end of the body.
 
@@ -66,7 +68,8 @@ class Program:
         self.shared_ends: set[int] = set()
         """Those of them whose clause has a name that other code sees, too."""
         self.class_ends: set[int] = set()
-        """Where the function is made that computes the annotations of a class: all that the source has is before it (3.14+)."""
+        """Where the function is made that computes the annotations of a class: all that the source has is before it
+        (3.14+)."""
         self.unreached: frozenset[int] = frozenset()
         """What the program that wrote the code says control never gets to (``bytecode.unreached``)."""
         self._in_front = lowered.in_front
@@ -77,7 +80,8 @@ class Program:
             self._drop_inlined()
 
     def _drop_inlined(self) -> None:
-        """``any(x for ...)`` is compiled to a loop, and to the call where the name is not the builtin (3.14+): see the call.
+        """``any(x for ...)`` is compiled to a loop, and to the call where the name is not the builtin (3.14+): see the
+        call.
 
         LOAD any; COPY 1; LOAD_COMMON any; IS; BRANCH false S; POP; loop..;  S: NULL; ..; CALL      ->  LOAD any; S: ..
         """
@@ -120,7 +124,7 @@ class Program:
         return self.columns.word(self.line[index])
 
     def leaving_word(self, index: int) -> str | None:
-        """``break``, ``return`` or ``return None`` if that is the statement that an instruction belongs to, where it is known."""
+        """``break``, ``return`` or ``return None``, if the instruction is known to belong to such a statement."""
         place = self.place(index)
         if place is None:
             return None
@@ -137,7 +141,8 @@ class Program:
         return self.columns.place(self.instrs[index].offset // 2)
 
     def formats_in_place(self, index: int) -> bool | None:
-        """Whether a value is formatted or converted where it stands, as for ``%``; in an f-string braces are around it."""
+        """Whether a value is formatted or converted where it stands, as for ``%``; in an f-string braces are around
+        it."""
         end = self.end(index)
         before = None if end is None else self.columns.place(self.instrs[index].offset // 2 - 1)
         return None if before is None else end == before[1]
@@ -153,7 +158,7 @@ class Program:
         return index
 
     def thread(self) -> None:
-        """Let no edge lead to an unconditional jump, so that code which jumps cut apart is one again (plain lifting)."""
+        """Let no edge lead to an unconditional jump, so that code cut apart by jumps is one again (plain lifting)."""
         self.next = [self.follow(after) for after in self.next]
         jumps = [instr.op == ops.JUMP for instr in self.instrs]
         self.jump = [
@@ -169,7 +174,7 @@ class Program:
         return (after, taken) if taken != NONE else (after,)
 
     def line_own_returns(self) -> None:
-        """Give each return after clean-up code the line of the statement that it ends; its own is that of the clean-up."""
+        """Give each return after clean-up code the line of the statement that it ends, in place of the clean-up's."""
         if not self.own_returns:
             return
         before: dict[int, list[int]] = {0: []}

@@ -31,7 +31,7 @@ class Region:
 
     @property
     def record(self) -> int:
-        """The stack slot that says, in the body of the handler, what was handled before; what unwinds it leaves the body."""
+        """The stack slot that holds, in a handler, what was handled before; what unwinds it leaves the handler."""
         return self.depth + (self.pushes[0] == "lasti")
 
 
@@ -77,8 +77,8 @@ class Regions:
     def after_pop(self, index: int, bodies: tuple[int, ...]) -> tuple[int, ...]:
         """The handlers whose bodies control is still in after the ``POP_EXCEPT`` at ``index`` in those of ``bodies``.
 
-        They stand outermost first.  A handler that does not keep the record of one around it was entered when that one's
-        body raised: what was handled before both is restored.
+        They stand outermost first.  A handler that does not keep the record of one around it was entered when that
+        one's body raised: what was handled before both is restored.
         """
         if index in self.left:
             return bodies[: self.left[index]]
@@ -190,7 +190,8 @@ def returned_constant(program: Program, at: int) -> int:
 
 
 def written_return(regions: Regions, at: int) -> bool:
-    """Whether ``at`` returns None out of the middle of a ``with`` or ``try``: what leaves it at its end is before its handler."""
+    """Whether ``at`` returns None out of the middle of a ``with`` or ``try``: what leaves it at its end is before its
+    handler."""
     program = regions.program
     instr, ret = program.instrs[at], program.next[at]
     if instr.op != ops.LOAD_CONST or instr.arg is not None or ret == NONE or program.instrs[ret].op != ops.RETURN:

@@ -1,7 +1,7 @@
 """Decompiles nested code before the code around it asks for it, many code objects at a time.
 
-Each pass runs over all of them before the next pass begins.  The passes together are far more code than the first caches of a
-processor hold, and most code objects are small: one by one, each would fetch all of it again.
+Each pass runs over all of them before the next pass begins.  The passes together are far more code than the first
+caches of a processor hold, and most code objects are small: one by one, each would fetch all of it again.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ def decompile_ahead(
 ) -> None:
     """Put into ``ready``, by id, what ``passes`` make of the code nested in ``outer``, the innermost first.
 
-    ``begin`` makes the state of each, or None to leave it out; what the passes ask of the code nested in it is in ``ready`` by
-    then.  Code with which anything fails is left out, as if nothing had been done with it: decompiled by itself it fails
-    again, and says why.  ``check``: the invariants are checked after each pass.  ``on_bug`` is told of internal errors.
+    ``begin`` makes the state of each, or None to leave it out; what the passes ask of the code nested in it is in
+    ``ready`` by then.  Code with which anything fails is left out, as if nothing had been done with it: decompiled by
+    itself it fails again, and says why.  ``check``: the invariants are checked after each pass.  ``on_bug`` is told of
+    internal errors.
     """
     budget = budget_of_work()
     for level in _levels(outer):

@@ -3,8 +3,8 @@
     f.<locals>.<listcomp>     is     def listcomp(iterable):
                                          return [x + 1 for x in iterable if x]
 
-Such code is called with an iterator, which none of its variables names.  So the smallest function around one is compiled,
-the given code is put into it, and that function is decompiled and proven as any other.
+Such code is called with an iterator, which none of its variables names.  So the smallest function around one is
+compiled, the given code is put into it, and that function is decompiled and proven as any other.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ASYNC = CO_COROUTINE | CO_ASYNC_GENERATOR
 
 
 def decompile_alone(code: types.CodeType, name: str | None, options: Options) -> Decompiled | None:
-    """The text of a function around ``code``, proven; None where ``code`` is no comprehension or there is no such text."""
+    """The text of a function around ``code``, proven; None where ``code`` is no comprehension or has no such text."""
     try:
         around = _around(code, name or code.co_name.strip("<>"))
         if around is None:

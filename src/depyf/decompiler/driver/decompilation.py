@@ -56,7 +56,8 @@ class Decompilation:
         """What was decompiled ahead, on the first rung, by the id of its code."""
 
     def body(self, unit: CodeUnit, expression: bool = False, *, strict: bool = False) -> Body:
-        """Statements of ``unit``.  Code without a translation becomes a ``raise``; with ``strict``, DecompilationError is raised here.
+        """Statements of ``unit``.  Code without a translation becomes a ``raise``; with ``strict``, DecompilationError
+        is raised here.
 
         ``expression`` says that the source shows the code as an expression, as it does a lambda.
         """
@@ -146,8 +147,8 @@ def failure_stub(unit: CodeUnit, failure: DecompilationError, nested: Callable[[
 
 
 def _is_defined(unit: CodeUnit) -> bool:
-    """Whether the source has a ``def`` or ``class`` for this code; what the compiler makes for annotations has not, nor has the
-    value of a type alias or of a bound, which takes a format (3.14+)."""
+    """Whether the source has a ``def`` or ``class`` for this code; what the compiler makes for annotations has not, nor
+    has the value of a type alias or of a bound, which takes a format (3.14+)."""
     return unit.name.isidentifier() and unit.name != "__annotate__" and unit.params[:1] != (".format",)
 
 

@@ -62,16 +62,28 @@ def _instruction_graph(state: State) -> None:
 
 LOWER = Pass("lower", _lower, "lowered", "everything after it speaks the version-free instruction set")
 STRIP_RESUME_PROLOGUE = Pass(
-    "strip_resume_prologue", _strip_resume_prologue, "lowered",
-    "the way back into a function is torch's, what follows is the user's", ("lower",), lambda state: state.resumed,
-)  # fmt: skip
+    "strip_resume_prologue",
+    _strip_resume_prologue,
+    "lowered",
+    "the way back into a function is torch's, what follows is the user's",
+    ("lower",),
+    lambda state: state.resumed,
+)
 PEEL_LOOPS = Pass(
-    "peel_loops", _peel_loops, "lowered",
-    "a loop that is entered in its middle has the rest of that turn in front of it", ("strip_resume_prologue",), lambda state: state.resumed,
-)  # fmt: skip
+    "peel_loops",
+    _peel_loops,
+    "lowered",
+    "a loop that is entered in its middle has the rest of that turn in front of it",
+    ("strip_resume_prologue",),
+    lambda state: state.resumed,
+)
 INSTRUCTION_GRAPH = Pass(
-    "instruction_graph", _instruction_graph, "program", "passes rewrite edges, not bytes", ("strip_resume_prologue", "peel_loops")
-)  # fmt: skip
+    "instruction_graph",
+    _instruction_graph,
+    "program",
+    "passes rewrite edges, not bytes",
+    ("strip_resume_prologue", "peel_loops"),
+)
 
 
 # The graph of instructions: what the compiler did to jumps
@@ -152,16 +164,23 @@ def _containers(state: State) -> None:
 
 def _regions(*, undo_finally: bool = True, clauses: bool = True) -> Pass:
     return Pass(
-        "regions", partial(_find_regions, undo_finally=undo_finally, clauses=clauses), "regions",
-        "copies of finally bodies must be gone before blocks are merged", ("protected_tests", "reentered_handlers", "thread_jumps"),
-    )  # fmt: skip
+        "regions",
+        partial(_find_regions, undo_finally=undo_finally, clauses=clauses),
+        "regions",
+        "copies of finally bodies must be gone before blocks are merged",
+        ("protected_tests", "reentered_handlers", "thread_jumps"),
+    )
 
 
 def _find_matches(*, idioms: bool = True) -> Pass:
     return Pass(
-        "matches", partial(_matches, idioms=idioms), "program", "a pattern is one test; its many branches must not become blocks", ("regions",),
+        "matches",
+        partial(_matches, idioms=idioms),
+        "program",
+        "a pattern is one test; its many branches must not become blocks",
+        ("regions",),
         needs=TESTS_OF_PATTERNS,
-    )  # fmt: skip
+    )
 
 
 PROTECTED_TESTS = _on_program(
@@ -231,9 +250,12 @@ def _graph(state: State, *, merge: bool, tails: bool) -> None:
 
 def _blocks(*, merge: bool = True, tails: bool = True) -> Pass:
     return Pass(
-        "graph", partial(_graph, merge=merge, tails=tails), "graph",
-        "copies made by the optimiser are merged before loops and conditions are looked for", ("containers",),
-    )  # fmt: skip
+        "graph",
+        partial(_graph, merge=merge, tails=tails),
+        "graph",
+        "copies made by the optimiser are merged before loops and conditions are looked for",
+        ("containers",),
+    )
 
 
 GRAPH = _blocks()

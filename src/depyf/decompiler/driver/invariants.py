@@ -52,8 +52,8 @@ def check_labelled(body: Sequence[Stmt]) -> None:
 
 
 def check_python(body: Body) -> None:
-    """No label is left, and ``break`` and ``continue`` stand in loops.  A marker of lifting without a text is refused by the
-    printer: that is how code is found for which a rung has no statements."""
+    """No label is left, and ``break`` and ``continue`` stand in loops.  A marker of lifting without a text is refused
+    by the printer: that is how code is found for which a rung has no statements."""
 
     def in_loop(stmt: Stmt, around: bool, at: int) -> bool:
         return around or isinstance(stmt, (While, For)) and at == 0  # not the else of the loop

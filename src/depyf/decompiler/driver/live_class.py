@@ -1,8 +1,8 @@
 """A live class as the module that would make it, of which the decompiler then makes a text.
 
-In: a class.  Out: a ``CodeUnit`` of a module with one ``class`` statement.  A program keeps the functions of a class, not the code of
-its body: that is compiled anew, from a text with functions that do nothing, and the code of the real ones is put into their places.  Nothing of it
-is executed.  Attributes without a literal are left out, and named.
+In: a class.  Out: a ``CodeUnit`` of a module with one ``class`` statement.  A program keeps the functions of a class,
+not the code of its body: that is compiled anew, from a text with functions that do nothing, and the code of the real
+ones is put into their places.  Nothing of it is executed.  Attributes without a literal are left out, and named.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from depyf.errors import DepyfError
 from depyf.safety.depth import any_depth
 
 _OWN = frozenset({
-    "__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__firstlineno__", "__static_attributes__", "__annotations__",
-    "__annotate__", "__annotate_func__", "__annotations_cache__", "__type_params__", "__orig_bases__", "__parameters__",
-    "__abstractmethods__", "_abc_impl", "__classcell__", "__classdictcell__", "__conditional_annotations__",
+    "__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__firstlineno__", "__static_attributes__",
+    "__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__", "__type_params__",
+    "__orig_bases__", "__parameters__", "__abstractmethods__", "_abc_impl", "__classcell__", "__classdictcell__",
+    "__conditional_annotations__",
 })  # fmt: skip
 """What the compiler or the interpreter puts into every class."""
 _MEMBERS = (types.MemberDescriptorType, types.GetSetDescriptorType)
@@ -54,7 +55,8 @@ class _Template:
 
 
 def live_class(cls: type, inside: Callable[[Any], Any]) -> LiveClass:
-    """``cls`` as a module; ``inside`` gives the function in an object that wraps one.  Raises DepyfError for a class that was made in another language, or has no name that can be written."""
+    """``cls`` as a module; ``inside`` gives the function in an object that wraps one.  Raises DepyfError for a class
+    that was made in another language, or has no name that can be written."""
     if not cls.__flags__ & _HEAP or not is_legal(cls.__name__):
         raise DepyfError(f"{cls.__qualname__} has no bytecode: it is no class that Python code made")
     functions = [value for value in vars(cls).values() if isinstance(value, types.FunctionType)]
@@ -183,7 +185,7 @@ def _function(
 
 
 def _is_called(cls: type, function: Any, name: str) -> bool:
-    """Whether ``def`` in the class binds ``function`` to ``name``: a name with two underscores in front is made the class's."""
+    """Whether ``def`` in the class binds ``function`` to ``name``; two underscores in front make it the class's."""
     if not isinstance(function, types.FunctionType):
         return False
     own = function.__code__.co_name

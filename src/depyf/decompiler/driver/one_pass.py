@@ -14,9 +14,9 @@ from depyf.decompiler.driver.state import State
 class Pass:
     """One pass: a function on the state, and what ``pass_runner.py`` and ``rungs.validate`` have to know of it.
 
-    ``shows`` is the artifact that it changes.  ``why`` says what it is for and why it stands where it stands.  ``after``: these
-    passes run before it, where a list has them.  ``when``: run it only on these code objects.  ``needs``: run it only if the code
-    has one of these operations.
+    ``shows`` is the artifact that it changes.  ``why`` says what it is for and why it stands where it stands.
+    ``after``: these passes run before it, where a list has them.  ``when``: run it only on these code objects.
+    ``needs``: run it only if the code has one of these operations.
     """
 
     name: str
@@ -33,7 +33,8 @@ class Pass:
         return [state for state in states if not needs.isdisjoint(state.operations)] if needs else states
 
     def perform(self, state: State, *, check: bool) -> bool:
-        """Run the pass on one of ``among``, and ``check`` what it leaves; False where ``when`` says that it has nothing to do."""
+        """Run the pass on one of ``among``, and ``check`` what it leaves; False where ``when`` says that it has nothing
+        to do."""
         if self.when is not None and not self.when(state):
             return False
         self.run(state)

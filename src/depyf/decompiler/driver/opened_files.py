@@ -51,9 +51,11 @@ def decompile_opened(opened: Opened, options: Options = Options()) -> tuple[Deco
 
 
 def _doubts(found: Decompiled) -> tuple[int, int, int]:
-    """How many code objects have no text or a wrong one, how many do not recompile to the same instructions, how many are unproven.
+    """How many code objects have no text or a wrong one, how many do not recompile to the same instructions, how many
+    are unproven.
 
-    Without the interpreter of a version nothing of it can be proven: that alone decides between readings that are alike otherwise.
+    Without the interpreter of a version nothing of it can be proven: that alone decides between readings that are alike
+    otherwise.
     """
     statuses = [verdict.status for verdict in found.verdicts]
     failed = statuses.count(Status.FAILED) + statuses.count(Status.WRONG)

@@ -1,8 +1,9 @@
-"""One function or class of a file as the text of the whole file has it: with decorators, default values and annotations.
+"""One function or class of a file as the text of the whole file has it: with decorators, default values and
+annotations.
 
-Input: the code of the file and that of the part.  Output: the statement that defines the part, cut out of the file's text, with the
-verdicts of the part.  What surrounds a statement is proven with the code around it: there is no result where that is not, or where
-the statement by itself would mean something else.
+Input: the code of the file and that of the part.  Output: the statement that defines the part, cut out of the file's
+text, with the verdicts of the part.  What surrounds a statement is proven with the code around it: there is no result
+where that is not, or where the statement by itself would mean something else.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The one runner of lists of passes: each pass over all code objects before the next pass.
 
-Input: a list of ``rungs.py``, states that nothing ran on yet, and how a pass is run on one of them.  Three modules use it:
-``decompilation.py`` for one code object on its rung, ``ahead.py`` for many at a time, in each of which something may fail alone,
-and ``steps.py`` for one whose artifacts and rewrites are shown.
+Input: a list of ``rungs.py``, states that nothing ran on yet, and how a pass is run on one of them.  Three modules use
+it: ``decompilation.py`` for one code object on its rung, ``ahead.py`` for many at a time, in each of which something
+may fail alone, and ``steps.py`` for one whose artifacts and rewrites are shown.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ _Outcome = TypeVar("_Outcome")
 def run_passes(
     passes: tuple[Pass, ...], states: list[State], perform: Callable[[Pass, State], _Outcome | None]
 ) -> Iterator[_Outcome]:
-    """Run each pass over ``states``, as ``perform`` does; yields what that returns, after each pass, where it is not None.
+    """Run each pass over ``states``, as ``perform`` does; yields what that returns, after each pass, where it is not
+    None.
 
-    The next pass may change what the one before it made: a caller that shows it does so before it goes on.  A state that has
-    ``failed`` is left alone from then on.  What ``perform`` raises ends the run.
+    The next pass may change what the one before it made: a caller that shows it does so before it goes on.  A state
+    that has ``failed`` is left alone from then on.  What ``perform`` raises ends the run.
     """
     for step in passes:
         for state in step.among(states):

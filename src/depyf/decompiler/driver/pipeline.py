@@ -54,8 +54,8 @@ class Decompiled:
     """Decompiled source and what was proven about it.
 
     ``verdicts`` has one entry per code object, the outermost first.  ``linemap`` pairs lines of ``source`` with lines
-    of the user's file.  ``code`` is the recompiled code object (only where the running interpreter can make one),
-    with the signature, closure and constants of the original.  ``needs`` says in words what ``source`` does not define, and
+    of the user's file.  ``code`` is the recompiled code object (only where the running interpreter can make one), with
+    the signature, closure and constants of the original.  ``needs`` says in words what ``source`` does not define, and
     ``definitions`` are statements for its top that define constants without a literal.  ``fallbacks`` names the code
     objects that plain lifting shows, the last resort.
     """
@@ -86,8 +86,8 @@ class Decompiled:
 
     @property
     def shown(self) -> str:
-        """``source`` as a text by itself: it defines its constants, and its first lines say how its bytes were read, what is
-        not proven of it, and what it does not define."""
+        """``source`` as a text by itself: it defines its constants, and its first lines say how its bytes were read,
+        what is not proven of it, and what it does not define."""
         lines = source_lines(self.source)
         unproven = next((v for v in self.verdicts if not v.proven), None)
         flags = [self.note] if self.note else []
@@ -121,8 +121,8 @@ def decompile_code(
 ) -> Decompiled:
     """Decompile a live code object, and prove the result.
 
-    ``name`` replaces the function's name in the text; ``defaults`` are shown in its signature, and are not part of the proof.
-    Raises DecompilationError where any part of the code has no translation.
+    ``name`` replaces the function's name in the text; ``defaults`` are shown in its signature, and are not part of the
+    proof. Raises DecompilationError where any part of the code has no translation.
     """
     return decompile_unit(
         with_room(lambda: CodeUnit.from_code(code)), options, name=name, strict=True, defaults=defaults
@@ -190,7 +190,7 @@ class _Attempts:
 
     def run(self) -> Decompiled:
         for attempt in count(1):
-            # from here on a failing code object goes straight to its last rung, so that the code around it does not fail with it
+            # from here on a failing code object goes straight to its last rung: the code around it does not fail, too
             self.giving_up = attempt >= MAX_ATTEMPTS
             if attempt >= 2 * MAX_ATTEMPTS:  # functions of the same name take undecided verdicts from each other
                 self.ending = True

@@ -1,7 +1,8 @@
 """The lists of passes, and the order in which the proof makes the driver try them.
 
-READABLE is for the code of compilers, GENERATED for code that a program wrote, TOTAL for what no compiler writes.  A rung is one
-of them, or one of them with a few passes in other variants.  ``validate`` checks the order that the passes ask for.
+READABLE is for the code of compilers, GENERATED for code that a program wrote, TOTAL for what no compiler writes.  A
+rung is one of them, or one of them with a few passes in other variants.  ``validate`` checks the order that the passes
+ask for.
 """
 
 from __future__ import annotations
@@ -141,8 +142,14 @@ def validate(steps: Passes) -> None:
 
 
 _HELD = (lift(generated=True, held=True), dead_temporaries(held=True))
-_ALL_INLINED = (statement_passes.SINK_ASSIGNMENTS, statement_passes.COMMON_SUBEXPRESSIONS, statement_passes.INLINE_VALUES,
-                statement_passes.BIND_ARGUMENT_LISTS, statement_passes.EXCHANGE, statement_passes.NAME_VALUES)  # fmt: skip
+_ALL_INLINED = (
+    statement_passes.SINK_ASSIGNMENTS,
+    statement_passes.COMMON_SUBEXPRESSIONS,
+    statement_passes.INLINE_VALUES,
+    statement_passes.BIND_ARGUMENT_LISTS,
+    statement_passes.EXCHANGE,
+    statement_passes.NAME_VALUES,
+)
 
 
 class Rung(Enum):

@@ -92,8 +92,13 @@ STRUCTURE = Pass(
 )
 PLAIN_STRUCTURE = Pass("structure", partial(_structure, plain=True), "labelled", STRUCTURE.why, STRUCTURE.after)
 FALL_OFF = Pass(
-    "fall_off", _fall_off, "labelled", "a module or class body cannot return", ("structure",), lambda state: not state.is_function
-)  # fmt: skip
+    "fall_off",
+    _fall_off,
+    "labelled",
+    "a module or class body cannot return",
+    ("structure",),
+    lambda state: not state.is_function,
+)
 LABELS = Pass(
     "labels",
     partial(_labels, plain=False),
@@ -103,9 +108,13 @@ LABELS = Pass(
 )
 PLAIN_LABELS = Pass("labels", partial(_labels, plain=True), "body", LABELS.why, LABELS.after)
 CHEAPER_EXITS = Pass(
-    "cheaper_exits", _cheaper_exits, "body", "code goes to the exit that alone leads to it, where that saves a flag or a copy", ("labels",),
+    "cheaper_exits",
+    _cheaper_exits,
+    "body",
+    "code goes to the exit that alone leads to it, where that saves a flag or a copy",
+    ("labels",),
     lambda state: state.costs_something,
-)  # fmt: skip
+)
 
 
 # Bodies
@@ -137,49 +146,81 @@ def _hold(state: State) -> None:
 def idioms(*, plain: bool = False) -> Pass:
     """What the compiler adds around and into every body, taken away; without guesses where ``plain``."""
     return _on_body(
-        "compiler_idioms", lambda s, body: finish_body(s.program.columns, body, idioms=not plain),
-        "implicit returns and asserts show only in the finished statements", "plain_copies", shows="printable",
-    )  # fmt: skip
+        "compiler_idioms",
+        lambda s, body: finish_body(s.program.columns, body, idioms=not plain),
+        "implicit returns and asserts show only in the finished statements",
+        "plain_copies",
+        shows="printable",
+    )
 
 
 def dead_temporaries(*, held: bool = False) -> Pass:
     """Temporaries that nothing reads go; with ``held`` those that the next branch still needs stay."""
     return _on_body(
-        "dead_temporaries", lambda _, body: drop_dead_temporaries(body, held=held),
-        "their values are evaluated all the same", "compiler_idioms", "one_line", when=_with_temporaries, shows="printable",
-    )  # fmt: skip
+        "dead_temporaries",
+        lambda _, body: drop_dead_temporaries(body, held=held),
+        "their values are evaluated all the same",
+        "compiler_idioms",
+        "one_line",
+        when=_with_temporaries,
+        shows="printable",
+    )
 
 
 def nested_temporaries(*, when: Callable[[State], bool] = _with_temporaries) -> Pass:
     """Temporaries of nested functions get separate numbers."""
     return _on_body(
-        "nested_temporaries", lambda _, body: renumber_nested(body), "those of two functions may have one number", "dead_temporaries",
-        when=when, shows="printable",
-    )  # fmt: skip
+        "nested_temporaries",
+        lambda _, body: renumber_nested(body),
+        "those of two functions may have one number",
+        "dead_temporaries",
+        when=when,
+        shows="printable",
+    )
 
 
 def release(*, in_try: bool = False) -> Pass:
     """A ``del`` where the original drops the value of a temporary (plain lifting has put these already)."""
     return _on_body(
-        "release", lambda s, body: release_temporaries(body, s.promises.stable, s.held, in_try=in_try),
-        "no object lives longer than it did", "nested_temporaries", "exchange", when=_with_temporaries, shows="printable",
-    )  # fmt: skip
+        "release",
+        lambda s, body: release_temporaries(body, s.promises.stable, s.held, in_try=in_try),
+        "no object lives longer than it did",
+        "nested_temporaries",
+        "exchange",
+        when=_with_temporaries,
+        shows="printable",
+    )
 
 
 def numbers(*, by_slot: bool = False) -> Pass:
     """Temporaries are numbered as they appear, or by their stack slots."""
     return _on_body(
-        "numbers", lambda _, body: number_temporaries(body, by_slot=by_slot), "names do not depend on how they came to be", "release", "name_values",
-        when=_with_temporaries, shows="printable",
-    )  # fmt: skip
+        "numbers",
+        lambda _, body: number_temporaries(body, by_slot=by_slot),
+        "names do not depend on how they came to be",
+        "release",
+        "name_values",
+        when=_with_temporaries,
+        shows="printable",
+    )
 
 
 def _of_generated(name: str, run: Callable[[State, Body], Body], why: str, *after: str) -> Pass:
     return _on_body(name, run, why, "nested_temporaries", *after, when=_with_temporaries, shows="printable")
 
 
-_JOINED = frozenset({ops.IMPORT_NAME, ops.IMPORT_NAME_LAZY, ops.DELETE_FAST, ops.DELETE_DEREF, ops.DELETE_GLOBAL, ops.DELETE_NAME,
-                     ops.DELETE_ATTR, ops.DELETE_SUBSCR})  # fmt: skip
+_JOINED = frozenset(
+    {
+        ops.IMPORT_NAME,
+        ops.IMPORT_NAME_LAZY,
+        ops.DELETE_FAST,
+        ops.DELETE_DEREF,
+        ops.DELETE_GLOBAL,
+        ops.DELETE_NAME,
+        ops.DELETE_ATTR,
+        ops.DELETE_SUBSCR,
+    }
+)
 PLAIN_COPIES = _on_body("plain_copies", lambda _, body: drop_copies(body), "temporaries that are only passed on")
 IDIOMS = idioms()
 PLAIN_IDIOMS = idioms(plain=True)
@@ -193,9 +234,13 @@ ONE_LINE = _on_body(
 )
 DEAD_TEMPORARIES = dead_temporaries()
 UNREACHED = _on_body(
-    "unreached", lambda _, body: drop_unreached(body), "what torch writes after a `with` is never reached", "dead_temporaries",
-    when=lambda state: state.resumed, shows="printable",
-)  # fmt: skip
+    "unreached",
+    lambda _, body: drop_unreached(body),
+    "what torch writes after a `with` is never reached",
+    "dead_temporaries",
+    when=lambda state: state.resumed,
+    shows="printable",
+)
 EMPTY_ARMS = _on_body(
     "empty_arms",
     lambda _, body: drop_empty_arms(body),
@@ -204,9 +249,13 @@ EMPTY_ARMS = _on_body(
     shows="printable",
 )
 IDLE_PARAMETERS = _on_body(
-    "idle_parameters", lambda s, body: drop_idle_parameters(body, frozenset(s.unit.params)), "parameters that are only unbound", "empty_arms",
-    when=lambda state: state.promises.variables is not None, shows="printable",
-)  # fmt: skip
+    "idle_parameters",
+    lambda s, body: drop_idle_parameters(body, frozenset(s.unit.params)),
+    "parameters that are only unbound",
+    "empty_arms",
+    when=lambda state: state.promises.variables is not None,
+    shows="printable",
+)
 NESTED_TEMPORARIES = nested_temporaries()
 HOLD = Pass(
     "hold",

@@ -1,4 +1,4 @@
-"""The artifact of each pass in turn, with the rewrites of which the pass consists, for ``depyf dump`` and the tests of the invariants."""
+"""The artifact of each pass in turn, with the rewrites of the pass: for ``depyf dump`` and tests of invariants."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from depyf.safety.rewrites import heard_by
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """One rewrite inside a pass: what it does, and what it has made (a statement, an expression, the number of an instruction)."""
+    """One rewrite inside a pass: what it does, and what it has made (a statement, an expression, the number of an
+    instruction)."""
 
     name: str
     made: object
@@ -32,8 +33,8 @@ class Rewrite:
 class Trace:
     """One pass that had something to do: what it made or changed, and its rewrites in their order.
 
-    ``stopped``: it was stopped after the last of these.  The artifact is what that has left then, or, where a pass makes a new one,
-    what the pass was given.
+    ``stopped``: it was stopped after the last of these.  The artifact is what that has left then, or, where a pass
+    makes a new one, what the pass was given.
     """
 
     step: Pass
@@ -49,9 +50,9 @@ class _Stopped(Exception):
 def trace_passes(unit: CodeUnit, attempt: Attempt = LADDER[0], stop: tuple[str, int] | None = None) -> Iterator[Trace]:
     """Each pass that has anything to do for ``unit``; its invariant is checked.
 
-    Code nested in ``unit`` goes down the ordinary ladder, and its rewrites are not told of.  ``stop`` is a pass and the number of the
-    rewrite, from 1 on, after which it is stopped; that is the last trace then.  Raises InvariantError, and what a pass raises that
-    cannot go on.
+    Code nested in ``unit`` goes down the ordinary ladder, and its rewrites are not told of.  ``stop`` is a pass and the
+    number of the rewrite, from 1 on, after which it is stopped; that is the last trace then.  Raises InvariantError,
+    and what a pass raises that cannot go on.
     """
     unit = told_apart(unit, generated=attempt.promises is not NO_CONTRACT)
     state = State(unit, partial(_unheard, Decompilation()), attempt.promises)
@@ -85,7 +86,7 @@ def _traced(step: Pass, state: State, limit: int) -> Trace | None:
 
 
 def _as_left(state: State, step: Pass) -> Any:
-    """What a pass that was stopped has changed: the artifact, or the graph of instructions that it was to be made of."""
+    """What a pass that was stopped has changed: the artifact, or the instruction graph that it is made of."""
     try:
         return step.result(state)
     except AttributeError:  # it is set at the end of the pass

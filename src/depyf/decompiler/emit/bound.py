@@ -40,7 +40,7 @@ class BoundConstants:
         self._names: dict[tuple[int, bool], str] = {}
 
     def name(self, value: Any, in_class: bool) -> str:
-        """The identifier of ``value``.  Inside a class it ends in ``__``, because private names that end so are not mangled."""
+        """The identifier of ``value``.  Inside a class it ends in ``__``: such a private name is not mangled."""
         key = (id(value), in_class)
         found = self._names.get(key)
         if found is None:

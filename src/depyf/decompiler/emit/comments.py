@@ -1,4 +1,5 @@
-"""Comments in Python text, and names in docstrings.  Nothing else writes a comment: ``tests/unit/decompiler/emit/test_comments.py`` looks.
+"""Comments in Python text, and names in docstrings.  Nothing else writes a comment:
+``tests/unit/decompiler/emit/test_comments.py`` looks.
 
 Input: any text, names and paths of programs among it.  Output invariant: a comment is one line, and ends where the
 line ends; nothing in it is a declaration of the file's encoding (PEP 263), which the first two lines may hold.
@@ -32,7 +33,7 @@ def remark(line: str, text: str) -> str:
 
 
 def split_remark(line: str) -> tuple[str, str]:
-    """Splits a line written by ``remark`` or torch into the code and its comment; the comment is "" where there is none."""
+    """Splits a line written by ``remark`` or torch into code and comment; the comment is "" where there is none."""
     code, _, text = line.partition(_REMARK)
     return code, text
 
@@ -44,7 +45,7 @@ def heading(text: str) -> str:
 
 
 def in_docstring(text: str) -> str:
-    """``text`` escaped for the inside of a literal in triple quotes, line breaks kept; the literal ends after a line break."""
+    """``text`` escaped for a literal in triple quotes, line breaks kept; the literal ends after a line break."""
     lines = "\n".join(map(printable, text.split("\n")))
     return lines.replace("\\", "\\\\").replace('"""', "'''")
 

@@ -27,7 +27,7 @@ _MODES = {
 
 
 def definitions(consts: Mapping[str, Any]) -> dict[str, str]:
-    """A statement for each of these names that Python can define, as an object that no program tells from the constant."""
+    """A statement for each name that Python can define, as an object that no program can tell from the constant."""
     found: dict[str, str] = {}
     for name, value in consts.items():
         if getattr(builtins, name, None) is value:

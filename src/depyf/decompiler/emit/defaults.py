@@ -1,8 +1,9 @@
 """Default values of a live function, as its signature shows them.
 
 The code object does not hold them, so the proof does not speak of them.  A value that has a literal is written as such
-(the value it has now: a list that was changed shows the change), one that is bound to a global name of the function
-or a builtin by that name; any other is called ``__default_`` and the parameter's name, a name that the text does not define.
+(the value it has now: a list that was changed shows the change), one that is bound to a global name of the function or
+a builtin by that name; any other is called ``__default_`` and the parameter's name, a name that the text does not
+define.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def _written(function: types.FunctionType, parameter: str, value: object) -> Exp
 
 
 def _literal(value: object, depth: int) -> Expr | None:
-    """``value`` as a literal; None for subclasses of the plain types and for values that are not equal to themselves."""
+    """``value`` as a literal; None for subclasses of plain types, and for values not equal to themselves."""
     kind = type(value)
     if kind in _PLAIN:
         if isinstance(value, (str, bytes)) and len(value) > _LONGEST:

@@ -191,7 +191,8 @@ def _evaluated(body: _Body) -> Expr | None:
 
 
 def _defines(body: _Body) -> bool:
-    """Whether ``body`` makes a function that is no lambda, as Dynamo's code does.  Its ``def`` needs a place in front."""
+    """Whether ``body`` makes a function that is no lambda, as Dynamo's code does.  Its ``def`` needs a place in
+    front."""
     return any(isinstance(node, Func) and node.unit.name != "<lambda>" for node in walk_all(body))
 
 
@@ -200,8 +201,8 @@ def _is_future(node: Stmt) -> bool:
 
 
 def _inherited_features(p: Printer, imports: Sequence[Stmt]) -> type | None:
-    """Import the features that the code was compiled under and that none of its statements imports; the kind of statement
-    that was written, if any."""
+    """Import the features that the code was compiled under and that none of its statements imports; the kind of
+    statement that was written, if any."""
     own = {name for node in imports if isinstance(node, ImportFrom) for name, _ in node.names}
     for feature in future_features(p.unit.flags):
         if feature not in own:

@@ -1,9 +1,9 @@
 """Identifiers: names in the bytecode versus names that may be written.
 
 Generated code names things ``.0``, ``foo.bar``, ``class`` or ``<graph break in fn>``.  A keyword is written with a bold
-letter, which the compiler reads as the plain one (PEP 3131: identifiers are normalised, keywords are looked for before).
-Each other such name gets one legal stand-in that no other name of the text uses, listed in ``renames`` (stand-in ->
-original).  Inside a class the mangled ``_Cls__x`` is written ``__x`` again.
+letter, which the compiler reads as the plain one (PEP 3131: identifiers are normalised, keywords are looked for
+before).  Each other such name gets one legal stand-in that no other name of the text uses, listed in ``renames``
+(stand-in -> original).  Inside a class the mangled ``_Cls__x`` is written ``__x`` again.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Names:
         return found
 
     def _written_out(self, class_name: str) -> set[str]:
-        """Attributes that the source of a class calls by the mangled name: ``__static_attributes__`` has what it says."""
+        """Attributes that a class's source calls by the mangled name: ``__static_attributes__`` has the written one."""
         known = self._mangled.get(class_name)
         if known is None:
             listed: set[str] = set()

@@ -1,9 +1,9 @@
 """State of one printing run, and the dispatch from node types to the functions that print them.
 
-``atoms.py``, ``access.py``, ``operators.py``, ``displays.py``, ``fstrings.py``, ``patterns.py``, ``statements.py`` and ``definitions.py`` register one function per
-node type.  An expression printer gets the level its surroundings demand and adds parentheses if the node binds less
-tightly.  A statement printer returns the text of the statement's first line; what is nested below it is printed by a
-second function.
+``atoms.py``, ``access.py``, ``operators.py``, ``displays.py``, ``fstrings.py``, ``patterns.py``, ``statements.py`` and
+``definitions.py`` register one function per node type.  An expression printer gets the level its surroundings demand
+and adds parentheses if the node binds less tightly.  A statement printer returns the text of the statement's first
+line; what is nested below it is printed by a second function.
 """
 
 from __future__ import annotations

@@ -38,14 +38,14 @@ class Emitted:
     ``linemap`` pairs every output line that starts a statement with the source line of that statement.  ``renames``
     maps an identifier of the text to the name that it has in the bytecode.  ``consts`` maps an identifier, which
     compiles as a global, to the object that the original holds as a constant; ``cells`` likewise for cell objects;
-    ``builtins`` does so for builtins that the original looks up by the same name elsewhere.
-    ``path`` names the code objects that lead from the compiled module to the one that was asked for.
-    ``labelled`` is true for a debugging dump that is no Python.  ``owners`` are the first lines of the stretches of text
-    that belong to one code object, with its qualified name.  ``mode`` is the one to compile the text in: "exec", "eval" or
-    "single".  ``features`` are the names under which a module's text imports features of ``__future__`` that the original
-    was compiled with, but does not import: by a flag of ``compile``.  ``imported`` are the names under which it imports
-    builtins whose own names the module binds; ``consts`` has them, too.  ``entries`` are the logical lines of ``text``; ``definitions``
-    say which of them, up to the second number, are the statement that defines a function or class.
+    ``builtins`` does so for builtins that the original looks up by the same name elsewhere.  ``path`` names the code
+    objects that lead from the compiled module to the one that was asked for.  ``labelled`` is true for a debugging dump
+    that is no Python.  ``owners`` are the first lines of the stretches of text that belong to one code object, with its
+    qualified name.  ``mode`` is the one to compile the text in: "exec", "eval" or "single".  ``features`` are the names
+    under which a module's text imports features of ``__future__`` that the original was compiled with, but does not
+    import: by a flag of ``compile``.  ``imported`` are the names under which it imports builtins whose own names the
+    module binds; ``consts`` has them, too.  ``entries`` are the logical lines of ``text``; ``definitions`` say which of
+    them, up to the second number, are the statement that defines a function or class.
     """
 
     text: str

@@ -1,4 +1,5 @@
-"""Scopes: the ``global``/``nonlocal`` lines and dead bindings that make the compiler resolve names as the bytecode does.
+"""Scopes: the ``global``/``nonlocal`` lines and dead bindings that make the compiler resolve names as the bytecode
+does.
 
 The printer records, while it prints, how every name of every scope is used (``Scope.reads`` and ``Scope.stores``, by
 the scope kind the bytecode gave).  ``resolve`` then walks the finished scopes from the outside in and returns, per
@@ -41,10 +42,12 @@ class Shadowed(Exception):
 class Scope:
     """How the names of one block are used; ``kind`` is "module", "class", "function", "lambda", "comp" or "params".
 
-    "params" is the scope of PEP 695 type parameters.  ``lower`` gives the lowered form of ``unit``.  ``inner_globals`` are globals read in lambdas and comprehensions
-    below, which cannot declare them; ``captured`` are the names that comprehensions below take from here as cells.
-    ``comp_bound`` are the variables of comprehensions inlined here, ``comp_cells`` those that functions in them share.  ``listed`` are the attributes that the bytecode of a class notes, ``noted`` those that its text makes it note so far, and
-    ``unnoted`` those that a method has to assign in code that is never reached.
+    "params" is the scope of PEP 695 type parameters.  ``lower`` gives the lowered form of ``unit``.  ``inner_globals``
+    are globals read in lambdas and comprehensions below, which cannot declare them; ``captured`` are the names that
+    comprehensions below take from here as cells.  ``comp_bound`` are the variables of comprehensions inlined here,
+    ``comp_cells`` those that functions in them share.  ``listed`` are the attributes that the bytecode of a class
+    notes, ``noted`` those that its text makes it note so far, and ``unnoted`` those that a method has to assign in code
+    that is never reached.
     """
 
     __slots__ = (
@@ -118,8 +121,8 @@ class Scope:
         return "global"
 
     def implicit(self) -> dict[str, str]:
-        """The kinds of the names that the code of a class stores and loads of itself, where that is not the ordinary one: the class
-        declares them, whether anything in its source uses them or not."""
+        """The kinds of the names that the code of a class stores and loads of itself, where that is not the ordinary
+        one: the class declares them, whether anything in its source uses them or not."""
         if self.unit is None:
             return {}
         found = {str(name): kind for name, kind in self._stored().items()}
@@ -130,7 +133,8 @@ class Scope:
         return found
 
     def _stored(self) -> dict[object, str]:
-        """The kind of the names that the bytecode stores to as globals, and in a class as variables of functions around it."""
+        """The kind of the names that the bytecode stores to as globals, and in a class as variables of functions around
+        it."""
         if self._kinds is None:
             assert self.unit is not None
             stores = {ops.STORE_GLOBAL: "global", **({ops.STORE_DEREF: "cell"} if self.kind == "class" else {})}
@@ -139,7 +143,8 @@ class Scope:
         return self._kinds
 
     def close(self, shares_frame: bool) -> None:
-        """Pass what a finished comprehension, lambda or type parameter list leaves unresolved to the block around it."""
+        """Pass what a finished comprehension, lambda or type parameter list leaves unresolved to the block around
+        it."""
         parent = self.parent
         assert parent is not None
         self.shares_frame = shares_frame
@@ -381,7 +386,8 @@ def captured(scope: Scope) -> set[str]:
 
 
 def _lost(scope: Scope, shared: set[str], ordered: bool = False) -> tuple[str, ...]:
-    """Cells, in order, that are variables of inlined comprehensions one of which the text does not have, or has elsewhere (``ordered``).
+    """Cells, in order, that are variables of inlined comprehensions one of which the text does not have, or has
+    elsewhere (``ordered``).
 
     The compiler sorts its cells, but variables of comprehensions come first, as they come in the source.
     """
@@ -397,7 +403,8 @@ def _lost(scope: Scope, shared: set[str], ordered: bool = False) -> tuple[str, .
 
 
 def _lost_cells(lost: tuple[str, ...], own: set[str], spell: Spell) -> list[str]:
-    """Comprehensions with the variables ``lost``, in code that is never reached; a variable in ``own`` is a cell anyway."""
+    """Comprehensions with the variables ``lost``, in code that is never reached; a variable in ``own`` is a cell
+    anyway."""
     shown = [(spell(name), name in own) for name in lost]
     parts = [f"[{'0' if is_own else f'lambda: {name}'} for {name} in ()]" for name, is_own in shown]
     return [f"if 0: {', '.join(parts)}"] if parts else []

@@ -1,7 +1,7 @@
 """Which stack slots hold what a handler has caught, so that a bare ``raise`` can say ``RERAISE`` (plain lifting).
 
-``raise e`` adds an entry to the traceback; ``raise`` does not, and neither does ``RERAISE``.  Where a slot has a temporary,
-its expression no longer says what it holds.
+``raise e`` adds an entry to the traceback; ``raise`` does not, and neither does ``RERAISE``.  Where a slot has a
+temporary, its expression no longer says what it holds.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class CaughtValues:
         self._found: dict[int, State] | None = None
 
     def holds(self, at: int, depth: int, region: int) -> bool:
-        """Whether, before instruction ``at`` in the body of the handler of ``region``, the slot ``depth`` from the top surely
-        holds what that handler has caught."""
+        """Whether, before instruction ``at`` in the body of the handler of ``region``, the slot ``depth`` from the top
+        surely holds what that handler has caught."""
         if self._found is None:
             self._found = caught_values(self.program, self.regions)
         state = self._found.get(at, (ANY,))
@@ -66,7 +66,7 @@ def caught_values(program: Program, regions: Regions) -> dict[int, State]:
 
 
 def _entered(region: Region, instr: Instr, state: State) -> State:
-    """The state at the entry of a handler, to which ``instr`` raises; before 3.11 its exception is handled there already."""
+    """The state at the entry of a handler to which ``instr`` raises; before 3.11 its exception is handled there."""
     own = frozenset({region.index})
     again = state[-1] if instr.op == ops.RERAISE else state[0] if instr.op == ops.RAISE and not instr.arg else ANY
     before, *kept = [caught - own for caught in state[: region.depth + 1]]

@@ -1,8 +1,9 @@
 """Escape paths for handlers nested in a handler that never reaches POP_EXCEPT (3.11+, plain lifting).
 
-A handler whose record of what was handled before is dropped from the stack, in the body of another handler entered inside
-it, is one that no ``POP_EXCEPT`` will leave.  Each round of a loop could nest two such bodies deeper.  The detour leaves
-both bodies with the inner exception as a value and raises it again outside, to a handler that goes on with the code:
+A handler whose record of what was handled before is dropped from the stack, in the body of another handler entered
+inside it, is one that no ``POP_EXCEPT`` will leave.  Each round of a loop could nest two such bodies deeper.  The
+detour leaves both bodies with the inner exception as a value and raises it again outside, to a handler that goes on
+with the code:
 
     try: ...            ->          try: ...
     except:                         except:
@@ -33,7 +34,8 @@ class Detours:
         """Handlers in the body that is left."""
 
     def add(self, after: int, slots: tuple[int, ...], depth: int) -> None:
-        """Write the detour to ``after``, where the stack is ``depth`` deep, for records in ``slots``, outermost first."""
+        """Write the detour to ``after``, where the stack is ``depth`` deep, for records in ``slots``, outermost
+        first."""
         start = after
         for slot in reversed(slots):
             start = self._enter(start, slot, depth)

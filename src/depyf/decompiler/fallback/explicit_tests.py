@@ -1,11 +1,14 @@
-"""Spells out tests of exceptions and calls of managers, where they have no shape of ``except`` or ``with`` (plain lifting).
+"""Spells out tests of exceptions and calls of managers, where they have no shape of ``except`` or ``with`` (plain
+lifting).
 
-The interpreter looks ``__enter__`` and ``__exit__`` up on the type; an attribute of the object is what it finds unless the
-object has another one, which the verdict says.  The innermost ``with`` below is only reached where it raises at once.
+The interpreter looks ``__enter__`` and ``__exit__`` up on the type; an attribute of the object is what it finds unless
+the object has another one, which the verdict says.  The innermost ``with`` below is only reached where it raises at
+once.
 
     EXC_MATCH             try: raise __temp_0                 BEFORE_WITH     if hasattr(type(__temp_0), '__enter__'):
-                          except x: __temp_1 = True                               if hasattr(type(__temp_0), '__exit__'):
-                          except BaseException: ...                                   __temp_1 = __temp_0.__exit__
+                          except x: __temp_1 = True                               if hasattr(type(__temp_0),
+                          '__exit__'): except BaseException: ...                                   __temp_1 =
+                          __temp_0.__exit__
                                                                                       __temp_2 = __temp_0.__enter__()
     WITH_EXCEPT_START     __temp_1(type(e), e, e.__traceback__)                   else: with __temp_0: pass
 

@@ -1,7 +1,7 @@
 """Marks for the stack slots of handlers: the exception, and the record of what was handled before it (plain lifting).
 
-Such a mark needs no variable where every path brings the same one: nothing reads it but the end of its handler.  Where a
-slot holds a mark on one path, and another mark or a value on the next, it has a temporary like any value.
+Such a mark needs no variable where every path brings the same one: nothing reads it but the end of its handler.  Where
+a slot holds a mark on one path, and another mark or a value on the next, it has a temporary like any value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from depyf.safety.depth import spend
 
 
 class Marks:
-    """The slots where marks meet other values; they are found while lifting, and count when everything is lifted again."""
+    """The slots where marks meet other values: found while lifting, they count when everything is lifted again."""
 
     def __init__(self, containers: Containers) -> None:
         self.containers = containers
@@ -49,7 +49,7 @@ class Marks:
         self.mixed.update((after, i) for i, (value, wanted) in enumerate(zip(stack, entry)) if _differ(wanted, value))
 
     def unmarked(self, container: int) -> set[int]:
-        """The slots in which a mark has a temporary, because the handler of a ``try`` around may find something else."""
+        """The slots in which a mark has a temporary: the handler of a ``try`` around may find something else there."""
         tree, found = self.containers.tree, set[int]()
         while container > 0 and self.mixed_bases:
             if tree[container].kind == "try":
@@ -86,7 +86,8 @@ def of_mark(value: Expr) -> Expr:
 
 
 def _differ(mark: Expr, other: Expr) -> bool:
-    """Whether a slot holds a mark on one path, and another mark or a value on another.  A part of a statement is no value."""
+    """Whether a slot holds a mark on one path, and another mark or a value on another.  A part of a statement is no
+    value."""
     return holds_mark(mark) and mark != other and (not isinstance(other, Marker) or holds_mark(other))
 
 

@@ -64,8 +64,8 @@ _NO_TEMPS: frozenset[TempKey] = frozenset()
 class PlainSymbolic(Symbolic):
     """``Symbolic`` with forced temporaries and their deletions.
 
-    Without ``loops`` an iterator is a value, and ``FOR_ITER`` a step of it; without ``clauses`` the tests of ``except`` and
-    ``case`` and the exits of managers are values, too.
+    Without ``loops`` an iterator is a value, and ``FOR_ITER`` a step of it; without ``clauses`` the tests of ``except``
+    and ``case`` and the exits of managers are values, too.
     """
 
     def __init__(
@@ -230,7 +230,7 @@ class PlainSymbolic(Symbolic):
             self.risk.setdefault(container, set()).update(held)
 
     def resets(self) -> dict[int, tuple[Expr, ...]]:
-        """What the handler of each ``try`` must unbind: temporaries of slots that are gone when it is entered, and exceptions."""
+        """What the handler of each ``try`` must unbind: temporaries of slots that are gone there, and exceptions."""
         tree = self.containers.tree
         for container in reversed(tree):
             risk = self.risk.get(container.id)
@@ -315,7 +315,7 @@ class PlainSymbolic(Symbolic):
 
     def _must_run(self, value: Expr) -> bool:
         if isinstance(value, Display) and value.kind == "list" and self.values_only:
-            # Where paths join, the proof forgets what is in a list that both codes hold: its items have no temporaries then.
+            # where paths join, the proof forgets what is in a list that both codes hold: its items get no temporaries
             return self.instr_after().op != ops.LIST_EXTEND and bool(self.inside(value))
         if isinstance(value, _LAZY) and not (isinstance(value, Display) and value.kind == "set"):
             return False

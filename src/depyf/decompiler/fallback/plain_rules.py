@@ -74,8 +74,8 @@ def _copy(s: PlainSymbolic, n: int, _: int) -> bool:
 
 
 def _swap(s: PlainSymbolic, n: int, _: int) -> bool:
-    """A constant changes places with any value, and so does the hidden function of type parameters with the defaults that
-    are passed to it (3.12+): what is computed later need not be computed before."""
+    """A constant changes places with any value, and so does the hidden function of type parameters with the defaults
+    that are passed to it (3.12+): what is computed later need not be computed before."""
     stack = s.stack
     if n > len(stack):
         return False
@@ -125,7 +125,7 @@ def _pop_except(s: PlainSymbolic, _: object, container: int) -> bool:
 
 
 def _is_handled(s: PlainSymbolic, depth: int, container: int) -> bool:
-    """Whether a bare ``raise`` raises what is in the slot ``depth`` from the top: what the innermost handler has caught."""
+    """Whether a bare ``raise`` raises what is in the slot ``depth`` from the top: the innermost caught exception."""
     value = s.stack[-depth]
     if isinstance(value, Caught) and value.region is not None:
         return _innermost_handler(s, container) == value.region
@@ -206,7 +206,8 @@ def _update(s: PlainSymbolic, depth: int, _: int) -> bool:
 
 
 def _merge(s: PlainSymbolic, depth: int, _: int) -> bool:
-    """``DICT_MERGE`` into a dict that was begun in another block: a call that unpacks both copies it first, which is not observable."""
+    """``DICT_MERGE`` into a dict that was begun in another block: a call that unpacks both copies it first, which is
+    not observable."""
     if depth >= len(s.stack):
         raise _underflow(s)
     begun = s.stack[-depth - 1]
@@ -224,8 +225,8 @@ def temporaries(value: Expr) -> list[Temp]:
 
 
 def _take(s: PlainSymbolic, count: int) -> bool:
-    """Of the uppermost values each temporary that nothing else needs is emptied where it is read: the operation releases
-    what it takes before the statement is done."""
+    """Of the uppermost values each temporary that nothing else needs is emptied where it is read: the operation
+    releases what it takes before the statement is done."""
     if count > len(s.stack):
         raise _underflow(s)
     at = len(s.stack) - count

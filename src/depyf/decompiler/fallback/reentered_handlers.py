@@ -39,7 +39,7 @@ def raise_reentered(program: Program) -> None:
 
 
 def _entry(program: Program, position: int) -> list[int]:
-    """What a handler does up to its ``PUSH_EXC_INFO``, that included; empty where it never raises, branches or ends before."""
+    """A handler up to and with its ``PUSH_EXC_INFO``; empty where it never raises, or branches or ends before."""
     path: list[int] = []
     while position not in path and program.instrs[position].op in ops.SILENT:
         path.append(position)

@@ -23,7 +23,7 @@ GROWTH = 8
 GROWTH_WITH_DETOURS = 64
 
 Bodies = tuple[tuple[int, int], ...]
-"""The handlers whose bodies control is in, outermost first, each with the slot of its record; -1 once that is unwound."""
+"""The handlers that control is in, outermost first, each with the slot of its record; -1 once that is unwound."""
 
 
 def split_handlers(program: Program, regions: Regions) -> None:
@@ -122,7 +122,7 @@ def _shared_parent(regions: Regions, region: Region, around: list[tuple[int, int
 
 
 def _protected_by(program: Program, regions: Regions, region: Region, depths: dict[int, int]) -> list[tuple[int, int]]:
-    """The handlers of what may raise in the body of a handler, those inside it included, and where its record is then."""
+    """The handlers of what may raise in the body of a handler, inner ones included, and where its record is then."""
     table = regions.table
     found: set[tuple[int, int]] = set()
     seen: set[tuple[int, int, int]] = set()
@@ -216,7 +216,8 @@ class _Separation:
         return tuple([(body, moved(instr, depth, at, i == last)) for i, (body, at) in enumerate(bodies)])
 
     def untangled(self, index: int, bodies: Bodies) -> int:
-        """What follows an instruction: a detour where a handler is entered inside others one of which has lost its record."""
+        """What follows an instruction: a detour where a handler is entered inside others one of which has lost its
+        record."""
         after = self.program.next[index]
         if self.detours is None or self.program.instrs[index].op != ops.PUSH_EXC_INFO or index in self.detours.places:
             return after
@@ -276,7 +277,8 @@ class _Separation:
         return found
 
     def _comes_back(self, region: int, bodies: Bodies) -> bool:
-        """Whether a handler is entered again from its own body, all of which its exception unwinds; with detours, from any."""
+        """Whether a handler is entered again from its own body, all of which its exception unwinds; with detours, from
+        any."""
         caught = self.regions.table[region].pushes[-1] == "exc"
         for body, at in reversed(bodies):
             if at != NONE:

@@ -34,7 +34,8 @@ def depths_from(program: Program, starts: list[tuple[int, int]]) -> dict[int, in
 
 
 def moved(instr: Instr, depth: int, slot: int, newest: bool) -> int:
-    """Where the record of a handler is after an instruction that finds ``depth`` slots; ``newest``: of the innermost one."""
+    """Where the record of a handler is after an instruction that finds ``depth`` slots; ``newest``: of the innermost
+    one."""
     if depth == NONE or slot == NONE:
         return slot
     if instr.op == ops.PUSH_EXC_INFO and newest:

@@ -23,7 +23,8 @@ def free_unhandled(program: Program, regions: Regions) -> None:
 
 
 def drop_idle_handlers(program: Program, regions: Regions) -> None:
-    """Remove handlers that nothing can raise to: their code need not be valid.  A ``with`` keeps its: it is a part of the statement."""
+    """Remove handlers that nothing can raise to: their code need not be valid.  A ``with`` keeps its: it is a part of
+    the statement."""
     raised: set[int] = set()
     seen: set[int] = set()
     work = [0]

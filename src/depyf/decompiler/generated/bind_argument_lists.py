@@ -4,9 +4,9 @@
                                                           return __resume_at_8_1([], [], tmp_1)
 
 Dynamo passes a list where the rest of the function releases a value: the callee empties it (torch 2.13,
-``resume_execution.py``).  In the bytecode the value is on the stack, and then in the list only.  A variable for it would keep
-it alive (a tensor: its memory) until the call returns; one for the list holds what the called function leaves in it.  The
-``del`` of the other variables is left to ``release``.
+``resume_execution.py``).  In the bytecode the value is on the stack, and then in the list only.  A variable for it
+would keep it alive (a tensor: its memory) until the call returns; one for the list holds what the called function
+leaves in it.  The ``del`` of the other variables is left to ``release``.
 
 Input and output: the Python dialect, before temporaries are released.
 """

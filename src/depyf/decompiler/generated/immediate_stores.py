@@ -5,8 +5,8 @@
     value_0 = a; a = f(x); b = value_0              ->   a, b = f(x), a
 
 Dynamo deletes variables between the computation of a value and its use, and stores what is on its stack last to first.
-Input and output: the Python dialect, before temporaries are released.  Only ``del`` of other variables may stand in between,
-so no operation changes its place.  The proof has the last word.
+Input and output: the Python dialect, before temporaries are released.  Only ``del`` of other variables may stand in
+between, so no operation changes its place.  The proof has the last word.
 """
 
 from __future__ import annotations

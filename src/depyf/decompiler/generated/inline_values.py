@@ -392,7 +392,7 @@ class _Use:
 
 
 def spelled(node: Expr) -> Expr:
-    """Writes ``f(*a, **{"k": b})`` as ``f(*a, k=b)``, and ``f(*a, **{})`` as ``f(*a)``: no dict is copied for either."""
+    """Writes ``f(*a, **{"k": b})`` as ``f(*a, k=b)``, and ``f(*a, **{})`` as ``f(*a)``: no dict is copied."""
     if type(node) is not Invoke or not node.keywords:
         return node
     last, mapping = node.keywords[-1]

@@ -54,8 +54,8 @@ _COUNTED = re.compile(r"_\d.*")
 
 
 def name_values(unit: CodeUnit, body: Body, promises: GeneratorContract) -> Body:
-    """``body`` with names for its temporaries, joined deletions, no ``else`` after a ``return``, and ``set()``, which no
-    compiler writes as a display."""
+    """``body`` with names for its temporaries, joined deletions, no ``else`` after a ``return``, and ``set()``, which
+    no compiler writes as a display."""
     body, own = _without_numbered(_defined_before(body), promises)
     names = {**own, **_names(unit, body, promises)}
 
@@ -189,7 +189,8 @@ def _roles(body: Body, nodes: list[object], signatures: dict[str, tuple[str, ...
 def _calls(
     nodes: list[object], names: dict[TempKey, str], promises: GeneratorContract, roles: dict[TempKey, str]
 ) -> dict[TempKey, str]:
-    """Temporaries called after the call that they come from or go to; ``roles``: not after that to a resume function."""
+    """Temporaries called after the call that they come from or go to; ``roles``: not after that to a resume
+    function."""
 
     def called(node: Expr) -> str:
         if isinstance(node, Temp):

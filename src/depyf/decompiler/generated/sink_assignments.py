@@ -6,9 +6,9 @@
 
     tmp = None; ...; tmp = x                  ->    ...; tmp = x
 
-A value that lies on the stack while the code branches is assigned in each branch; torch 2.15 asks whether it is profiled
-between loading a graph and calling it.  The same statements run in the same order as before.
-Input and output: the Python dialect, before temporaries are released.
+A value that lies on the stack while the code branches is assigned in each branch; torch 2.15 asks whether it is
+profiled between loading a graph and calling it.  The same statements run in the same order as before.  Input and
+output: the Python dialect, before temporaries are released.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 
     LOAD_GLOBAL __compiled_fn_1; ...; STORE_FAST x; JUMP_FORWARD here;  here: the user's instructions as they were
 
-Where Dynamo gives a frame up half way (``step_unsupported`` in ``symbolic_convert.py``), it writes code without loops that
-restores the variables and jumps to the instruction at which it stopped.  What lies after is a compiler's, and reads best as
-such.  Where that jump would lead to the next instruction there is none; a loop on a separate line is the user's, for what
-the generator writes has the line of what it follows.  This is a matter of style only: the proof does not know of it.
+Where Dynamo gives a frame up half way (``step_unsupported`` in ``symbolic_convert.py``), it writes code without loops
+that restores the variables and jumps to the instruction at which it stopped.  What lies after is a compiler's, and
+reads best as such.  Where that jump would lead to the next instruction there is none; a loop on a separate line is the
+user's, for what the generator writes has the line of what it follows.  This is a matter of style only: the proof does
+not know of it.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Input and output: the statements of a module or class body, annotations in place.  An annotation of an attribute or an
 item is evaluated and dropped (up to 3.13), or not evaluated at all; one in dead code never is.  Each still makes the
-compiler prepare for annotations: ``SETUP_ANNOTATIONS`` up to 3.13 and under the ``__future__`` import, cells from 3.14 on.
-Where nothing in the text does that, a placeholder is added: ``(_): None``.
+compiler prepare for annotations: ``SETUP_ANNOTATIONS`` up to 3.13 and under the ``__future__`` import, cells from 3.14
+on.  Where nothing in the text does that, a placeholder is added: ``(_): None``.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def _annotations_see(unit: CodeUnit) -> bool:
 
 
 def _passes_on(unit: CodeUnit) -> bool:
-    """Whether a class in here has conditional annotations: the compiler looks for their cell around it, and makes one."""
+    """Whether a class in here has conditional annotations: the compiler looks for their cell around it, and makes
+    one."""
     return any(CONDITIONAL in inner.freevars for inner in nested_units(unit) if inner.name != "__annotate__")
 
 

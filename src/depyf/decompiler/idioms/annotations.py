@@ -1,8 +1,8 @@
 """Deferred annotations (3.14+): turns the function that computes them back into annotations, where they were written.
 
-Input: the statements of a module or class body, in which ``__annotate__`` (a class: ``__annotate_func__``) is a function
-and a mark stands where an annotation in a conditional place was reached.  Output: annotated assignments instead.  A
-function of another shape is the user's own and stays.
+Input: the statements of a module or class body, in which ``__annotate__`` (a class: ``__annotate_func__``) is a
+function and a mark stands where an annotation in a conditional place was reached.  Output: annotated assignments
+instead.  A function of another shape is the user's own and stays.
 """
 
 from __future__ import annotations
@@ -179,7 +179,8 @@ class _MarkedAnnotations(Transformer):
 
 
 def _lost(body: Body, in_class: bool) -> Body:
-    """Marks where no function computes annotations: a class makes it at its end, which one that never ends does not reach.
+    """Marks where no function computes annotations: a class makes it at its end, which one that never ends does not
+    reach.
 
     Nothing tells what the annotations were; they are numbered as they stand in the text, those in dead code too.
     """
@@ -193,7 +194,8 @@ def _lost(body: Body, in_class: bool) -> Body:
 
 
 class _FinallyNumbers(Transformer):
-    """Finds which numbers without a mark are those of copies: the body of a ``finally`` is numbered once for each, the last is shown."""
+    """Finds which numbers without a mark are those of copies: the body of a ``finally`` is numbered once for each, the
+    last is shown."""
 
     def __init__(self, marks: list[int]) -> None:
         self.unseen = set(range(marks[-1])).difference(marks)

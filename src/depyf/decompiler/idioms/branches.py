@@ -96,7 +96,8 @@ class Branches:
         return made
 
     def with_else(self, body: deque[Stmt]) -> None:
-        """A ``try`` begins ``body``: what stood in its ``else``, nothing else, goes there; where all its handlers leave, both are the same."""
+        """A ``try`` begins ``body``: what stood in its ``else``, nothing else, goes there; where all its handlers
+        leave, both are the same."""
         stmt = body[0]
         if self.indents is None or not isinstance(stmt, Try) or stmt.final or stmt.star or not stmt.handlers:
             return
@@ -167,7 +168,8 @@ class Branches:
         return body if written or len(body) == 1 else body[:-1]
 
     def flat_if(self, stmt: If, orelse: deque[Stmt], level: int | None) -> deque[Stmt]:
-        """``stmt`` without an ``else`` that is not in the source; what only falls off the end of the function needs one.
+        """``stmt`` without an ``else`` that is not in the source; what only falls off the end of the function needs
+        one.
 
         The ``else`` comes apart from ``stmt``, which has none; the result takes it over.
         """
@@ -202,7 +204,8 @@ class Branches:
         return (replace(first, orelse=body[1:]),)
 
     def _end_of_arm(self, stmt: If, orelse: Sequence[Stmt]) -> int:
-        """Where the first arm of ``stmt`` ends: what stands after the ``else`` runs only after that arm, but is no part of it."""
+        """Where the first arm of ``stmt`` ends: what stands after the ``else`` runs only after that arm, but is no part
+        of it."""
         if orelse and ends(orelse) and not self._reaches_end(orelse) and (last := last_line(orelse)):
             later = (i for i, inner in enumerate(stmt.body) if inner.line and inner.line > last)
             return next(later, 0) or len(stmt.body)
@@ -225,7 +228,8 @@ class Branches:
         return known[1]
 
     def _annotated(self, orelse: Sequence[Stmt]) -> int:
-        """How many statements of an ``else`` come before the end of its last annotation: a class notes those that are in some branch."""
+        """How many statements of an ``else`` come before the end of its last annotation: a class notes those that are
+        in some branch."""
         if REACHED not in self.unit.cellvars or self.loops:
             return 0
         return max((at + 1 for at, stmt in enumerate(orelse) if isinstance(stmt, AnnAssign)), default=0)
@@ -253,7 +257,7 @@ def last_line(body: Sequence[Stmt]) -> int:
 
 @any_depth
 def _inner_tests(test: BoolOf, depth: int | None) -> list[int]:
-    """The operands of ``and`` that begin the test of an ``if`` in the ``if``; ``depth``: how many there are, if it is known."""
+    """The operands of ``and`` that begin the test of an inner ``if``; ``depth``: how many there are, if known."""
     found: list[int] = []
     for at, steps in test.deeper:
         if steps == len(found) + 1:

@@ -24,8 +24,8 @@ from depyf.decompiler.structure.exits import ends
 
 
 def drop_dead_temporaries(body: Body, *, held: bool = False) -> Body:
-    """``body`` without such temporaries; but for those that are deleted, and with ``held`` those that a branch of the same
-    block comes after."""
+    """``body`` without such temporaries; but for those that are deleted, and with ``held`` those that a branch of the
+    same block comes after."""
     unread = unread_temporaries(body)
     return _Dropped(unread, held).run(body) if unread else body
 
@@ -57,8 +57,8 @@ def deletions(body: Body) -> Counter[TempKey]:
 
 
 def held_until(body: Body, unread: frozenset[TempKey]) -> dict[int, list[Temp]]:
-    """Position of a branch in ``body`` -> the ``unread`` temporaries with a value that are bound before it, and after the
-    branch before."""
+    """Position of a branch in ``body`` -> the ``unread`` temporaries with a value that are bound before it, and after
+    the branch before."""
     found: dict[int, list[Temp]] = {}
     waiting: list[Temp] = []
     for position, stmt in enumerate(body):

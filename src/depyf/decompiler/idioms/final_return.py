@@ -22,8 +22,8 @@ from depyf.safety.rewrites import step
 def final_return(columns: Columns, body: Body, *, idioms: bool) -> Body:
     """``body`` without the implicit ``return`` at its end; the others say ``None`` where the source did.
 
-    In an asynchronous generator none may say so.  Without ``idioms`` it is not known which returns are implicit: a ``return``
-    at the very end is dropped then.
+    In an asynchronous generator none may say so.  Without ``idioms`` it is not known which returns are implicit: a
+    ``return`` at the very end is dropped then.
     """
     returns = [stmt for stmt in walk(body) if isinstance(stmt, Return)]
     valued = any(not _is_none(stmt.value) for stmt in returns)
@@ -48,7 +48,7 @@ def say_ellipsis(columns: Columns, body: Body) -> Body:
 
 
 def _say_none(columns: Columns, body: Body, valued: bool) -> Body:
-    """``return`` says ``None`` where the source did, and where it is not known and other returns have a value (PEP 8)."""
+    """``return`` says ``None`` where the source did; where that is not known, if other returns have a value (PEP 8)."""
 
     def say(stmt: Stmt) -> Stmt:
         if not isinstance(stmt, Return) or stmt.value is not None:
@@ -105,8 +105,8 @@ class _End:
     def _drop_inside(self, body: Body, finally_line: int | None, case: bool = False, alone: bool = False) -> Body:
         """``case`` says that it is the body of one: where no column tells, ``return`` is as likely as ``pass`` there.
 
-        ``alone``: it may be a handler of a ``try`` whose body leaves.  Other paths to the code after the ``finally`` would
-        share their end with a handler that says ``pass``; here there are none.
+        ``alone``: it may be a handler of a ``try`` whose body leaves.  Other paths to the code after the ``finally``
+        would share their end with a handler that says ``pass``; here there are none.
         """
         if finally_line is None and self._says_pass(body, case):
             return (PassStmt(body[0].line),)

@@ -1,8 +1,8 @@
 """How far statements were indented in the source, where the location table tells (3.11+).
 
 A line's first column is that of its first instruction: for most statements that of the statement, for the others some
-places to the right of it, by the length of their keyword.  It decides what no instruction tells: whether a statement after one
-that leaves stood in its ``else``.
+places to the right of it, by the length of their keyword.  It decides what no instruction tells: whether a statement
+after one that leaves stood in its ``else``.
 
     if a:             if a:
         return b          return b

@@ -25,7 +25,8 @@ _LONGEST = 40
 
 
 def leaving_finally(unit: CodeUnit, stmt: Try, body: Body, after: int) -> tuple[Try, int]:
-    """``stmt`` without copies of its ``finally``; ``body[after:]`` follows it, up to the index in the result it is kept."""
+    """``stmt`` without copies of its ``finally``; ``body[after:]`` follows it, up to the index in the result it is
+    kept."""
     end = len(body)
     if stmt.final:
         if not ends(stmt.final):
@@ -75,7 +76,8 @@ def returns_none(stmt: Return) -> bool:
 
 
 def _shape(body: Body) -> _Shape:
-    """Kinds and lines of all statements, and which return nothing; empty if one has no line, or if the body does not leave."""
+    """Kinds and lines of all statements, and which return nothing; empty if one has no line, or if the body does not
+    leave."""
     if not ends(body):
         return []
     found: _Shape = []

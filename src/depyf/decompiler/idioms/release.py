@@ -44,8 +44,8 @@ _LEAVES = (Return, Raise, Break, Continue)
 def release_temporaries(
     body: Body, stable: tuple[str, ...] = (), held: Live = frozenset(), *, in_try: bool = False
 ) -> Body:
-    """``body`` with a ``del`` after the last use of every temporary; those ``held``, which nothing uses, are kept until the
-    next branch of their block has been taken.  Globals whose names begin as in ``stable`` are never rebound.
+    """``body`` with a ``del`` after the last use of every temporary; those ``held``, which nothing uses, are kept until
+    the next branch of their block has been taken.  Globals whose names begin as in ``stable`` are never rebound.
 
     With ``in_try`` that may be inside a ``try`` that a temporary was bound before; where the ``try`` is left by an
     exception, it stays then until the function returns (the proof says so).

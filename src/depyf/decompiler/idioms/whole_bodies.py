@@ -69,8 +69,8 @@ def _statements(body: Body, branches: Branches, level: int | None = None) -> Bod
 
 @any_depth
 def _finished(body: Body, branches: Branches, level: int | None) -> deque[Stmt]:
-    """Finishes ``body`` from its end: the ``else`` of its last ``if`` may be all the rest of the function, which must not be
-    copied."""
+    """Finishes ``body`` from its end: the ``else`` of its last ``if`` may be all the rest of the function, which must
+    not be copied."""
     result: list[Stmt] = []
     tail: deque[Stmt] = deque()
     end = len(body)
@@ -158,7 +158,8 @@ def _assertion(stmt: If, unit: CodeUnit, *, others: bool = False) -> Stmt | None
 
     ``others``: it has an ``else``, which is not in ``stmt``.
 
-    Before there was one, an ``assert`` is a test with its ``raise`` on the same line, or before.  One on a later line is in an ``if``: ``if a:`` / ``assert b``, for which ``assert not a or b`` is the same code.
+    Before there was one, an ``assert`` is a test with its ``raise`` on the same line, or before.  One on a later line
+    is in an ``if``: ``if a:`` / ``assert b``, for which ``assert not a or b`` is the same code.
     """
     test = stmt.test
     if isinstance(test, BoolOf) and test.op == "and" and _is_later(stmt):

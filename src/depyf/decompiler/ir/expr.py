@@ -38,7 +38,8 @@ class Name(Expr):
 
 
 class Purpose(IntEnum):
-    """What a temporary is for; those of one purpose are told apart by a number.  The order is that of ``number_temporaries``."""
+    """What a temporary is for; those of one purpose are told apart by a number.  The order is that of
+    ``number_temporaries``."""
 
     SLOT = 0
     """The value of a stack position that crosses statements; any temporary, once a body's are numbered."""
@@ -82,7 +83,7 @@ class Temp(Expr):
 
     @property
     def suffix(self) -> str:
-        """The end of its name: before the body is numbered (``depyf dump``), those of two purposes may have one number."""
+        """The end of its name.  Before the body is numbered (``depyf dump``) two purposes may share a number."""
         return str(self.number) if self.purpose is Purpose.SLOT else f"{self.purpose.name.lower()}_{self.number}"
 
 
@@ -277,9 +278,9 @@ class Generator(Expr):
 class Comp(Expr):
     """``kind`` is "list", "set", "dict" or "generator"; ``elt`` is the value (for a dict ``key: elt``).
 
-    From 3.15 on ``elt`` may be a Star; a dict without a key has ``**elt``.  ``unit`` is the code of one that is nested code,
-    ``cleared`` are the variables that one which is part of the code around it borrows (3.12+).  ``coroutine`` says that it is still
-    to be awaited, which the compiler does by itself (up to 3.11).
+    From 3.15 on ``elt`` may be a Star; a dict without a key has ``**elt``.  ``unit`` is the code of one that is nested
+    code, ``cleared`` are the variables that one which is part of the code around it borrows (3.12+).  ``coroutine``
+    says that it is still to be awaited, which the compiler does by itself (up to 3.11).
     """
 
     kind: str

@@ -1,11 +1,11 @@
 """Markers: nodes that stand in the place of an expression and are no value of the program.
 
-Lifting makes them, ``structure/`` and ``idioms/`` consume them.  A marker lies on the stack (``LoopIterator``), is the test of a
-branch (``ForTest``), a statement by itself (``WithStart``), or the type of a handler (``ManagerClause``).  Only ``CommonConstant``
-is ever printed.
+Lifting makes them, ``structure/`` and ``idioms/`` consume them.  A marker lies on the stack (``LoopIterator``), is the
+test of a branch (``ForTest``), a statement by itself (``WithStart``), or the type of a handler (``ManagerClause``).
+Only ``CommonConstant`` is ever printed.
 
-The set is closed: ``AnyMarker`` names all of them, and ``place_of`` is checked to know each.  As with other nodes, identity counts:
-the two ends of a loop hold the same ``LoopIterator``.
+The set is closed: ``AnyMarker`` names all of them, and ``place_of`` is checked to know each.  As with other nodes,
+identity counts: the two ends of a loop hold the same ``LoopIterator``.
 """
 
 from __future__ import annotations

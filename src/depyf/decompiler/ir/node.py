@@ -1,6 +1,8 @@
-"""The decorator of the nodes of trees: dataclasses that the type checker keeps frozen, and that are plain ones at run time.
+"""The decorator of the nodes of trees: dataclasses that the type checker keeps frozen, and that are plain ones at run
+time.
 
-A frozen dataclass sets each field by ``object.__setattr__``, which takes three times as long, and a module has thousands of nodes.
+A frozen dataclass sets each field by ``object.__setattr__``, which takes three times as long, and a module has
+thousands of nodes.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Delete(Stmt):
 
 @node(frozen=True, slots=True, eq=False)
 class Return(Stmt):
-    """``value`` is None for a bare ``return``; ``implicit`` where it is not in the source: the end of the function is reached."""
+    """``value`` is None for a bare ``return``; ``implicit``: not in the source, the end of the function is reached."""
 
     value: Expr | None
     line: int | None = None
@@ -303,8 +303,8 @@ class Loop(Stmt):
 class Exit(Stmt):
     """Go to the end of the enclosing Block (or the start of the enclosing Loop) with this label.
 
-    ``written`` where the jump has a separate line: the source has a ``continue`` there.  ``falls`` where the source has no
-    statement for it: a clause ends.  ``unbinds`` where others see that its name is unbound first.
+    ``written`` where the jump has a separate line: the source has a ``continue`` there.  ``falls`` where the source has
+    no statement for it: a clause ends.  ``unbinds`` where others see that its name is unbound first.
     """
 
     label: int

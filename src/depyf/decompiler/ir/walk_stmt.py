@@ -66,7 +66,7 @@ def with_bodies(stmt: Stmt, change: Callable[[Body], Body]) -> Stmt:
 
 
 def open_blocks(body: Body) -> tuple[list[tuple[Block, Body]], Body]:
-    """The blocks that ``body`` begins with, each inside the one before it, with what follows it; and the innermost list."""
+    """The blocks that ``body`` begins with, outer before inner, with what follows each; and the innermost list."""
     around: list[tuple[Block, Body]] = []
     while body and isinstance(body[0], Block):
         around.append((body[0], body[1:]))
@@ -102,8 +102,8 @@ def walk_within(
 ) -> Iterator[tuple[Stmt, _Around]]:
     """Every statement, outer before inner, in order, with what is known of the statements around it.
 
-    That is ``around`` in ``body`` itself.  ``inside(stmt, around, at)`` gives it for the list ``bodies(stmt)[at]``; None leaves
-    that list out.
+    That is ``around`` in ``body`` itself.  ``inside(stmt, around, at)`` gives it for the list ``bodies(stmt)[at]``;
+    None leaves that list out.
     """
     stack = [(stmt, around) for stmt in reversed(body)]
     seen = 0

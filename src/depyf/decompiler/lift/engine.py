@@ -1,5 +1,6 @@
-"""The interface between the lifter and its symbolic execution, with the answers of ordinary lifting, which ``fallback.plain`` overrides;
-and the options of lifting: what it assumes about the compiler, or the program, that wrote the code.
+"""The interface between the lifter and its symbolic execution, with the answers of ordinary lifting, which
+``fallback.plain`` overrides; and the options of lifting: what it assumes about the compiler, or the program, that wrote
+the code.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ class Engine:
         return entry
 
     def handler_entry(self, region: int, entry: list[Expr], depth: int) -> list[Expr]:
-        """What lies below the exception where the handler of ``region`` begins, that of its first block being ``entry``."""
+        """What lies below the exception where the handler of ``region`` begins, that of its first block being
+        ``entry``."""
         return entry[:depth]
 
     def caught_base(self, region: int, base: list[Expr]) -> list[Expr]:
@@ -53,11 +55,11 @@ class Engine:
 class Style:
     """The defaults are what compilers write.
 
-    ``fold`` off folds nothing: each test is a statement, each value that crosses one a temporary.  ``wide_folds`` off keeps
-    tests on different source lines apart.  ``generated`` evaluates containers that never leave the function, in the part
-    that the program wrote (``written``; None: all of it); ``held`` deletes what these let go of.  ``peeled`` says
-    that the function begins with the rest of a loop's first turn.  ``stable`` are the beginnings of the names of globals
-    that are never rebound; ``plain_keys`` says that dict keys are distinct and hashing them does nothing.
+    ``fold`` off folds nothing: each test is a statement, each value that crosses one a temporary.  ``wide_folds`` off
+    keeps tests on different source lines apart.  ``generated`` evaluates containers that never leave the function, in
+    the part that the program wrote (``written``; None: all of it); ``held`` deletes what these let go of.  ``peeled``
+    says that the function begins with the rest of a loop's first turn.  ``stable`` are the beginnings of the names of
+    globals that are never rebound; ``plain_keys`` says that dict keys are distinct and hashing them does nothing.
     """
 
     fold: bool = True

@@ -1,8 +1,9 @@
-"""What each block finds on the stack: markers as they are, any other value as the temporary of its position or as it is.
+"""What each block finds on the stack: markers as they are, any other value as the temporary of its position or as it
+is.
 
-A value stays what it is where every edge is taken to bring the same one: a local that nothing stores to, the right operand of a
-chained comparison.  That is a guess about edges that are lifted later; the lifter asks ``check`` when all are, and lifts again where
-a guess was wrong.
+A value stays what it is where every edge is taken to bring the same one: a local that nothing stores to, the right
+operand of a chained comparison.  That is a guess about edges that are lifted later; the lifter asks ``check`` when all
+are, and lifts again where a guess was wrong.
 """
 
 from __future__ import annotations
@@ -122,7 +123,8 @@ class EntryStacks:
         )
 
     def _kept(self, stack: list[Expr], stored: frozenset[str]) -> list[Expr]:
-        """The stack on entry of a block where it is what the block before left, but for the locals that are ``stored``."""
+        """The stack on entry of a block where it is what the block before left, but for the locals that are
+        ``stored``."""
         made: dict[int, fresh_containers.Fresh] = {}
         return [
             fresh_containers.copy_fresh(value, made)

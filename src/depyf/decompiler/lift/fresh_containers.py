@@ -123,7 +123,7 @@ def _temporaries(stack: list[Expr]) -> dict[TempKey, Temp]:
 
 
 def as_fresh(s: Symbolic, position: int) -> Fresh | None:
-    """The container at a stack position as a fresh one, its elements and all before it evaluated; None if it is none."""
+    """The container at a stack position as a fresh one, its elements and all before it evaluated; or None."""
     value = s.stack[position]
     if isinstance(value, Fresh):
         return value

@@ -1,4 +1,4 @@
-"""Gives what a block leaves on the stack to the temporaries of the positions, where the block after it takes it from there."""
+"""Gives what a block leaves on the stack to the temporaries of the positions, where the next block reads it there."""
 
 from __future__ import annotations
 

@@ -18,11 +18,12 @@ OUTSIDE = -1
 
 @dataclass(slots=True)
 class LiftedGraph:
-    """``blocks`` and ``preds`` describe what is lifted so far, less what was folded; ``preds`` has the edges of ``graph`` elsewhere.
+    """``blocks`` and ``preds`` describe what is lifted so far, less what was folded; ``preds`` has the edges of
+    ``graph`` elsewhere.
 
-    ``order`` is the position of each block in the order of lifting.  ``merged`` names the block that holds the code of one that was
-    absorbed; ``dead`` are those whose code is nowhere, or stands more than once.  ``groups`` are the parentheses that the source has
-    around tests (``negation``).
+    ``order`` is the position of each block in the order of lifting.  ``merged`` names the block that holds the code of
+    one that was absorbed; ``dead`` are those whose code is nowhere, or stands more than once.  ``groups`` are the
+    parentheses that the source has around tests (``negation``).
     """
 
     graph: Graph

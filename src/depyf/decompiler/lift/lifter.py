@@ -1,7 +1,7 @@
 """Lifts basic blocks, and folds conditions, conditional expressions and comprehensions on the way.
 
-Input: ``Graph``.  Output: a ``LiftedGraph`` whose blocks leave only markers on the stack: what the stack carried between
-blocks became part of an expression where a fold applies, and a temporary per stack position elsewhere.
+Input: ``Graph``.  Output: a ``LiftedGraph`` whose blocks leave only markers on the stack: what the stack carried
+between blocks became part of an expression where a fold applies, and a temporary per stack position elsewhere.
 
 Blocks are lifted in reverse postorder; before a block is lifted every fold that ends there is tried, so that it can
 continue the expression its only predecessor left on the stack:

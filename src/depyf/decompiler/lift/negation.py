@@ -44,8 +44,8 @@ def grouped(test: BoolOf, left: Span | None, right: Span | None, least: dict[int
     """``test``, of whose last two operands these are the places: as it is, or with ``not`` around a group of them.
 
     Between the operands there is room for the operator and perhaps a ``not``: `` or `` is shorter than `` and ``, and
-    `` or not `` than `` and not ``.  Where there is room for parentheses as well, nothing is known.  Where each operand is on a
-    separate line, which begins with the operator, the column tells.  ``made`` is added to.
+    `` or not `` than `` and not ``.  Where there is room for parentheses as well, nothing is known.  Where each operand
+    is on a separate line, which begins with the operator, the column tells.  ``made`` is added to.
     """
     last, added = test.values[-2], test.values[-1]
     if left is None or right is None or isinstance(last, BoolOf) or isinstance(added, BoolOf):
@@ -75,7 +75,7 @@ def grouped(test: BoolOf, left: Span | None, right: Span | None, least: dict[int
 
 @any_depth
 def ungrouped(value: Expr, made: Groups) -> Expr:
-    """``value`` without the groups that ``grouped`` made where it is more than a test: there, ``not`` computes a value."""
+    """``value`` without the groups of ``grouped`` where it is more than a test: there, ``not`` computes a value."""
     if not made:
         return value
     if isinstance(value, Cond):
@@ -94,10 +94,11 @@ def ungrouped(value: Expr, made: Groups) -> Expr:
 
 
 def steps_deeper(test: BoolOf, first: int, last: int) -> int:
-    """How many steps the ``if`` of the last operand would be indented deeper than that of the first; 0 if it cannot be one.
+    """How many steps the ``if`` of the last operand would be indented deeper than that of the first; 0 if it cannot be
+    one.
 
-    ``first`` and ``last`` are the columns of these operands.  Of ``if (`` and the operands below it, whatever their style,
-    the columns are others.
+    ``first`` and ``last`` are the columns of these operands.  Of ``if (`` and the operands below it, whatever their
+    style, the columns are others.
     """
     before = first - _lead(test.values[0])
     level = {3: before - len("if "), 1: before - len("elif ")}.get(before % STEP)
@@ -122,7 +123,7 @@ def _lead(operand: Expr) -> int:
 
 
 def _begin_with_or(left: Span, right: Span, least: dict[int, int], *, first: bool) -> bool:
-    """Whether the line of the right operand, the next one, begins with ``or``; ``first``: that of the left one does not."""
+    """Whether the line of the right operand, the next one, begins with ``or``; ``first``: that of the left one not."""
     (line, start), (last, _), (below, column) = left[0], left[1], right[0]
     if not line == last == below - 1 or least.get(line) != start or least.get(below) != column:
         return False
@@ -147,7 +148,7 @@ def _turned(test: BoolOf) -> BoolOf:
 
 @any_depth
 def _nots(test: Expr) -> int:
-    """How many more ``not`` the negation of a test has; a large number where it would compile to another instruction."""
+    """How many more ``not`` the negation of a test has; many where it would compile to another instruction."""
     if isinstance(test, Un) and test.op == "not":
         return -1
     if isinstance(test, Cmp) and len(test.ops) == 1 and test.ops[0] in OPPOSITE:
@@ -158,7 +159,8 @@ def _nots(test: Expr) -> int:
 
 
 def _two_plain(test: BoolOf) -> bool:
-    """``not a and not b`` outnumbers ``not (a or b)`` in the standard library; it is the other way round for ``and``."""
+    """``not a and not b`` outnumbers ``not (a or b)`` in the standard library; it is the other way round for
+    ``and``."""
     return (
         test.op == "or"
         and [_nots(value) for value in test.values] == [1, 1]

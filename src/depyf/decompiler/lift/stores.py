@@ -1,7 +1,7 @@
 """Stores: which statement a store to a target belongs to, and what has to be read before it.
 
-A store ends an unpacking or an augmented assignment, is a walrus or one of several targets where the value stays on the stack, or is
-an assignment by itself.
+A store ends an unpacking or an augmented assignment, is a walrus or one of several targets where the value stays on the
+stack, or is an assignment by itself.
 """
 
 from __future__ import annotations
@@ -144,7 +144,8 @@ def _plain_store(s: Symbolic, target: Name, value: Expr) -> bool:
 def _read_before(s: Symbolic, target: Name) -> None:
     """A walrus binds ``target`` on top of the stack: what was read of it further down stays in front of it.
 
-    Both may end up in one expression, ``f(a, (a := b))``; where a statement comes between, the read is no longer atomic.
+    Both may end up in one expression, ``f(a, (a := b))``; where a statement comes between, the read is no longer
+    atomic.
     """
     if target.scope != "fast" or s.spill_all or s.generated:
         protect_name(s, target, s.stack[-1])

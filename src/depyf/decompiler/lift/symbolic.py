@@ -66,7 +66,8 @@ def _bound_parameters(program: Program) -> frozenset[str]:
 class Symbolic(Engine):
     """Executes instructions of one program over a symbolic stack.
 
-    ``nested`` decompiles a nested code object, and is told whether it must be an expression, into the body of a ``Func``.
+    ``nested`` decompiles a nested code object, and is told whether it must be an expression, into the body of a
+    ``Func``.
     """
 
     def __init__(self, program: Program, nested: Callable[[CodeUnit, bool], tuple[Stmt, ...]], style: Style) -> None:
@@ -106,7 +107,7 @@ class Symbolic(Engine):
         self.swapped: list[tuple[Expr, Expr]] = []
         """Values that lie in another order than they were evaluated in: the earlier and the later one."""
         self.starred: dict[int, tuple[Expr, int]] = {}
-        """The last starred element of a display on the stack, and how many elements there are up to it, by its place."""
+        """The last starred element of a display on the stack and the number of elements up to it, by its place."""
 
     def run(self, block: Lifted, code: list[int], before_loop: bool = True) -> None:
         """Execute ``code`` on top of the state of ``block``; where ``forced`` grows the result is void.
@@ -154,7 +155,7 @@ class Symbolic(Engine):
         self.rules = fresh_containers.rules(RULES) if self.generated else RULES
 
     def _drops_marker(self) -> bool:
-        """Whether the ``POP`` that is executed only cleans up: its line is that of what comes before or after, a ``case`` for example."""
+        """Whether the ``POP`` only cleans up: its line is that of what comes before or after, such as a ``case``."""
         return bool(self.stack) and isinstance(self.stack[-1], Marker)
 
     def push(self, value: Expr) -> None:
@@ -217,7 +218,7 @@ class Symbolic(Engine):
         return values
 
     def atomic(self, value: Expr) -> bool:
-        """Whether evaluating a value later makes no difference, so that it may stay on the stack while statements run."""
+        """Whether a value may be evaluated later, so that it can stay on the stack while statements run."""
         if isinstance(value, Name):
             if value.scope == "fast":
                 return id(value) not in self.early

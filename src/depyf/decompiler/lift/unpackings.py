@@ -1,4 +1,5 @@
-"""Unpackings whose targets are still being stored: ``a, (b, *c) = value`` is one statement once the last target is known.
+"""Unpackings whose targets are still being stored: ``a, (b, *c) = value`` is one statement once the last target is
+known.
 
 The items of an unpacking lie on the stack as ``UnpackedItem``; ``Symbolic.unpack`` is the one that is stored to.
 """

@@ -1,7 +1,8 @@
 """Values that generated code keeps on the stack below a loop.
 
-Dynamo writes back a changed dictionary of a subclass (``Counter``, ``OrderedDict``, a class of the program) in a loop, with
-the values that it passes on lying on the stack meanwhile.  What no operation of a loop can reach is the same after the loop as before.
+Dynamo writes back a changed dictionary of a subclass (``Counter``, ``OrderedDict``, a class of the program) in a loop,
+with the values that it passes on lying on the stack meanwhile.  What no operation of a loop can reach is the same after
+the loop as before.
 
     push [x, y]; iter = iter(d.items()); H: for item -> B, exit J; B ... goto H; J: SUBSCR 0        ->        J: x
 """
@@ -22,8 +23,8 @@ _REACHING = frozenset({ops.LIST_APPEND, ops.SET_ADD, ops.MAP_ADD, ops.LIST_EXTEN
 
 
 def stored_above(graph: Graph, header: Node) -> frozenset[str] | None:
-    """The locals that the ``for`` loop of ``header`` binds or unbinds; None where it may be left but by its exhaustion, or
-    where something in it reaches the stack below its iterator."""
+    """The locals that the ``for`` loop of ``header`` binds or unbinds; None where it may be left but by its exhaustion,
+    or where something in it reaches the stack below its iterator."""
     instrs, depths = graph.program.instrs, graph.program.depths
     if len(header.succs) != 2 or not header.code or instrs[header.code[0]].op != ops.FOR_ITER:
         return None

@@ -1,7 +1,7 @@
 """The acyclic graph of one container as a tree of code: what stands after which item, along the dominator tree.
 
-Ramsey, "Beyond Relooper" (ICFP 2022): a node with several predecessors becomes the code after a labelled block around its dominator.
-Loops and nested containers are single items here.
+Ramsey, "Beyond Relooper" (ICFP 2022): a node with several predecessors becomes the code after a labelled block around
+its dominator. Loops and nested containers are single items here.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _FAR = 100
 class Acyclic:
     """``items``, of which ``entry`` is entered first; made for one container and dropped with it.
 
-    ``followers`` are the items that stand after an item, in a block around it; ``tails`` are copied to each place that goes there.
-    ``plain``: what comes after a shared block in any case stands after it.  ``copies_tails``: a few statements that end the function
-    are copied.
+    ``followers`` are the items that stand after an item, in a block around it; ``tails`` are copied to each place that
+    goes there.  ``plain``: what comes after a shared block in any case stands after it.  ``copies_tails``: a few
+    statements that end the function are copied.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """Makes ``except`` clauses, ``with``, ``for`` and ``while`` from the markers of the labelled dialect.
 
 The lifter left the markers: ``ExceptTest`` at the head of a handler, ``WithStart`` before a protected body,
-``IteratorStart`` before a loop whose head is a ``ForTest``.  ``Caught`` stands where the caught exception is an ordinary
-value (plain lifting): it gets a name, ``except BaseException as __temp_0``.
+``IteratorStart`` before a loop whose head is a ``ForTest``.  ``Caught`` stands where the caught exception is an
+ordinary value (plain lifting): it gets a name, ``except BaseException as __temp_0``.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _bound_name(body: Body) -> tuple[Name | None, Body]:
 
 
 def _assigned_first(body: Body, kind: type[Marker]) -> tuple[Expr | None, Body]:
-    """The target of the first statement, perhaps inside blocks, if that assigns a marker of a kind; and the other statements."""
+    """The target of the first statement, perhaps inside blocks, if that assigns such a marker; and the rest."""
     around, inner = open_blocks(body)
     if inner and isinstance(first := inner[0], Assign) and len(first.targets) == 1:
         if isinstance(first.value, kind):
@@ -196,7 +196,7 @@ def _loop_head(stmt: Loop) -> Stmt:
 
 
 def _takes_start(stmt: Stmt, done: list[Stmt]) -> bool:
-    """Whether the start of a loop or a ``with``, the last of ``done``, has become a part of ``stmt``, which replaces it."""
+    """Whether the start of a loop or ``with``, the last of ``done``, became a part of ``stmt``, which replaces it."""
     before = done[-1]
     loop, manager = marker_of(before, IteratorStart), marker_of(before, WithStart)
     if loop is None and manager is None:

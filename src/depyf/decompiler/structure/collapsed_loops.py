@@ -24,7 +24,8 @@ class CollapsedLoops:
         self._loops: dict[int, dict[int, Item]] = {}
 
     def collapse(self, items: dict[int, Item], entry: int) -> int:
-        """Collapse the loops of ``items``, edited; the entry, which is a dispatch where that of a loop with several heads was."""
+        """Collapse the loops of ``items``, edited; the entry, which is a dispatch where that of a loop with several
+        heads was."""
         while True:
             spend(4 * len(items) + sum(len(item.succs) for item in items.values()))
             succs = {key: item.succs for key, item in items.items()}

@@ -1,7 +1,7 @@
 """Places with several entries: one entry, which selects among them by a variable.
 
-A loop with several heads gets one, and so do, in plain lifting, the many places that a loop or a ``try`` goes on at: flags would
-nest there.
+A loop with several heads gets one, and so do, in plain lifting, the many places that a loop or a ``try`` goes on at:
+flags would nest there.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ class Dispatches:
             item.succs = [join, *([key] if key in item.succs else [])]
 
     def choice(self, label: int, source: int) -> Choice | None:
-        """What ``source`` has to choose on the way to ``label``; None where the label is no head of a dispatch, or that is the source."""
+        """What ``source`` has to choose on the way to ``label``; None where the label is no head of a dispatch, or that
+        is the source."""
         known = self.redirect.get(label)
         return known if known is not None and known.dispatch != source else None
 

@@ -1,5 +1,5 @@
-"""What the graph of one container is made of: items and where its loops are entered, and the edges between containers: which label each
-has, and where a ``try`` is entered from outside.
+"""What the graph of one container is made of: items and where its loops are entered, and the edges between containers:
+which label each has, and where a ``try`` is entered from outside.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def is_for(blocks: dict[int, Lifted], key: int) -> bool:
 
 
 class Edges:
-    """Blocks and ``try`` containers of each container (``members``, ``tries``); blocks at which it is entered (``entries``)."""
+    """Blocks and ``try`` containers of each container (``members``, ``tries``); blocks at which it is entered
+    (``entries``)."""
 
     def __init__(self, blocks: dict[int, Lifted], containers: Containers, entry: int, name: str) -> None:
         self.blocks = blocks
@@ -90,7 +91,8 @@ class Edges:
         self._find_entries()
 
     def label(self, source: int, target: int) -> int:
-        """Label of an edge from container ``source`` to block ``target``: the outermost ``try`` it enters, or ``target``."""
+        """Label of an edge from container ``source`` to block ``target``: the outermost ``try`` it enters, or
+        ``target``."""
         outer = self.containers.outermost_without(self.blocks[target].container, source)
         if outer == NONE:
             return target
@@ -99,7 +101,7 @@ class Edges:
         return make_label(LabelKind.TRY, outer)
 
     def entry_labels(self, container: int) -> list[int]:
-        """Labels at which a ``try`` is entered from outside; where there are several its body begins with a dispatch."""
+        """Labels at which a ``try`` is entered from outside; with several, its body begins with a dispatch."""
         known = self._heads.get(container)
         if known is None:
             known = sorted({self.label(container, entry) for entry in self.entries[container]})

@@ -82,7 +82,7 @@ def _statement_ends(last: Stmt) -> bool:
         return final.guard is None and irrefutable(final.pattern) and all(ends(case.body) for case in last.cases)
     if isinstance(last, Try):
         if last.star or any(isinstance(c.type, ManagerClause) for c in last.handlers):
-            return False  # a context manager may suppress an exception, and so may, to the compiler, clauses that all raise
+            return False  # a manager may suppress an exception, and so may, to the compiler, clauses that all raise
         if last.final and ends(last.final):
             return True
         main = ends(last.orelse) if last.orelse else ends(last.body)

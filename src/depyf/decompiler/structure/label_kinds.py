@@ -1,7 +1,7 @@
 """Labels: those of basic blocks are the blocks' numbers; every other one is made, and told apart, here.
 
-A label is an int, because it keys the graphs of containers; its kind stands above the number, so that labels of two kinds
-are never the same and those of blocks come first in order.
+A label is an int, because it keys the graphs of containers; its kind stands above the number, so that labels of two
+kinds are never the same and those of blocks come first in order.
 """
 
 from __future__ import annotations

@@ -65,8 +65,8 @@ class Lowering:
     """Lowers one function; ``flags`` counts the flag variables it needed, ``once`` the loops that run once, ``copies``
     the tails it wrote more than once.
 
-    ``nop_lines`` (see ``Raising``) is None where there is no ``match``.  ``releases`` deletes each flag where it is of no
-    use any more: in a namespace it would stay.  ``careful`` expects that leaving a ``with`` raises (``flags``).
+    ``nop_lines`` (see ``Raising``) is None where there is no ``match``.  ``releases`` deletes each flag where it is of
+    no use any more: in a namespace it would stay.  ``careful`` expects that leaving a ``with`` raises (``flags``).
     ``reraising``: the handled exception may be raised again.
     """
 
@@ -119,7 +119,7 @@ class Lowering:
 
     @any_depth
     def lower(self, stmts: Body, fall: Labels, breaks: Labels, loop: int | None) -> Body:
-        """Replace exits; ``fall`` are the labels at the end of ``stmts``, ``breaks`` those right after the loop around."""
+        """Replace exits; ``fall`` are the labels at the end of ``stmts``, ``breaks`` those after the loop around."""
         result: list[Stmt] = []
         last = len(stmts) - 1
         for i, stmt in enumerate(stmts):
@@ -209,7 +209,8 @@ class Lowering:
     def _with_else(
         self, stmt: Stmt, body: Body, at: int, fall: Labels, own: Labels, breaks: Labels, loop: int | None
     ) -> Body | None:
-        """``else`` of a loop or a ``try``: ``body[at:]``, the rest, runs unless something inside ``stmt`` skips to its end.
+        """``else`` of a loop or a ``try``: ``body[at:]``, the rest, runs unless something inside ``stmt`` skips to its
+        end.
 
         Where it skips to the end of the loop around, that end is ``else: ...; continue`` and then ``break``.
         """
@@ -271,7 +272,8 @@ class Lowering:
         return None
 
     def _once(self, block: Block, fall: Labels) -> Body | None:
-        """A block as a loop that is left by ``break`` in any case, where nothing in it leaves or goes on with one around.
+        """A block as a loop that is left by ``break`` in any case, where nothing in it leaves or goes on with one
+        around.
 
         What comes before the first ``break`` need not be in it.
         The source has a ``while True`` that ends in ``break``; the compiler has left no jump back.
@@ -314,7 +316,7 @@ def _without_exit(body: Body, fall: Labels, loop: int | None) -> Body:
 
 
 def _comes_round(body: Body, loop: int) -> bool:
-    """Whether a handler goes on with the loop at its end, without a ``continue`` in the source: what follows is an ``else``."""
+    """Whether a handler goes on with the loop at its end without a ``continue``: what follows is an ``else``."""
     last = body[-1] if body else None
     return loop in unwritten(body, loop) and (len(body) > 1 or isinstance(last, Exit) and last.falls)
 
@@ -386,7 +388,7 @@ def _simplify_if(stmt: If, own: Labels, loop: int | None) -> If:
 
 
 def _common_exit(stmt: If) -> tuple[If, Body]:
-    """Move an exit that ends both arms to after the ``if``, unless the first arm is nothing else, or the ``if`` is a loop's head."""
+    """Move an exit that ends both arms behind the ``if``; not if an arm is nothing else, or at the head of a loop."""
     if isinstance(stmt.test, Marker):
         return stmt, ()
     first = stmt.body[-1] if len(stmt.body) > 1 else None
@@ -398,7 +400,7 @@ def _common_exit(stmt: If) -> tuple[If, Body]:
 
 
 def _exit_of_head(before: Body, after: Body) -> Body:
-    """The test at the head of a loop keeps its exit, also where the body ends in the same one: ``while a: ...; break``."""
+    """The test at the head of a loop keeps its exit, though the body ends in the same: ``while a: ...; break``."""
     head = before[0] if before else None
     if not isinstance(head, If) or len(head.orelse) != 1 or not isinstance(head.orelse[0], Exit) or len(after) != 2:
         return after

@@ -45,9 +45,10 @@ def only_statements(blocks: dict[int, Lifted]) -> list[Stmt] | None:
 class Structurer:
     """Translates one function.
 
-    ``handlers_last``: no ``else`` clause is told by where it lies.  ``ends`` are the last instructions of loops, as far as they are known.
-    ``resets`` are variables that the handler of each ``try`` unbinds, by its container.  ``plain``: statements for plain lifting, whose
-    proof must not depend on choices that were made before; ``copies_tails`` with it, in a function.
+    ``handlers_last``: no ``else`` clause is told by where it lies.  ``ends`` are the last instructions of loops, as far
+    as they are known.  ``resets`` are variables that the handler of each ``try`` unbinds, by its container.  ``plain``:
+    statements for plain lifting, whose proof must not depend on choices that were made before; ``copies_tails`` with
+    it, in a function.
     """
 
     def __init__(
@@ -152,8 +153,8 @@ class Structurer:
     def _without_loops(self, items: dict[int, Item], entry: int) -> tuple[dict[int, Item], int]:
         """The graph with one item for each loop, and its entry.
 
-        Its loops are translated while the caller waits: what is kept for them is then all there is of them, as they may nest
-        as deep as there are blocks.
+        Its loops are translated while the caller waits: what is kept for them is then all there is of them, as they may
+        nest as deep as there are blocks.
         """
         if len(items) == 1 and not items[entry].succs:
             return items, entry

@@ -1,7 +1,7 @@
 """What a proof may assume: each assumption once, with the text that verdicts show.
 
-Each is a rule of the walk, which notes the assumption when it uses it.  ``docs/reference/verdicts.md`` lists the same texts, and
-when they are used.
+Each is a rule of the walk, which notes the assumption when it uses it.  ``docs/reference/verdicts.md`` lists the same
+texts, and when they are used.
 """
 
 from __future__ import annotations
@@ -23,10 +23,16 @@ PLAIN_NOTE = (
 SET_NOTE = "assumes that nothing depends on the order of a set of numbers, which no text of it gives"
 SEED_NOTE = "assumes that nothing depends on the order of a constant set of text, which is another in each process"
 SET_ORDER_NOTE = "assuming that the order does not matter in which a set of constants gives its elements"
-MANAGER_NOTE = "assumes that a context manager has no __enter__ or __exit__ beside those of its type, and an exception no other traceback than its own"
+MANAGER_NOTE = (
+    "assumes that a context manager has no __enter__ or __exit__ beside those of its type, and an exception no other"
+    " traceback than its own"
+)
 
 # Exceptions, and how long objects live.
-AGAIN_NOTE = "an exception that is raised again by a statement gets one more entry in its traceback, and may get another __context__"
+AGAIN_NOTE = (
+    "an exception that is raised again by a statement gets one more entry in its traceback, and may get another"
+    " __context__"
+)
 TESTED_NOTE = "the TypeError about a type in 'except' that is no exception may get another __context__"
 UNWIND_NOTE = "where a handler raises, its exception counts as handled no longer, although the bytecode never says so"
 HANDLED_NOTE = "an exception may live until its handler is left, where in the bytecode its handler has raised"
@@ -36,7 +42,10 @@ RAISED_NOTE = (
     "where an operation raises, a temporary keeps its object as long as the traceback lives, to which the frame belongs"
 )
 CYCLE_NOTE = "an exception that is raised from a temporary is a part of its own traceback until the collector runs"
-EMPTY_NOTE = "what stands below a block on the stack may be released before its handler is left, where a call has used it up on another way there"
+EMPTY_NOTE = (
+    "what stands below a block on the stack may be released before its handler is left, where a call has used it up"
+    " on another way there"
+)
 LEFT_NOTE = "what the bytecode leaves on the stack when it returns is never released; the text releases it"
 END_ORDER_NOTE = "assumes that no finaliser tells in which order objects end between two operations"
 
@@ -52,11 +61,20 @@ NAME_NOTE = "assumes that nothing looks at the name of a function which no sourc
 CODE_NAME_NOTE = (
     "assumes that nothing looks at the name of code that is called otherwise than what it is stored as or used for"
 )
-PARAMETER_NOTE = "parameters have other names, as no source can have theirs: assumes that no call passes them by keyword, and that nothing looks at their names"
-SLOT_NOTE = "variables have other names, as no source can have theirs: assumes that nothing looks at these (messages of errors, inspect)"
+PARAMETER_NOTE = (
+    "parameters have other names, as no source can have theirs: assumes that no call passes them by keyword, and that"
+    " nothing looks at their names"
+)
+SLOT_NOTE = (
+    "variables have other names, as no source can have theirs: assumes that nothing looks at these (messages of"
+    " errors, inspect)"
+)
 STAND_IN_NOTE = "assumes that nothing looks for names which no source can have: the text has others in their place"
 NAMESPACE_NOTE = "assumes an ordinary namespace: temporaries are names in it for a while"
-FEATURE_NOTE = "the text imports from __future__ what the original was compiled with by a flag: assumes that nothing looks for the names this binds"
+FEATURE_NOTE = (
+    "the text imports from __future__ what the original was compiled with by a flag: assumes that nothing looks for"
+    " the names this binds"
+)
 IMPORT_NOTE = "the text imports builtins under other names: assumes that nothing looks for the names this binds"
 
 # What the program that wrote the code promises (``depyf.decompiler.generated.contract``).

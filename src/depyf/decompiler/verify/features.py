@@ -1,8 +1,8 @@
 """Removes imports that only the text has: of ``__future__`` features, and of builtins.
 
-The original was compiled with a flag of ``compile`` (a cell of a notebook, ``dont_inherit=False``).  Only the import makes the
-text mean the same wherever it is compiled, and it binds a name.  A builtin whose own name the module binds is imported
-under another one.
+The original was compiled with a flag of ``compile`` (a cell of a notebook, ``dont_inherit=False``).  Only the import
+makes the text mean the same wherever it is compiled, and it binds a name.  A builtin whose own name the module binds is
+imported under another one.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def without_builtins(recompiled: Lowered, imported: Mapping[str, str]) -> Lowere
 
 
 def _import_at(lowered: Lowered, start: int) -> tuple[int, list[tuple[str, str]]]:
-    """Where the ``from`` import at ``start`` ends, 0 if it is none, and what it binds: names, with those in the module."""
+    """Where the ``from`` import at ``start`` ends, 0 if it is none, and the names it binds, with the module's."""
     instrs = lowered.instrs
     at = start + 1
     bound = []

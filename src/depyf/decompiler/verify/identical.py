@@ -1,9 +1,10 @@
 """The cheap proof: both codes are the same instructions.
 
-Lowering leaves out what is not compared: line numbers, code that nothing reaches, instructions that do nothing, and the choice
-among spellings of one step (superinstructions, short forms, directions of jumps).  ``docs/reference/verdicts.md`` says so to
-the user, and ``tests/unit/decompiler/verify/test_meaning_of_identical.py`` holds raw instructions to it.  ``same_bytes`` looks at the code objects only (no lowering needed);
-``same_instructions`` compares lowered code one instruction at a time.  Nested code objects are returned as pairs.
+Lowering leaves out what is not compared: line numbers, code that nothing reaches, instructions that do nothing, and the
+choice among spellings of one step (superinstructions, short forms, directions of jumps).
+``docs/reference/verdicts.md`` says so to the user, and ``tests/unit/decompiler/verify/test_meaning_of_identical.py``
+holds raw instructions to it.  ``same_bytes`` looks at the code objects only (no lowering needed); ``same_instructions``
+compares lowered code one instruction at a time.  Nested code objects are returned as pairs.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ def incidental(note: str, left: object, right: object, units: tuple[CodeUnit, Co
 
 
 def noted_by_compiler(original: Lowered, recompiled: Lowered, places: tuple[int, int]) -> str:
-    """The name to which the compiler notes something at these places of two class bodies; ``""`` where it is the program's."""
+    """The name to which the compiler notes something at these places of two class bodies; ``""`` where it is the
+    program's."""
     notes = class_notes(original), class_notes(recompiled)
     names = notes[0].get(places[0], ""), notes[1].get(places[1], "")
     return names[0] if names[0] == names[1] else ""
@@ -108,7 +110,7 @@ def _same_constant(one: object, other: object, use: str) -> bool:
 
 
 def first_difference(original: Lowered, recompiled: Lowered) -> str:
-    """The first instruction that is not the same, as text that leaves out names, so that equal causes group together."""
+    """The first instruction that differs, as text without names, so that equal causes group together."""
     here = f"at line {original.unit.firstlineno}"
     for left, right in zip(original.instrs, recompiled.instrs):
         here = f"at line {left.line}" if left.line is not None else here
@@ -118,7 +120,8 @@ def first_difference(original: Lowered, recompiled: Lowered) -> str:
             return f"{left.op} with another operand {here}"
     short, long = sorted((original.instrs, recompiled.instrs), key=len)
     if len(short) != len(long):
-        return f"{long[len(short)].op} {'at the end, only in' if long is original.instrs else 'at the end, not in'} the original"
+        where = "at the end, only in" if long is original.instrs else "at the end, not in"
+        return f"{long[len(short)].op} {where} the original"
     for left, right in zip(original.instrs, recompiled.instrs):
         if left.target != right.target:
             return f"{left.op} with another target at line {left.line}"

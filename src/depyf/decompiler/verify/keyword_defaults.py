@@ -1,7 +1,8 @@
 """Whether a function finds other defaults for its keyword-only parameters than its text does.
 
-It looks for them by the names that its parameters have when it is called.  Where these are others in the text, as no source can have
-them, a name that the defaults know says what the parameter gets: two parameters of one name get one default.
+It looks for them by the names that its parameters have when it is called.  Where these are others in the text, as no
+source can have them, a name that the defaults know says what the parameter gets: two parameters of one name get one
+default.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ OTHER_DEFAULTS = "it looks for the defaults of its keyword-only parameters by na
 
 
 def finds_other_defaults(original: CodeUnit, recompiled: CodeUnit, maker: Lowered, around: Iterable[CodeUnit]) -> bool:
-    """Whether a default may be found by another name; ``maker``: the code that makes the function, in which ``around`` nests."""
+    """Whether a default may be found by another name; ``maker``: the code that makes the function, in which ``around``
+    nests."""
     read = (original.given or original).params
     first = original.argcount
     changed: set[object] = set()

@@ -1,7 +1,8 @@
-"""Compares the interface of two code objects: parameters, flags, closure, docstring, name; and the order of local variables.
+"""Compares the interface of two code objects: parameters, flags, closure, docstring, name; and the order of local
+variables.
 
-``locals()`` shows that order, and they are released in it when the frame ends.  A compiler numbers them as it meets them, in
-code that is never reached, too: ``if 0: w = 3`` puts ``w`` first.
+``locals()`` shows that order, and they are released in it when the frame ends.  A compiler numbers them as it meets
+them, in code that is never reached, too: ``if 0: w = 3`` puts ``w`` first.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def signature_difference(original: CodeUnit, recompiled: CodeUnit, renames: Mapp
 
 
 def parameter_renames(original: CodeUnit, recompiled: CodeUnit) -> dict[str, str]:
-    """Recompiled parameter -> original one, where the original name is not an identifier (``.0``), or should be ``.0``."""
+    """Recompiled parameter -> original one, where the original name is no identifier (``.0``), or should be ``.0``."""
     any_name = iterable_renamed(original, recompiled)
     pairs = zip(original.params, recompiled.params)
     return {new: old for old, new in pairs if old != new and (any_name or exact(old) is None)}
@@ -142,7 +143,8 @@ class Looks(NamedTuple):
 
 
 def looks(unit: CodeUnit) -> Looks:
-    """Whether an instruction of ``unit`` may ask for its local variables: by a function that does, or that may be called later.
+    """Whether an instruction of ``unit`` may ask for its local variables: by a function that does, or that may be
+    called later.
 
     ``"x" in locals()``, which pytest writes into tests, asks for one.
     """
@@ -168,7 +170,8 @@ def looks(unit: CodeUnit) -> Looks:
 
 
 def _asked_for(instrs: Sequence[Instr], at: int) -> str | None:
-    """The constant in ``constant in locals()``, or in ``constant in builtins.locals()``, where ``locals`` is loaded at ``at``."""
+    """The constant in ``constant in locals()``, or in ``constant in builtins.locals()``, where ``locals`` is loaded at
+    ``at``."""
     start, end = at, at + 1
     if instrs[at].op in (ops.LOAD_METHOD, ops.LOAD_ATTR):
         start -= 1
@@ -191,7 +194,8 @@ def looks_at_locals(unit: CodeUnit) -> bool:
 
 
 def other_names(original: CodeUnit, recompiled: CodeUnit, renames: Mapping[str, str]) -> tuple[str, ...]:
-    """What is assumed because ``recompiled`` has other names than the code was read with: see ``told_apart``, and ``renames``."""
+    """What is assumed because ``recompiled`` has other names than the code was read with: see ``told_apart``, and
+    ``renames``."""
     read = original.given or original
     notes = []
     if (read.name, read.qualname) != (original.name, original.qualname):
@@ -221,7 +225,8 @@ def hides_class(original: CodeUnit) -> bool:
 
 
 def looked_for(original: CodeUnit, recompiled: CodeUnit, renames: Mapping[str, str]) -> bool:
-    """Whether ``original`` may ask for its local variables, and sees in ``recompiled`` that one of them is called otherwise.
+    """Whether ``original`` may ask for its local variables, and sees in ``recompiled`` that one of them is called
+    otherwise.
 
     It does not see that where it asks for single names, which are called alike, and are bound whenever it asks.
     """
@@ -293,8 +298,8 @@ def _in_order(code: Lowered, wanted: set[str], renames: Mapping[str, str]) -> li
 
 
 def misplaced(original: CodeUnit, recompiled: CodeUnit) -> Iterator[CodeUnit]:
-    """The code objects in ``original``, itself included, that have their cells in another order in ``recompiled``, or may look at
-    their variables, and have those so; nested ones are matched by name and rank."""
+    """The code objects in ``original``, itself included, that have their cells in another order in ``recompiled``, or
+    may look at their variables, and have those so; nested ones are matched by name and rank."""
     if original.cellvars != recompiled.cellvars and sorted(original.cellvars) == sorted(recompiled.cellvars):
         yield original
     elif original.flags & CO_OPTIMIZED and looks(original).at_all:

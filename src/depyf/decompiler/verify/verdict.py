@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 
 class Status(str, enum.Enum):
-    """IDENTICAL: recompiles to the same instructions, as ``lower`` gives them.  EQUIVALENT: bisimilar.  UNVERIFIED: no proof.
+    """IDENTICAL: recompiles to the same instructions, as ``lower`` gives them.  EQUIVALENT: bisimilar.  UNVERIFIED: no
+    proof.
 
     FAILED: there is no source for this code object, only a ``raise NotImplementedError``.
     WRONG is internal: the verifier found a difference.  Text with that verdict is never returned.
@@ -22,7 +23,8 @@ class Status(str, enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The status of one code object (not of the code nested in it), with the reason where it is not proven, and what the proof assumes where it is.
+    """The status of one code object (not of the code nested in it), with the reason where it is not proven, and what
+    the proof assumes where it is.
 
     ``difference`` is the first instruction in which EQUIVALENT code is not the same.
     """

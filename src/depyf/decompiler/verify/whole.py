@@ -81,18 +81,20 @@ def verify(
     lowered: Mapping[int, Lowered] = MappingProxyType({}),
     matches: dict[int, Counterpart] | None = None,
 ) -> tuple[Verdict, ...]:
-    """Prove that ``recompiled`` means the same as ``original``; one verdict per code object of ``original``, itself first.
+    """Prove that ``recompiled`` means the same as ``original``; one verdict per code object of ``original``, itself
+    first.
 
-    - Locals of ``recompiled`` whose name contains ``temp_prefix`` (a class body mangles it), and that ``original`` does not
-      have, are temporaries.
-    - ``renames``: other local names of ``recompiled`` -> original ones that are no identifiers.  ``stand_ins``: the same for
-      names of the module, which nothing else has.
+    - Locals of ``recompiled`` whose name contains ``temp_prefix`` (a class body mangles it), and that ``original`` does
+      not have, are temporaries.
+    - ``renames``: other local names of ``recompiled`` -> original ones that are no identifiers.  ``stand_ins``: the
+      same for names of the module, which nothing else has.
     - ``bindings``: global names of ``recompiled`` -> the constants that they denote.
     - ``builtins``: the same for builtins that ``original`` looks up by the same name, but elsewhere.
-    - ``promises``: the contract of the program that wrote ``original``; its ``variables`` are those of ``original`` itself.
+    - ``promises``: the contract of the program that wrote ``original``; its ``variables`` are those of ``original``
+      itself.
     - With ``lifetimes``, code that keeps an object alive longer or shorter than the original is UNVERIFIED, not proven.
-    - ``features``: names under which the text alone imports features of ``__future__``; ``imported``: names under which it
-      imports builtins -> their own names.
+    - ``features``: names under which the text alone imports features of ``__future__``; ``imported``: names under which
+      it imports builtins -> their own names.
     - ``loose``: constant sets whose iteration order no text gives.
     - ``lowered``: id of a code unit -> its lowered code, so that it is not lowered again.
     - ``matches`` is filled: id of a code unit of ``recompiled`` that is proven -> what it was proven against.
@@ -118,8 +120,8 @@ def verify(
 
 
 SPLIT = (
-    "where an exception goes depends on whether a Python function raised it, as the protection changes right at a call (3.13+):"
-    " only the same instructions do the same"
+    "where an exception goes depends on whether a Python function raised it, as the protection changes right at a call"
+    " (3.13+): only the same instructions do the same"
 )
 
 
@@ -361,7 +363,7 @@ class _Checker:
         return replace(found, status=Status.UNVERIFIED), proof.nested
 
     def _seeded(self, unit: CodeUnit) -> tuple[str, ...]:
-        """The note where something may tell the order of a constant set in ``unit`` that is filled by the seed of the process."""
+        """The note where something may depend on the order of a constant set that the seed of the process fills."""
         if not any(map(varies, unit.consts)):
             return ()
         try:
@@ -381,7 +383,8 @@ class _Checker:
         return lowered_once(self.lowered, unit)
 
     def _by_slot(self, unit: CodeUnit) -> Lowered:
-        """The same, where one name never means two slots: on both sides what a comprehension borrows has a name of its own."""
+        """The same, where one name never means two slots: on both sides what a comprehension borrows has a name of its
+        own."""
         if not shares_names(unit):
             return self._lower(unit)
         found = self.by_slot.get(id(unit))
@@ -409,7 +412,7 @@ TRUST = (Status.WRONG, Status.FAILED, Status.UNVERIFIED, Status.EQUIVALENT, Stat
 
 
 def _guessed(verdict: Verdict) -> Verdict:
-    """The reason for a difference between two codes that were paired by name only: unreachable code may have the same name."""
+    """The reason why two codes paired by name alone differ: unreachable code may have the same name."""
     return replace(verdict, status=Status.UNVERIFIED) if verdict.status is Status.WRONG else verdict
 
 

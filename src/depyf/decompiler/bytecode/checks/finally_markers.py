@@ -1,8 +1,8 @@
-"""Checks where the markers of ``finally`` bodies lie on the stack of CPython 3.8: slots of the interpreter that our operations
-lack.
+"""Checks where the markers of ``finally`` bodies lie on the stack of CPython 3.8: slots of the interpreter that our
+operations lack.
 
-``subroutines`` removes the markers.  The code without them means the same only if each marker is on top when it is used, and no
-instruction before that reaches down to it.
+``subroutines`` removes the markers.  The code without them means the same only if each marker is on top when it is
+used, and no instruction before that reaches down to it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from depyf.decompiler.bytecode.stack import REACHING
 from depyf.decompiler.bytecode.versions.spec import MARK, PSEUDO, UNMARK
 
 FOUND, BELOW_VALUE, BELOW_RESULT = 0, 1, 2
-"""Arguments of MARK and UNMARK: the marker is on top, below a value, or below what ``__exit__`` gave (with a slot between)."""
+"""Arguments of MARK and UNMARK: the marker is on top, below a value, or below the result of ``__exit__`` and a slot."""
 Markers = tuple[tuple[int, bool], ...]
 """Innermost last: how many slots are below a marker, and whether ``__exit__`` has been called."""
 

@@ -1,9 +1,9 @@
 """Checks what a handler of CPython 3.8-3.10 does with the exception that was handled before.
 
-The entry of a handler pushes six values: those of the exception handled before, then those of the exception that is caught.  Some of the
-former may be NULL.  ``POP_EXCEPT``, ``END_ASYNC_FOR`` and an exception that leaves the handler put them back without
-looking; ``RERAISE`` and ``WITH_EXCEPT_START`` read the latter the same way.  If something else lies there, or another
-instruction takes a value of the former, the process may crash.
+The entry of a handler pushes six values: those of the exception handled before, then those of the exception that is
+caught.  Some of the former may be NULL.  ``POP_EXCEPT``, ``END_ASYNC_FOR`` and an exception that leaves the handler put
+them back without looking; ``RERAISE`` and ``WITH_EXCEPT_START`` read the latter the same way.  If something else lies
+there, or another instruction takes a value of the former, the process may crash.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Blocks = tuple[int, ...]
 SAVED, CAUGHT = 3, 6
 """How many of the values at a handler's entry are those of the exception handled before, and how many there are."""
 _READ = {ops.POP_EXCEPT: SAVED, ops.END_ASYNC_FOR: CAUGHT}
-"""How many of the values at the entry must be on top, in their order; the others read those of the exception that is caught."""
+"""How many of the values at the entry must be on top, in their order; the others read the exception that is caught."""
 _READ_CAUGHT = (ops.RERAISE, ops.WITH_EXCEPT_START)
 
 Slots = frozenset[tuple[int, int]]

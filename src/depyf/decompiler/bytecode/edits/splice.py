@@ -16,8 +16,8 @@ Steps = tuple[tuple[str, object], ...]
 def inserted(lowered: Lowered, around: Mapping[int, tuple[Steps, Steps]]) -> Lowered:
     """``lowered`` with these steps before and after the instructions of these numbers, on their lines.
 
-    What leads to such an instruction leads to the steps before it.  Together with it they must leave the stack as deep as
-    it does alone.
+    What leads to such an instruction leads to the steps before it.  Together with it they must leave the stack as deep
+    as it does alone.
     """
     instrs: list[ops.Instr] = []
     depths: list[int] = []

@@ -1,8 +1,8 @@
 """The ``.pyc`` files in archives: zip files (wheels, eggs, zipapps) and those of PyInstaller.
 
-Input: a path, or the bytes.  Output: ``Member``, one for each ``.pyc``.  Nothing is written or executed.  A member's name is text that
-nobody trusts; links are not followed.  What all members come to is bounded by the size of the archive, by what it declares
-before anything is unpacked and by what is really there.
+Input: a path, or the bytes.  Output: ``Member``, one for each ``.pyc``.  Nothing is written or executed.  A member's
+name is text that nobody trusts; links are not followed.  What all members come to is bounded by the size of the
+archive, by what it declares before anything is unpacked and by what is really there.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from depyf.decompiler.bytecode.files import pyinstaller
 from depyf.errors import BytecodeError
 
 ROOM, FACTOR = 1 << 24, 20
-"""What the members of an archive may come to: so many bytes, and so many for each byte of the archive.  Bytecode is packed to a
-third or a fourth of its size."""
+"""What the members of an archive may come to: so many bytes, and so many for each byte of the archive.  Bytecode is
+packed to a third or a fourth of its size."""
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _NAMES = (".zip", ".whl", ".egg", ".pyz", ".pyzw")
 _PROGRAMS = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
@@ -44,7 +44,8 @@ class Member(NamedTuple):
 
 
 def is_archive(source: str | bytes) -> bool:
-    """Whether a file, or what it holds, is an archive that ``members`` opens: by its first bytes, or by its name and its end.
+    """Whether a file, or what it holds, is an archive that ``members`` opens: by its first bytes, or by its name and
+    its end.
 
     Without a name, what begins as a script does may be a zipapp.
     """
@@ -95,7 +96,8 @@ def members(source: str | bytes) -> list[Member]:
 
 
 _DAMAGED = (
-    zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError, EOFError, IndexError, struct.error, zlib.error, RuntimeError,
+    zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError, EOFError, IndexError, struct.error,
+    zlib.error, RuntimeError,
 )  # fmt: skip
 """What ``zipfile`` raises for bad input."""
 

@@ -1,8 +1,8 @@
 """Bounds the text and the work that a small file can expand to, before either is produced.
 
-Input: the module read from a ``.pyc``, and the size of that.  A code object may stand in the constants of many others, a
-name or constant may be used by many instructions; in source text each is written out.  What would come to more than a file
-of this size can have from a compiler is a ``BytecodeError``.
+Input: the module read from a ``.pyc``, and the size of that.  A code object may stand in the constants of many others,
+a name or constant may be used by many instructions; in source text each is written out.  What would come to more than a
+file of this size can have from a compiler is a ``BytecodeError``.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from depyf.safety.depth import any_depth
 TEXT_ROOM, TEXT_FACTOR = 1 << 19, 20
 """Maximum characters of names and constants in the text: a constant, plus a number per byte of the file."""
 CODE_ROOM, CODE_FACTOR = 1 << 16, 4
-"""Bytes of code, functions that are written twice counted twice; each function counts ``FUNCTION`` more.  No file of the
-standard library, of any version, comes to more than 1.1 for each byte, nor to more than 1.6 letters."""
+"""Bytes of code, functions that are written twice counted twice; each function counts ``FUNCTION`` more.  No file of
+the standard library, of any version, comes to more than 1.1 for each byte, nor to more than 1.6 letters."""
 FUNCTION = 100
 
 
@@ -37,12 +37,13 @@ def check(unit: CodeUnit, size: int) -> None:
     found = _Sizes().of(unit)
     if found.code > CODE_ROOM + CODE_FACTOR * size:
         raise BytecodeError(
-            f"{unit.qualname}: its nested functions, written out, expand too far: {found.code} bytes of code, from a file of {size}"
+            f"{unit.qualname}: its nested functions, written out, expand too far: {found.code} bytes of code, from a"
+            f" file of {size}"
         )
     if found.text > TEXT_ROOM + TEXT_FACTOR * size:
         raise BytecodeError(
-            f"{unit.qualname}: names and constants, written where they are used, expand too far: {found.text} letters, from a "
-            f"file of {size} bytes"
+            f"{unit.qualname}: names and constants, written where they are used, expand too far: {found.text} letters,"
+            f" from a file of {size} bytes"
         )
 
 

@@ -58,8 +58,8 @@ def parse(parts: Sequence[str]) -> CacheName:
 def text_names(paths: Sequence[Sequence[str]], heads: Sequence[bytes]) -> list[str]:
     """Names for the texts of files, in their order, each another on every file system.
 
-    Input: the parts of each path, which nobody need trust, and the first bytes of each file.  ``m.py`` is the file of the newest
-    version that can be read, and of those the least optimised; the others of ``m`` keep their tags.
+    Input: the parts of each path, which nobody need trust, and the first bytes of each file.  ``m.py`` is the file of
+    the newest version that can be read, and of those the least optimised; the others of ``m`` keep their tags.
     """
     parsed = [parse(parts) for parts in paths]
     versions = [_version(head) for head in heads]

@@ -1,8 +1,8 @@
 """Which version of CPython may have written some code, where no magic number tells.
 
-Input: a ``CodeUnit`` read as code of one version.  Output: how odd it would be for a compiler of that version, or why no
-compiler of it writes such code.  Wrong versions fail at once in most code: opcodes have other numbers, jumps other units,
-tables other forms.
+Input: a ``CodeUnit`` read as code of one version.  Output: how odd it would be for a compiler of that version, or why
+no compiler of it writes such code.  Wrong versions fail at once in most code: opcodes have other numbers, jumps other
+units, tables other forms.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Code in bytes whose header is whole, cut off, zeroed or wrong.  Nothing is executed.
 
-Input: bytes, and the version where somebody knows it.  Output: ``Opened``, the ways to read them, the best first, and what
-there is to say about it.  Where the header tells the version, there is one way.  Else every version is tried on every
-place where code may begin: what its marshal reader refuses, has unknown opcodes or a stack that does not add up is not of
-it (``fitting``).  Bad input is a ``BytecodeError``; work and memory are bounded by the size of the bytes.
+Input: bytes, and the version where somebody knows it.  Output: ``Opened``, the ways to read them, the best first, and
+what there is to say about it.  Where the header tells the version, there is one way.  Else every version is tried on
+every place where code may begin: what its marshal reader refuses, has unknown opcodes or a stack that does not add up
+is not of it (``fitting``).  Bad input is a ``BytecodeError``; work and memory are bounded by the size of the bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from depyf.errors import BytecodeError
 Version = tuple[int, int]
 HEADER = 16
 _OFFSETS = (HEADER, 0, 4, 8, 12)
-"""Where code may begin: behind a whole header, at once, or behind a part of one.  2.x wrote 8 bytes, 3.3 to 3.6 wrote 12."""
+"""Where code may begin: after a whole header, at once, or after a part of one (2.x wrote 8 bytes, 3.3 to 3.6 12)."""
 _CODE = ord("c")
 
 
@@ -39,7 +39,7 @@ class FileReading(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """The ways to read some bytes, equally good, the newest version first, and what is not as it should be about the bytes."""
+    """The ways to read some bytes that are equally good, newest version first, and what is wrong with the bytes."""
 
     readings: tuple[FileReading, ...]
     problem: str = ""

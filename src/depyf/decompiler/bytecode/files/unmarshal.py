@@ -42,7 +42,8 @@ _PENDING = object()  # a reference to it is an immutable container that is not f
 _NULL = object()  # ends a dict
 _LATER = object()  # a container has been begun: it is sent to the generator that yields
 Reading = Generator[None, Any, Any]
-"""A container that is being read: it yields for each container in it, and is sent that; its value is what it returns."""
+"""A container that is being read: it yields for each container in it, and is sent that; its value is what it
+returns."""
 
 
 def loads(data: bytes, version: tuple[int, int]) -> Any:
@@ -55,7 +56,7 @@ def loads(data: bytes, version: tuple[int, int]) -> Any:
 
 
 class _Reader:
-    """One pass over the bytes.  ``refs`` and ``weights`` are parallel: objects, and how large each is when written out."""
+    """One pass over the bytes.  ``refs`` and ``weights`` are parallel: objects, and how large each is written out."""
 
     __slots__ = ("alike", "data", "expanded", "most", "open", "position", "refs", "seen", "version", "weights")
 
@@ -64,7 +65,7 @@ class _Reader:
         self.version = version
         self.position = 0
         self.open: list[tuple[Reading, int, int]] = []
-        """The containers around ``position``, each with its number among the references and ``expanded`` where it begins."""
+        """The containers around ``position``, each with its number as a reference and ``expanded`` where it begins."""
         self.expanded = 0
         self.most = _ROOM + _FACTOR * len(data)
         self.alike: dict[int, list[Any]] = {}
@@ -296,7 +297,7 @@ class _Reader:
         return unit
 
     def spread_constants(self, consts: tuple[Any, ...]) -> None:
-        """``spread`` for the whole file: a compiler looks up each constant among the others, items of tuples included."""
+        """``spread`` for the whole file: a compiler looks up each constant among the others, items of tuples too."""
         todo = [consts]
         while todo:
             for value in todo.pop():

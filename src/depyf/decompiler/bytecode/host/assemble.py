@@ -30,8 +30,8 @@ NOWHERE: Position = (None, None, None, None)
 
 
 NEW = (
-    "LOAD_CONST", "LOAD_CLOSURE", "LOAD_FAST", "LOAD_FAST_BORROW", "STORE_FAST", "PUSH_NULL", "POP_TOP", "SWAP", "BUILD_TUPLE",
-    "RAISE_VARARGS",
+    "LOAD_CONST", "LOAD_CLOSURE", "LOAD_FAST", "LOAD_FAST_BORROW", "STORE_FAST", "PUSH_NULL", "POP_TOP", "SWAP",
+    "BUILD_TUPLE", "RAISE_VARARGS",
 )  # fmt: skip
 """The instructions that may be put into code."""
 
@@ -39,9 +39,9 @@ NEW = (
 def _numbers() -> dict[str, int]:
     """Opcodes of ``NEW``.
 
-    The tables list specialised instructions, too, under the name of the plain one; they must never be written.  Of those
-    in ``NEW`` the plain one has the smallest number, but for 3.11 and 3.12, where specialised ones fill the gaps below
-    90: there, it is the smallest from 90 on if it takes an argument.
+    The tables list specialised instructions, too, under the name of the plain one; they must never be written.  Of
+    those in ``NEW`` the plain one has the smallest number, but for 3.11 and 3.12, where specialised ones fill the gaps
+    below 90: there, it is the smallest from 90 on if it takes an argument.
     """
     found: dict[str, int] = {}
     for number in range(256) if VERSION >= (3, 13) else (*range(90, 256), *range(90)):
@@ -291,7 +291,7 @@ def _varint(value: int) -> bytes:
 
 
 def _exception_table(code: CodeType, ops: Sequence[Op], offsets: Offsets) -> bytes:
-    """3.11+ (Objects/exception_handling_notes.txt): the ranges of ``code`` moved to where their instructions are now."""
+    """3.11+ (Objects/exception_handling_notes.txt): the ranges of ``code``, moved with their instructions."""
     moved = {op.start: offsets[id(op)][0] for op in ops if op.start >= 0}
     moved[len(code.co_code)] = offsets[-1][0]
     entries = []

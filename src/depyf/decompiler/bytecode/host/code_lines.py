@@ -1,7 +1,8 @@
 """The file and lines of a code object, apart from its instructions: they can be exchanged, the instructions stay.
 
-Input: code objects of the running interpreter.  Output: their ``CodeLines``, or the same code with others.  ``borrowed_lines`` are
-those that code has as the counterpart of another one, from the instructions of which it is known which they are.
+Input: code objects of the running interpreter.  Output: their ``CodeLines``, or the same code with others.
+``borrowed_lines`` are those that code has as the counterpart of another one, from the instructions of which it is known
+which they are.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ def borrowed_lines(
 ) -> CodeLines:
     """The lines of ``original`` for ``code``, which does the same.
 
-    ``offsets``: of an instruction of ``code``, and of the one of ``original`` that it is.  All others, which nothing observes, stand
-    where the one in front of them does.
+    ``offsets``: of an instruction of ``code``, and of the one of ``original`` that it is.  All others, which nothing
+    observes, stand where the one in front of them does.
     """
     positions = positions_of(original)
     at = {offset: positions[other // 2] for offset, other in offsets}

@@ -1,7 +1,7 @@
 """Compares instructions without the indices of their constants.
 
-Which number a constant has in ``co_consts`` depends on constants that no instruction loads any more: Dynamo leaves those
-of the user's code in place.  Two codes that do the same may differ in nothing else.
+Which number a constant has in ``co_consts`` depends on constants that no instruction loads any more: Dynamo leaves
+those of the user's code in place.  Two codes that do the same may differ in nothing else.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Cuts a live code object down to what comes before certain instructions.
 
-Input: a code object of the running interpreter.  ``walk`` reads the instructions that its start leads to, and stops where it
-is told to; ``shortened`` makes code of them, in which a ``raise`` of a mark takes the place of the rest.  Output invariant: up
-to the marks the result does what the code does.  Time and size grow with what is kept, not with what is left out.
+Input: a code object of the running interpreter.  ``walk`` reads the instructions that its start leads to, and stops
+where it is told to; ``shortened`` makes code of them, in which a ``raise`` of a mark takes the place of the rest.
+Output invariant: up to the marks the result does what the code does.  Time and size grow with what is kept, not with
+what is left out.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from depyf.decompiler.bytecode.host.assemble import (
 )
 
 _ENDS = frozenset(
-    ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT",
-     "JUMP_ABSOLUTE")
+    ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD",
+     "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE")
 )  # fmt: skip
 """Instructions after which control never falls through."""
 _TAKES_CONSTANT = frozenset(("LOAD_CONST", "RETURN_CONST", "KW_NAMES"))
@@ -112,7 +113,8 @@ def walk(code: CodeType, is_cut: Callable[[int], bool]) -> Walk:
 def shortened(
     found: Walk, marks: Mapping[int, Mark], position: Callable[[int], Position] = lambda offset: NOWHERE
 ) -> CodeType:
-    """Code of what ``walk`` found; ``marks`` has one for each cut, ``position`` the place in the source of each instruction.
+    """Code of what ``walk`` found; ``marks`` has one for each cut, ``position`` the place in the source of each
+    instruction.
 
     BytecodeError where that cannot be assembled, as where a jump back would have to go forward.
     """
@@ -154,7 +156,7 @@ def _stop(mark: Mark, const: int) -> Iterator[Op]:
 
 
 def _sorting(stack: tuple[bool, ...]) -> Iterator[int]:
-    """The swaps (depths to exchange with the top) after which NULLs are below the values, and the values are in order."""
+    """The swaps (depths to exchange with the top) that bring NULLs below the values, and the values in order."""
     wanted = sorted(range(len(stack)), key=lambda slot: stack[slot])
     now = list(range(len(stack)))
     for place, slot in enumerate(wanted[:-1]):

@@ -1,9 +1,9 @@
 """Repairs code in which one handler has several stack depths.
 
-Where torch enters a ``with`` again whose body a graph break cut in two, the entries of the exception table that it makes
-for entering and those of the body lead to one handler; from Python 3.14 on they differ in the number of values that are
-left on the stack: one more for each ``with``, which is not there (torch 2.14 and 2.15).  The stack on entry of the handler is
-then undefined.
+Where torch enters a ``with`` again whose body a graph break cut in two, the entries of the exception table that it
+makes for entering and those of the body lead to one handler; from Python 3.14 on they differ in the number of values
+that are left on the stack: one more for each ``with``, which is not there (torch 2.14 and 2.15).  The stack on entry of
+the handler is then undefined.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """A readable listing of the instructions of a live code object, or of some of them.
 
 Input: a code object of the running interpreter.  Output: a line for each instruction in the columns of ``dis`` (line,
-``>>`` where something jumps to, offset, name, argument, what the argument means), then the exception table.  The form is the
-same on every version (``dis`` writes offsets up to 3.12 and labels since), in a third of the time that ``dis`` takes.
+``>>`` where something jumps to, offset, name, argument, what the argument means), then the exception table.  The form
+is the same on every version (``dis`` writes offsets up to 3.12 and labels since), in a third of the time that ``dis``
+takes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ Meaning = Callable[[int], str]
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Which instructions are listed: those that begin at ``offsets``, with their prefixes; ``notes`` take the place of others.
+    """Which instructions are listed: those that begin at ``offsets``, with their prefixes; ``notes`` take the place of
+    others.
 
     Time grows with what is listed, not with the code.
     """
@@ -135,8 +137,8 @@ _SHIFTED = {
     "LOAD_SUPER_ATTR": (2, {1: "NULL|self"}),
     "IMPORT_NAME": (2 if VERSION >= (3, 15) else 0, {1: "lazy", 2: "eager"}),
 }
-"""Instructions whose argument has flags below the index: the number of bits, and the meaning of each; the first one set is
-shown."""
+"""Instructions whose argument has flags below the index: the number of bits, and the meaning of each; the first one set
+is shown."""
 _COMPARISON_SHIFT = 5 if VERSION >= (3, 13) else 4 if VERSION >= (3, 12) else 0
 _COMPARISON_BOOL = 16 if VERSION >= (3, 13) else 0
 _CONVERSIONS = ("", "str", "repr", "ascii")

@@ -47,9 +47,9 @@ def bind(
     """``code`` as the original had it; the tables are those of ``Emitted``.
 
     Every load of an identifier in ``consts`` becomes a load of that very object, every load of one in ``cells`` a load
-    of the variable's cell, every name in ``renames`` gets its original spelling (one under ``def NAME`` only where it is
-    what a function calls itself); nested code objects alike.  With a
-    ``template`` the result also takes its name, flags and order of cells, and has at least as many locals.
+    of the variable's cell, every name in ``renames`` gets its original spelling (one under ``def NAME`` only where it
+    is what a function calls itself); nested code objects alike.  With a ``template`` the result also takes its name,
+    flags and order of cells, and has at least as many locals.
 
     Raises ``DepyfError`` where the template has another signature, other cells or other free variables, where
     a variable in ``cells`` has no cell, and where two variables of one code object would get the same name.

@@ -18,7 +18,8 @@ _LONGEST = 4_000_000
 
 
 def qualified_name(code: types.CodeType, continues: types.CodeType | None = None) -> str:
-    """Its name alone where neither it nor its file tells more; a rest is named beside the function that it ``continues``."""
+    """Its name alone where neither it nor its file tells more; a rest is named beside the function that it
+    ``continues``."""
     known = own_name(code)
     if known or continues is None:
         return known or written_name(code.co_filename, code.co_firstlineno, code.co_name)

@@ -22,8 +22,8 @@ _MODULE = "<module>"
 
 
 def class_notes(lowered: Lowered) -> dict[int, str]:
-    """The stores to ``__qualname__``, ``__firstlineno__`` and ``__static_attributes__`` that the compiler has written: their
-    places, with the name."""
+    """The stores to ``__qualname__``, ``__firstlineno__`` and ``__static_attributes__`` that the compiler has written:
+    their places, with the name."""
     unit, instrs = lowered.unit, lowered.instrs
     stores = [at for at, instr in enumerate(instrs[:6]) if instr.op in _STORES]
     heads = [instrs[at].arg for at in stores]

@@ -18,8 +18,8 @@ _Span = tuple[Place, Place]
 class Columns:
     """The columns of one code unit, read when they are first asked for; empty where the version has none.
 
-    ``after_for``, ``after_with`` and ``after_assert`` say how far the smallest column of such a statement lies to the right of its
-    start: where it is 0, some of its instructions have the place of the whole statement.
+    ``after_for``, ``after_with`` and ``after_assert`` say how far the smallest column of such a statement lies to the
+    right of its start: where it is 0, some of its instructions have the place of the whole statement.
     """
 
     def __init__(self, unit: CodeUnit, locations: Locations) -> None:
@@ -69,8 +69,8 @@ class Columns:
     def word(self, line: int | None) -> str | None:
         """The one word, or ``return None``, that is all there is on a line, None where that is not known.
 
-        The place of ``return None`` is that of its constant, as wide as ``pass``: indentation tells which of them it is.
-        ``...`` counts as ``pass``, see ``is_ellipsis``.
+        The place of ``return None`` is that of its constant, as wide as ``pass``: indentation tells which of them it
+        is. ``...`` counts as ``pass``, see ``is_ellipsis``.
         """
         span = None if line is None else self._lines[2].get(line)
         if span is None:
@@ -85,7 +85,7 @@ class Columns:
         return "return None" if (start - _RETURN) % STEP == 0 else None
 
     def is_ellipsis(self, line: int | None) -> bool:
-        """Whether ``...`` is all there is on a line: something as wide as that, where a statement begins, left nothing else."""
+        """Whether ``...`` is all there is on a line: a statement of that width begins there and left nothing else."""
         span = None if line is None else self._lines[2].get(line)
         return span is not None and span[1] - span[0] == len("...") and span[0] % STEP == 0
 
@@ -140,7 +140,7 @@ class Columns:
 
 _WORDS = {len(word): word for word in ("break", "return", "continue")}
 LEAVING = {4: "return None", 5: "break", 6: "return", 11: "return None"}
-"""What leaves a loop or a function without a value, by its width; ``return None`` has its own or that of its constant."""
+"""What leaves a loop or a function without a value, by its width; ``return None`` may have that of its constant."""
 _RETURN = len("return ")
 STEP = 4
 

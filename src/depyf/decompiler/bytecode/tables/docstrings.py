@@ -19,7 +19,8 @@ DROPPED = 2
 
 
 def begins_with_docstring(lowered: Lowered, whole: CodeUnit) -> bool:
-    """As far as the columns of the code tell (3.11+), else as how the code around it, ``whole``, is known to be compiled.
+    """As far as the columns of the code tell (3.11+), else as how the code around it, ``whole``, is known to be
+    compiled.
 
     Of a docstring both instructions have the place of the text.
     """

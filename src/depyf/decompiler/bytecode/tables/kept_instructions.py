@@ -1,4 +1,5 @@
-"""Finds what compilers keep of code that does nothing: lines for debuggers to stop on, and unreachable jumps back (up to 3.9).
+"""Finds what compilers keep of code that does nothing: lines for debuggers to stop on, and unreachable jumps back (up
+to 3.9).
 
 while a:                       ...
     if b:                      LOAD_CONST; RETURN_VALUE
@@ -41,7 +42,8 @@ def nop_lines(unit: CodeUnit) -> frozenset[int]:
 
 
 def try_lines(unit: CodeUnit) -> dict[int, int]:
-    """How many lines with nothing but a ``try`` lead to code, by the line of that code; so do those of ``while True`` (3.11+)."""
+    """How many lines with nothing but a ``try`` lead to code, by the line of that code; so do those of ``while True``
+    (3.11+)."""
     raw = decode(unit, spec_for(unit.version))
     marks = frozenset({"SETUP_FINALLY"}) if "SETUP_FINALLY" in raw.names else frozenset({"NOP"})
     found: dict[int, int] = {}
@@ -72,7 +74,7 @@ def loop_ends(unit: CodeUnit, instrs: tuple[Instr, ...]) -> dict[int, int]:
 
 
 def after_dead_jumps(unit: CodeUnit, instrs: tuple[Instr, ...]) -> frozenset[int]:
-    """Instructions with a jump in front of them that nothing reaches: a test that led to it goes to its target at once."""
+    """Instructions after a jump that nothing reaches: a test that led to one goes to its target at once."""
     if not unit.keeps_dead_code or not any(0 <= instr.target <= i for i, instr in enumerate(instrs)):
         return frozenset()
     raw = decode(unit, spec_for(unit.version))

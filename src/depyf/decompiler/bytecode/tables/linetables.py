@@ -2,8 +2,8 @@
 
 Input: a ``CodeUnit``.  Output: ``runs_of`` gives ascending byte ranges, each by its end, with their line; the line is
 None where the compiler declared the instruction artificial.  From 3.11 on it comes from ``locations``, of which
-``columns`` reads the rest.  Truncated or malformed tables end early and raise no error: lines only choose between equivalent
-texts.
+``columns`` reads the rest.  Truncated or malformed tables end early and raise no error: lines only choose between
+equivalent texts.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _linetable(unit: CodeUnit) -> list[Run]:
 
 
 class Locations(NamedTuple):
-    """The location table of 3.11+, cut into its entries: which of them each code unit has, their first lines, their bytes."""
+    """The location table of 3.11+, cut into entries: the code units of each, their first lines, their bytes."""
 
     of: list[int]
     lines: list[int | None]

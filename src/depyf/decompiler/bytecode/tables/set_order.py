@@ -44,7 +44,8 @@ def _hashes_alike(item: Any) -> bool:
 
 
 def compared(value: frozenset[Any]) -> list[tuple[Any, ...]]:
-    """The items of a set that hash alike, in the order in which a search for something that hashes as they do compares it.
+    """The items of a set that hash alike, in the order in which a search for something that hashes as they do compares
+    it.
 
     >>> compared(frozenset([-2, -1, 5]))
     [(-2, -1)]
@@ -84,7 +85,8 @@ class _Sought:
 def filling_order(wanted: Sequence[Any], twice: bool = False) -> list[Any] | None:
     """An order of ``wanted`` in which a new set has to be filled to iterate as ``wanted``; None if none is found.
 
-    With ``twice``, another set is filled with that one in turn, as a compiler may do it.  Best first: where items come out in places of each other, one of them is put in before another.
+    With ``twice``, another set is filled with that one in turn, as a compiler may do it.  Best first: where items come
+    out in places of each other, one of them is put in before another.
 
     >>> filling_order([-2, 6, -1])
     [6, -1, -2]

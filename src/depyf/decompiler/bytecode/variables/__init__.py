@@ -1,1 +1,1 @@
-"""Names of variables and code: which a source can have, which slot each belongs to, and others where two would be one."""
+"""Names of variables and code: which a source can have, which slot has which, and others where two would be one."""

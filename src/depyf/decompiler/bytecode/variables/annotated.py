@@ -1,8 +1,8 @@
 """The parameters of a function by the names under which its annotations have them.
 
-A compiler annotates parameters by their names, in a fixed order.  A program that calls parameters something else leaves the names
-in the annotations, and these say what a source calls the parameters: ``annotated_parameters`` finds whose they are.  Its answer is
-evidence only; a wrong one costs the proof.
+A compiler annotates parameters by their names, in a fixed order.  A program that calls parameters something else leaves
+the names in the annotations, and these say what a source calls the parameters: ``annotated_parameters`` finds whose
+they are.  Its answer is evidence only; a wrong one costs the proof.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ _MOST = 10_000
 def annotated_parameters(
     lowered: Lowered, made: int, first: int, unit: CodeUnit, lowered_of: Callable[[CodeUnit], Lowered | None]
 ) -> dict[int, str]:
-    """Parameter -> the name that the annotations have for it; {} where each has its own name, or nothing is plain to see.
+    """Parameter -> the name that the annotations have for it; {} where each has its own name, or nothing is plain to
+    see.
 
-    ``made``: the instruction of ``lowered`` that makes the function of ``unit``; ``first``: the one after its annotations.
-    ``lowered_of`` gives lowered code that is nested there.
+    ``made``: the instruction of ``lowered`` that makes the function of ``unit``; ``first``: the one after its
+    annotations. ``lowered_of`` gives lowered code that is nested there.
     """
     instrs = lowered.instrs
     attributes = set(instrs[made].arg or ())
@@ -79,7 +80,7 @@ def _aligned(keys: list[str], unit: CodeUnit, has_kwdefaults: bool) -> dict[int,
         unit.argcount, unit.argcount + unit.kwonlyargcount * has_kwdefaults
     )  # found by name when it is called
     width = len(order)
-    # the most names that stay, of the keys from one on among the parameters from one on, as Wagner and Fischer (1974) do it
+    # the most names that stay, of the keys from one on among the parameters from one on (Wagner and Fischer 1974)
     best: list[list[int | None]] = [[None] * (width + 1) for _ in keys]
     best.append([0] * (width + 1))
     for row in range(len(keys) - 1, -1, -1):

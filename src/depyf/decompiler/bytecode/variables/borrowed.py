@@ -1,7 +1,8 @@
 """Whether an inlined comprehension (3.12+) may borrow a slot that has the name of another variable.
 
-In ``[x for x in xs], x`` the first ``x`` may be a slot of its own and the second a free variable or a global.  That is what the source
-says where nothing touches the slot outside of comprehensions, and nothing inside means the other variable.
+In ``[x for x in xs], x`` the first ``x`` may be a slot of its own and the second a free variable or a global.  That is
+what the source says where nothing touches the slot outside of comprehensions, and nothing inside means the other
+variable.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What becomes of the functions and classes that code makes, and what kind of code each is made of.
 
-Input: lowered code.  Output: a ``Use`` for each function that is made of constant code, in order.  A compiler gives code the name
-under which the source defines it; a program may give it any other one, and then its use says what the source has.
+Input: lowered code.  Output: a ``Use`` for each function that is made of constant code, in order.  A compiler gives
+code the name under which the source defines it; a program may give it any other one, and then its use says what the
+source has.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from depyf.decompiler.bytecode.ops import CallShape, Instr
 
 STORES = frozenset({ops.STORE_FAST, ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF})
 STORED, CLASS, ANNOTATING, HIDDEN, VALUE = "stored", "class", "annotating", "hidden", "value"
-"""A function is stored at once, decorated or not; is the body of a class; evaluates annotations (3.14+); evaluates a bound or an
-alias; or is a value in an expression."""
+"""A function is stored at once, decorated or not; is the body of a class; evaluates annotations (3.14+); evaluates a
+bound or an alias; or is a value in an expression."""
 _GLOBALS = frozenset({ops.LOAD_GLOBAL, ops.STORE_GLOBAL, ops.DELETE_GLOBAL})
 _ANNOTATE = ("__annotate__", "__annotate_func__")
 
 
 class Use(NamedTuple):
-    """``closure`` names the variables of the code around it whose cells it gets, None where that is not plain to see; ``store`` is
-    the instruction that stores it, ``name`` what a class is called.  ``made`` is the place of the instruction that makes it, ``first``
-    that of the first one for its closure or code."""
+    """``closure`` names the variables of the code around it whose cells it gets, None where that is not plain to see;
+    ``store`` is the instruction that stores it, ``name`` what a class is called.  ``made`` is the place of the
+    instruction that makes it, ``first`` that of the first one for its closure or code."""
 
     unit: CodeUnit
     closure: tuple[str, ...] | None

@@ -1,5 +1,5 @@
-"""The slots of a live code object (3.11+), where its names do not tell them: ``co_varnames`` and the other tuples are made anew
-each time, without the places of what is in them."""
+"""The slots of a live code object (3.11+), where its names do not tell them: ``co_varnames`` and the other tuples are
+made anew each time, without the places of what is in them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def _are(code: Any, expected: tuple[str, ...]) -> bool:
 
 
 def _written(code: types.CodeType) -> Slots:
-    """What marshal writes.  Code with constants that it cannot write was made by ``replace``, which makes slots as names say."""
+    """What marshal writes.  Code with constants that it cannot write was made by ``replace``, which makes slots as
+    names say."""
     from depyf.decompiler.bytecode.codeunit import CodeUnit
     from depyf.decompiler.bytecode.files.unmarshal import loads
 

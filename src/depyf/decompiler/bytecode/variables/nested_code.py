@@ -1,4 +1,5 @@
-"""One code object among those nested in each other: its slots, what becomes of it, and the names that it gets (``told_apart``)."""
+"""One code object among those nested in each other: its slots, what becomes of it, and the names that it gets
+(``told_apart``)."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ class NestedCode:
     """One code object: its unit, what it is nested in, and the names that it gets."""
 
     __slots__ = (
-        "around", "at", "cells", "children", "class_name", "fast", "first", "lowered", "name", "names", "slots", "taken", "unit", "use",
+        "around", "at", "cells", "children", "class_name", "fast", "first", "lowered", "name", "names", "slots",
+        "taken", "unit", "use",
     )  # fmt: skip
 
     def __init__(self, unit: CodeUnit, around: NestedCode | None, at: int, first: int) -> None:

@@ -1,4 +1,5 @@
-"""A code unit with another name, with other code in it, and its lowered form then; slots are renamed by ``slots.renamed``."""
+"""A code unit with another name, with other code in it, and its lowered form then; slots are renamed by
+``slots.renamed``."""
 
 from __future__ import annotations
 

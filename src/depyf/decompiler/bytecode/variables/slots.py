@@ -1,8 +1,8 @@
 """The slots of a code object: what each is called, and what it holds.
 
-Up to 3.10 locals have one array, cells and free variables a second one; a parameter that is a cell has a slot in both.  Here
-they are counted through: locals, cells, free variables.  Since 3.11 there is one array, and a local that is a cell has one slot.
-Nothing but the order of the slots counts for what code does: ``renamed`` gives them other names.
+Up to 3.10 locals have one array, cells and free variables a second one; a parameter that is a cell has a slot in both.
+Here they are counted through: locals, cells, free variables.  Since 3.11 there is one array, and a local that is a cell
+has one slot.  Nothing but the order of the slots counts for what code does: ``renamed`` gives them other names.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def cells_of_parameters(unit: CodeUnit) -> list[tuple[int, int]]:
 def ambiguous(unit: CodeUnit) -> str | None:
     """A name by which the instructions may mean two slots, if there is one.
 
-    What an inlined comprehension borrows may be called like a free variable, and so may a cell that the compiler makes in a class.
+    What an inlined comprehension borrows may be called like a free variable, and so may a cell that the compiler makes
+    in a class.
     """
     if unit.slots:
         return _twice([name for name, _ in unit.slots]) or unit.slots[0][0]
@@ -91,8 +92,8 @@ def _twice(names: Sequence[str]) -> str | None:
 
 
 def renamed(unit: CodeUnit, names: Sequence[str]) -> CodeUnit:
-    """``unit`` with these names for its slots, which differ from each other; but a cell that gets the value of a parameter has
-    its name.
+    """``unit`` with these names for its slots, which differ from each other; but a cell that gets the value of a
+    parameter has its name.
 
     Raises ``BytecodeError`` where no code object has such slots.
     """
@@ -130,7 +131,8 @@ def renamed(unit: CodeUnit, names: Sequence[str]) -> CodeUnit:
 
 
 def shares_names(unit: CodeUnit) -> bool:
-    """Whether a free variable has the name of another slot: one that an inlined comprehension borrows (3.12+), or a class's own cell."""
+    """Whether a free variable has the name of another slot: one that an inlined comprehension borrows (3.12+), or a
+    class's own cell."""
     if not unit.freevars:
         return False
     free = frozenset(unit.freevars)

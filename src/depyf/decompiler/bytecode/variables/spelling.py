@@ -1,7 +1,8 @@
 """Which names a source can have.
 
-A keyword is written with a bold letter, which the compiler reads as the plain one (PEP 3131: identifiers are normalised,
-keywords are looked for before).  Inside a class the compiler puts the name of the class before private names.
+A keyword is written with a bold letter, which the compiler reads as the plain one (PEP 3131: identifiers are
+normalised, keywords are looked for before).  Inside a class the compiler puts the name of the class before private
+names.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Other names for variables and code, where a text by the names of the bytecode would mean something else.
 
-Instructions mean slots; a text means names.  Obfuscators call every variable of a function, and every function, the same; and a
-program that makes code may call a parameter as no source can.  ``told_apart`` gives back the same code, with the same slots in the same order,
-in which
+Instructions mean slots; a text means names.  Obfuscators call every variable of a function, and every function, the
+same; and a program that makes code may call a parameter as no source can.  ``told_apart`` gives back the same code,
+with the same slots in the same order, in which
 
 - no two slots of one code object have one name;
 - a free variable is called like the variable of the code around it whose cell it gets;
 - no local variable is called like a global that the same code, or a lambda in it, looks up;
 - code is called what its use says: what it is stored as, the class that is made of it, ``<lambda>``, ``<listcomp>``.
 
-A new name is one that nothing in the code has.  Names that are right stay, parameters first: they are seen by callers.  What
-has another name than it was read with is in ``CodeUnit.given``; the proof tells of it (``assumptions.py``).
+A new name is one that nothing in the code has.  Names that are right stay, parameters first: they are seen by callers.
+What has another name than it was read with is in ``CodeUnit.given``; the proof tells of it (``assumptions.py``).
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ _GENERIC = "<generic parameters of "
 def told_apart(root: CodeUnit, known: dict[int, Lowered] | None = None, *, generated: bool = False) -> CodeUnit:
     """``root`` with the code nested in it, told apart; ``given`` of the result is ``root``.
 
-    Nested code that needs no other name is the same object.  ``known``: what was lowered, by the ids of the units; the result is
-    put there.  ``generated``: a program of today wrote the code and looks for its names; only slots are told apart.
+    Nested code that needs no other name is the same object.  ``known``: what was lowered, by the ids of the units; the
+    result is put there.  ``generated``: a program of today wrote the code and looks for its names; only slots are told
+    apart.
     """
     if root.given is not None:
         return root
@@ -202,8 +203,8 @@ class _Tree:
         return found
 
     def _defined(self) -> dict[int, str]:
-        """What functions and classes are called that are stored in slots of another name, and parameters in their annotations:
-        no source does that."""
+        """What functions and classes are called that are stored in slots of another name, and parameters in their
+        annotations: no source does that."""
         found: dict[int, str] = {}
         for code in self.codes:
             around, use, lowered = code.around, code.use, code.lowered
@@ -242,8 +243,9 @@ class _Tree:
                     yield code.around, slot
 
     def _in_order(self, sorting: Sorting) -> Iterator[tuple[NestedCode, int]]:
-        """All slots: parameters that are passed by keyword only (their defaults are kept by name), other parameters, cells and free
-        variables, locals; last what comprehensions borrow.  What the compiler sorts is in order, and not among the parameters."""
+        """All slots: parameters that are passed by keyword only (their defaults are kept by name), other parameters,
+        cells and free variables, locals; last what comprehensions borrow.  What the compiler sorts is in order, and not
+        among the parameters."""
         ranked: list[list[tuple[NestedCode, int]]] = [[], [], [], [], []]
         places: dict[int, tuple[NestedCode, int]] = {}
         for code in self.codes:
@@ -271,7 +273,8 @@ class _Tree:
         return frozenset([code.fast[i.arg] for i in code.lowered.instrs if i.op == ops.LOAD_FAST_CLEAR])
 
     def _is_free(self, code: NestedCode, slot: int, name: str) -> bool:
-        """Whether a slot may be called ``name`` in ``code``: nothing else is called so there that the text would take for it."""
+        """Whether a slot may be called ``name`` in ``code``: nothing else is called so there that the text would take
+        for it."""
         if code.class_name and is_private(name) and not self.generated:
             return False
         if name in code.taken and not self._shares(code, slot, name):
@@ -281,8 +284,8 @@ class _Tree:
         return self._is_apart(code, slot, lambda instr: self._means_global(code, instr, name))
 
     def _shares(self, code: NestedCode, slot: int, name: str) -> bool:
-        """Whether the only other slot of this name is a free variable, and comprehensions alone use this one; or both are what
-        the compiler makes for a class: a cell of its own, and that of the class around it."""
+        """Whether the only other slot of this name is a free variable, and comprehensions alone use this one; or both
+        are what the compiler makes for a class: a cell of its own, and that of the class around it."""
         others = [at for at, own in enumerate(code.names) if own == name and at != slot]
         if len(others) != 1:
             return False
@@ -300,7 +303,8 @@ class _Tree:
         return borrowed.apart(code.lowered, name, other)
 
     def _looked_up(self, code: NestedCode) -> frozenset[str]:
-        """Names that ``code`` looks up among the globals, or an expression or class in it that cannot say that it does."""
+        """Names that ``code`` looks up among the globals, or an expression or class in it that cannot say that it
+        does."""
         found = self._globals.get(code.at)
         if found is None:
             names = set[str]() if code.lowered is None else set(globals_of(code.lowered))
@@ -310,7 +314,7 @@ class _Tree:
         return found
 
     def _open_to(self, child: NestedCode) -> frozenset[str]:
-        """Names of ``child`` that the text takes for variables of the code around it, where that has some of these names."""
+        """Names of ``child`` that the text would take for variables of the code around it."""
         # a class says what it looks up: by a `global`, or by a binding that is never reached
         return self._looked_up(child) if child.is_function and child.name.startswith("<") else frozenset()
 

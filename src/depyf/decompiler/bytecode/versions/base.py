@@ -109,7 +109,8 @@ _MASKS = (2, 10, 8, 7, 4, 12)
 
 
 def loop_end(cx: Context, i: int, expected: tuple[tuple[str, ...], ...]) -> int:
-    """The raw instruction where FOR_ITER ``i`` goes on when the iterator is exhausted: it steps over one that it does not look at."""
+    """The raw instruction where FOR_ITER ``i`` goes on when the iterator is exhausted: it steps over one that it does
+    not look at."""
     raw = cx.raw
     end = raw.targets[i]
     found = raw.names[end : end + len(expected)]

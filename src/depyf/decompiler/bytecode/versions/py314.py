@@ -37,8 +37,8 @@ def binary_op(cx: Context, i: int, arg: int) -> None:
 
 
 def call_ex(cx: Context, i: int, arg: int) -> None:
-    """The mapping slot is always there; a PUSH_NULL right before says that there is no mapping.  Where the NULL comes from
-    further away (Dynamo pushes both and swaps), lifting and proof find it on the stack."""
+    """The mapping slot is always there; a PUSH_NULL right before says that there is no mapping.  Where the NULL comes
+    from further away (Dynamo pushes both and swaps), lifting and proof find it on the stack."""
     out = cx.out
     if out and out[-1][0] == ops.NULL and out[-1][3] == i - 1 and i not in cx.raw.jumped_to:
         out.pop()

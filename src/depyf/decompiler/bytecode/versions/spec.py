@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from depyf.decompiler.bytecode.decode import Raw
 
 INVALID = "INVALID"
-"""Pseudo operation for what must never be reached; its argument is the reason.  The stack check turns it into an error."""
+"""Pseudo operation for what must never be reached; its argument is the reason.  The stack check raises it."""
 
 SETUP = "SETUP"
 POP_BLOCK = "POP_BLOCK"
@@ -49,13 +49,12 @@ class Table(Protocol):
 class VersionSpec:
     """Decoding tables, indexed by opcode, and lowering rules of one version.
 
-    ``jumps`` holds None for no jump, 0 for an absolute one, 1 for forward and -1 for backward.
-    ``prepare`` rewrites the raw instructions before the rules see them.
-    ``block_stack`` says that exception handlers come from SETUP_* instructions rather than from a table.
-    ``tests_apart`` says that a branch itself never raises: the instruction before it made the bool.
-    ``wraps_generators`` says that the compiler puts a handler around a generator which turns StopIteration into an error.
-    ``close_skips_handlers`` says that marks at a yield tell ``close()`` whether to raise there.
-    ``send_slots`` is how many slots a send loop has besides what is sent.
+    ``jumps`` holds None for no jump, 0 for an absolute one, 1 for forward and -1 for backward. ``prepare`` rewrites the
+    raw instructions before the rules see them. ``block_stack`` says that exception handlers come from SETUP_*
+    instructions rather than from a table. ``tests_apart`` says that a branch itself never raises: the instruction
+    before it made the bool. ``wraps_generators`` says that the compiler puts a handler around a generator which turns
+    StopIteration into an error. ``close_skips_handlers`` says that marks at a yield tell ``close()`` whether to raise
+    there. ``send_slots`` is how many slots a send loop has besides what is sent.
     """
 
     version: tuple[int, int]

@@ -1,7 +1,7 @@
 """Recognises the jumps back that are ``continue``, and finds the handler or ``with`` that each is written in.
 
-Input: the places where blocks begin so far, and how many edges lead to each instruction.  A ``continue`` that leaves a handler
-or a clean-up is moved into the container that it ends, and begins no block there.
+Input: the places where blocks begin so far, and how many edges lead to each instruction.  A ``continue`` that leaves a
+handler or a clean-up is moved into the container that it ends, and begins no block there.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Continues:
         return moved
 
     def _stays(self, source: int, jump: int) -> bool:
-        """Whether a jump would not leave the ``try`` around ``source``, moved there: the loop begins with that ``try``."""
+        """Whether a jump, moved to ``source``, stays in the ``try`` around it: the loop begins with that ``try``."""
         containers = self.containers
         around = containers.of[source]
         while not containers.encloses(around, containers.of[jump]):
@@ -111,7 +111,8 @@ class Continues:
         return False
 
     def _after_cleanups(self, moved: set[int]) -> None:
-        """The same for a ``continue`` whose clean-up code is gone, or is the exit of a ``with``; ``moved`` are there already.
+        """The same for a ``continue`` whose clean-up code is gone, or is the exit of a ``with``; ``moved`` are there
+        already.
 
         Where other code goes there as well, it is not known to be one.
         """
@@ -146,7 +147,7 @@ class Continues:
             self.leaders.difference_update(set(chain if alone else chain[:-1]) - entered.keys())
 
     def _begins_handler(self, index: int) -> bool:
-        """Whether all that is before is what every handler begins with: the exception is dropped or has got its name."""
+        """Whether only the beginning of a handler is before it: the exception is dropped or has got its name."""
         instrs = self.program.instrs
         return instrs[index - 1].op == ops.POP and instrs[index - 2].op in _BEGINS
 

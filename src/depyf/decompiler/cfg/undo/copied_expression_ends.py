@@ -1,6 +1,7 @@
 """Merges the copies of the end of an expression that the compiler put into its arms, in code without lines.
 
-    f; a; BRANCH false E;  b; CALL; RETURN;  E: c; CALL; RETURN      is      f; a; BRANCH false E;  b; JUMP L;  E: c; L: CALL; RETURN
+    f; a; BRANCH false E;  b; CALL; RETURN;  E: c; CALL; RETURN      is      f; a; BRANCH false E;  b; JUMP L;  E: c; L:
+    CALL; RETURN
 
 ``f`` waits on the stack across the branch for what both arms do with it: no statement does that, so the arms belong to
 one expression, ``f(b if a else c)``.  Input and output: ``Program``.
@@ -73,7 +74,8 @@ def _ends_statement(program: Program, at: int) -> bool:
 
 
 def _uses(program: Program, at: int, height: int) -> bool:
-    """Whether the first instruction from ``at`` on that reaches below the arm's value does more than drop or move it."""
+    """Whether the first instruction from ``at`` on that reaches below the arm's value does more than drop or move
+    it."""
     for _ in range(_LONGEST):
         if at == NONE or at >= len(program.depths):
             return False

@@ -118,7 +118,8 @@ class Tails:
         return starts, whole
 
     def _by_chance(self, copies: list[tuple[Any, list[tuple[int, int]]]], arms: set[Any]) -> set[Any]:
-        """Tails whose first instructions only look alike: ``f(x.n if a else y if b else z.n)`` has one copy of the call for each arm.
+        """Tails whose first instructions only look alike: ``f(x.n if a else y if b else z.n)`` has one copy of the call
+        for each arm.
 
         The arms of one expression stand together, so that no copy of what is after them comes between.
         """
@@ -157,7 +158,7 @@ class Tails:
         return instrs[end].op == ops.RETURN and not stores and self._complete(at, end)
 
     def _is_returned_side(self, at: int, end: int) -> bool:
-        """Whether a returned value follows a test on its line: a side of a conditional expression, where no columns tell."""
+        """Whether a returned value follows a test on its line: an arm of a conditional expression, without columns."""
         instrs = self.program.instrs
         before = instrs[at - 1] if at > 0 else None
         if before is None or before.op != ops.BRANCH or before.line != instrs[at].line:
@@ -165,7 +166,8 @@ class Tails:
         return instrs[end].op == ops.RETURN and self.program.place(at) is None
 
     def _ends_chain(self, branch: int) -> bool:
-        """Whether a branch ends a chained comparison: the compiler lets it jump over what cleans up, to a copy of what follows."""
+        """Whether a branch ends a chained comparison: the compiler lets it jump over what cleans up, to a copy of what
+        follows."""
         program = self.program
         if branch < 0 or program.instrs[branch].op != ops.BRANCH or program.instrs[branch - 1].op not in _COMPARES:
             return False
@@ -176,7 +178,7 @@ class Tails:
         return False
 
     def _leaves_try(self, at: int) -> bool:
-        """Whether the statement that ends at ``at`` is in a ``try``, and after it the function is left with a constant."""
+        """Whether the statement that ends at ``at`` is in a ``try``, and the function returns a constant after it."""
         program, of = self.program, self.containers.of
         after = program.next[at]
         if after == NONE:
@@ -301,8 +303,8 @@ class Tails:
         """Whether the block puts one value on the stack before ``at``, as the arm of a conditional expression does.
 
         An arm of a chained comparison ``a < b < c`` finds ``b`` and the first result there: one replaces ``b``, and
-        begins with dropping the result, the other begins with a swap and drops ``b``.  What begins where several ways left a
-        value, as for ``not (a and b)``, makes another one of it, and of those below it: ``(a, b and c)``.
+        begins with dropping the result, the other begins with a swap and drops ``b``.  What begins where several ways
+        left a value, as for ``not (a and b)``, makes another one of it, and of those below it: ``(a, b and c)``.
         """
         instrs = self.program.instrs
         start = at

@@ -114,6 +114,6 @@ def _jump_over(program: Program, of: Container[int], at: int) -> int | None:
 
 
 def _fails(program: Program, branch: int) -> bool:
-    """Whether a branch is a link of a chained comparison: where it fails, the operand kept for the next one is dropped."""
+    """Whether a branch is a link of a chained comparison: where it fails, the operand for the next one is dropped."""
     target = program.jump[branch]
     return program.instrs[branch].op == ops.BRANCH and program.instrs[target].op in (ops.POP, ops.SWAP, ops.ROT)

@@ -2,8 +2,8 @@
 
     BRANCH false E;  ...    E: POP_EXCEPT, at the place of the test          POP_EXCEPT, without a line: the end itself
 
-The copy is not in the source: it has the columns of the test that leads there, which a ``continue`` or ``return`` would not have.
-Input: a ``Program``.  Output: the same, such tests leading to the end itself.
+The copy is not in the source: it has the columns of the test that leads there, which a ``continue`` or ``return`` would
+not have.  Input: a ``Program``.  Output: the same, such tests leading to the end itself.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def undo_jump_threading(program: Program) -> None:
 
 
 def _ends_chain(program: Program, at: int, first_to: dict[int, int]) -> bool:
-    """Whether a jump ends what a failed chained comparison does: it drops its operand and goes where the last test goes."""
+    """Whether a jump ends a failed chained comparison: it drops its operand and goes where the last test goes."""
     return program.instrs[at].op == ops.JUMP and program.instrs[at - 1].op == ops.POP and at - 1 in first_to
 
 

@@ -106,7 +106,8 @@ class Copies:
         return at >= 0 and name <= self._ends[at]
 
     def candidates(self) -> list[int]:
-        """Blocks that are like another at first sight: as long, in the same container, with the same first line and operations."""
+        """Blocks that are like another at first sight: as long, in the same container, with the same first line and
+        operations."""
         instrs = self.program.instrs
         alike: dict[tuple[object, ...], list[int]] = {}
         for node in self.blocks.nodes.values():
@@ -150,8 +151,8 @@ class Copies:
     def _is_returned(self, node: Node, preds: dict[int, list[int]]) -> bool:
         """Whether all that a block computes is a value to return: alike, they are copies of one statement.
 
-        Where a test leaves its operand to the same return, they may be parts of one expression: ``a and None if b else None``.
-        Columns, which are part of the key, tell.
+        Where a test leaves its operand to the same return, they may be parts of one expression: ``a and None if b else
+        None``. Columns, which are part of the key, tell.
         """
         instrs, line = self.program.instrs, self.program.line
         after = self.blocks.nodes[node.succs[0]] if len(node.succs) == 1 else None
@@ -176,7 +177,8 @@ class Copies:
 
     @cached_property
     def _loop_tests(self) -> dict[int, tuple[int, int]]:
-        """The branches in the two copies of the test of an inverted loop: its body, and the index of each, counted from the end.
+        """The branches in the two copies of the test of an inverted loop: its body, and the index of each, counted from
+        the end.
 
         The copy at the end of the loop goes back to the body, which begins after the one above the loop.
         """

@@ -1,11 +1,13 @@
 """Merges the copies of the early exit of a short circuit or chained comparison.
 
-    a and b, its value dropped    a; COPY; BRANCH false D;  POP; b, then K               D: a copy of K
-    a < b < c as a value          COPY; COMPARE; COPY; BRANCH false D;  ...; COMPARE, then K    D: SWAP; POP, then a copy of K
-    a < b < c as a test           COPY; COMPARE; BRANCH false D;  ...; COMPARE; BRANCH false F  D: POP, then a copy of what is at F
+    a and b, its value dropped    a; COPY; BRANCH false D;  POP; b, then K               D: a copy of K a < b < c as a
+    value          COPY; COMPARE; COPY; BRANCH false D;  ...; COMPARE, then K    D: SWAP; POP, then a copy of K a < b <
+    c as a test           COPY; COMPARE; BRANCH false D;  ...; COMPARE; BRANCH false F  D: POP, then a copy of what is
+    at F
 
-The copies may be of code that has no line (``POP_EXCEPT`` and the jump after it, 3.12+), or have the columns of what comes
-before: nothing else tells that they are one.  Input: a ``Program``.  Output: the same, all ways leading to one place.
+The copies may be of code that has no line (``POP_EXCEPT`` and the jump after it, 3.12+), or have the columns of what
+comes before: nothing else tells that they are one.  Input: a ``Program``.  Output: the same, all ways leading to one
+place.
 """
 
 from __future__ import annotations
@@ -74,7 +76,8 @@ def _edges(program: Program) -> dict[int, list[int]]:
 
 
 def _last_test(program: Program, test: int, copy: int, depth: int) -> int:
-    """Where the chain that begins with ``test`` goes on if its last comparison fails, with ``depth`` values on the stack.
+    """Where the chain that begins with ``test`` goes on if its last comparison fails, with ``depth`` values on the
+    stack.
 
     Of a test for None nothing but what it does tells which way that is: the same as ``copy``.
     """
@@ -96,7 +99,8 @@ def _last_test(program: Program, test: int, copy: int, depth: int) -> int:
 
 
 def _last_value(program: Program, test: int, copy: int) -> int:
-    """What does the same as ``copy`` where the expression of which ``test`` is a part has its value without going there."""
+    """What does the same as ``copy`` where the expression of which ``test`` is a part has its value without going
+    there."""
     at = program.follow(program.next[test])
     if copy == NONE or at == NONE:
         return NONE

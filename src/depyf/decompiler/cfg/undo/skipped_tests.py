@@ -3,10 +3,10 @@
     (a if b else c or d) or e      b; BRANCH false C;  a; JUMP M;  C: c; COPY; BRANCH true E;  POP; d;
                                    M: COPY; BRANCH true E;  POP; e;  E:
 
-``c`` leads to ``M`` in the source; the optimiser knows what the test there finds and goes on to ``E``.  Under ``and e`` it goes
-on to ``POP``, or after it without having copied ``c`` (up to 3.11).  Input: a ``Program``.  Output: the same, such branches
-going to ``M`` again.  ``c`` is in one of the arms because it lies after ``b``, the last instruction that all ways to ``M`` have
-in common.
+``c`` leads to ``M`` in the source; the optimiser knows what the test there finds and goes on to ``E``.  Under ``and e``
+it goes on to ``POP``, or after it without having copied ``c`` (up to 3.11).  Input: a ``Program``.  Output: the same,
+such branches going to ``M`` again.  ``c`` is in one of the arms because it lies after ``b``, the last instruction that
+all ways to ``M`` have in common.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Expressions that leave the same traces in the tables of a lambda or comprehension as dead code did.
 
-``x if 1 else ARM`` generates the code of ``x`` on every version, but the compiler sees the names in ARM: free variables that
-nothing else uses, variables that only an inner function shares, a ``yield`` or ``await`` that makes it a generator.
+``x if 1 else ARM`` generates the code of ``x`` on every version, but the compiler sees the names in ARM: free variables
+that nothing else uses, variables that only an inner function shares, a ``yield`` or ``await`` that makes it a
+generator.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def arm_of_lambda(p: Printer, unit: CodeUnit) -> str:
 
 
 def arm_of_comprehension(p: Printer, node: Comp) -> tuple[str, list[str]]:
-    """The arm for the comprehension whose clauses and element have been printed, "" if it needs none; clauses to add to it."""
+    """The arm for the comprehension whose clauses and element have been printed, "" if it needs none; clauses to add to
+    it."""
     scope, unit = p.scope, node.unit
     cells = cell_targets(node)
     shared = captured(scope)

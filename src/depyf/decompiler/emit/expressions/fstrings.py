@@ -162,7 +162,8 @@ def _parts(p: Printer, parts: tuple[str | Fmt, ...], quote: str) -> str:
 
 
 def _said(p: Printer, before: str, node: Fmt, quote: str) -> str:
-    """The end of ``before`` that is the text of the value after it and a ``=``: ``a = `` in front of ``{a!r}`` is ``{a = }``."""
+    """The end of ``before`` that is the text of the value after it and a ``=``: ``a = `` in front of ``{a!r}`` is ``{a
+    = }``."""
     if node.conversion != "r" or node.spec is not None or node.text is not None:
         return ""
     tail = before.rstrip(" ")

@@ -44,9 +44,9 @@ def literal(value: Any) -> str | None:
 def set_display(
     value: frozenset[Any], unit: CodeUnit, member: bool = False, spell: Callable[[Any], str | None] = literal
 ) -> str | None:
-    """``{...}`` for a constant set, which is what ``in {...}`` and ``for x in {...}`` compile to; None where there is none
-    that makes a set of that order, and a live object can be put there; ``in`` (``member``) does not ask for the order.
-    ``spell`` writes its items."""
+    """``{...}`` for a constant set, which is what ``in {...}`` and ``for x in {...}`` compile to; None where there is
+    none that makes a set of that order, and a live object can be put there; ``in`` (``member``) does not ask for the
+    order. ``spell`` writes its items."""
     order = filled_in_order(value, unit.fills_sets_twice)
     if order is None and (member or unit.live is None):
         order = in_order(value)
@@ -59,7 +59,8 @@ def set_display(
 def in_order(value: frozenset[Any]) -> list[Any]:
     """The items of a constant set in an order that is the same in every process.
 
-    Sets of numbers iterate alike everywhere: they stay as they are.  Text hashes by a seed of the process: it is sorted.
+    Sets of numbers iterate alike everywhere: they stay as they are.  Text hashes by a seed of the process: it is
+    sorted.
     """
     if is_ordered(value):
         return list(value)
@@ -75,8 +76,8 @@ def sets_without_order(unit: CodeUnit) -> Iterator[frozenset[Any]]:
 
 
 def filled_in_order(value: frozenset[Any], twice: bool) -> list[Any] | None:
-    """The items in an order that makes a set which iterates as ``value`` when a new set is filled with them; None if none
-    is found."""
+    """The items in an order that makes a set which iterates as ``value`` when a new set is filled with them; None if
+    none is found."""
     return filling_order(list(value), twice) if is_ordered(value) else in_order(value)
 
 

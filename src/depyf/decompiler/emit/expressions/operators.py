@@ -130,9 +130,11 @@ def boolean(p: Printer, node: BoolOf, level: int) -> str:
 
 @any_depth
 def _in_line(p: Printer, node: BoolOf, tested: bool = False) -> str:
-    """``a and (b or c) or d`` where tests are joined on a line: operands that are such themselves must start on the first.
+    """``a and (b or c) or d`` where tests are joined on a line: operands that are such themselves must start on the
+    first.
 
-    So must those in the arms of a conditional expression.  The last operand need not, unless the value of ``node`` is ``tested``.
+    So must those in the arms of a conditional expression.  The last operand need not, unless the value of ``node`` is
+    ``tested``.
     """
     own = OR if node.op == "or" else AND
     node = _flat(node)

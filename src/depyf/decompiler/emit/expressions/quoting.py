@@ -56,8 +56,8 @@ NEWLINE = chr(_MASKED[ord("\n")])
 def unescaped(value: str, allowed: tuple[str, ...], outer: tuple[str, ...] = (), prefix: str = "") -> str | None:
     """``value`` without any backslash, in the ``allowed`` quotes; None if there is no such literal.
 
-    ``outer`` are the quotes of the strings around it, which it must not contain.  Where no kind of quotes will do, it is
-    cut into adjacent literals.  Before 3.12 nothing else may stand between the braces of an f-string.
+    ``outer`` are the quotes of the strings around it, which it must not contain.  Where no kind of quotes will do, it
+    is cut into adjacent literals.  Before 3.12 nothing else may stand between the braces of an f-string.
     """
     shown = raw(value)
     if shown is None:

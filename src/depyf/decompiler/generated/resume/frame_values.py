@@ -3,8 +3,8 @@
 Dynamo (2.13) resumes a function that deletes variables so, in order that no caller holds what they had
 (``torch/_dynamo/resume_execution.py``, ``boxed_call``)::
 
-    LOAD_FAST L; LOAD_CONST 0; SUBSCR; LOAD_CONST None; LOAD_FAST L; LOAD_CONST 0; STORE_SUBSCR                    (stays)
-    LOAD_FAST L; LOAD_CONST 1; SUBSCR; STORE_FAST x; LOAD_CONST None; LOAD_FAST L; LOAD_CONST 1; STORE_SUBSCR
+    LOAD_FAST L; LOAD_CONST 0; SUBSCR; LOAD_CONST None; LOAD_FAST L; LOAD_CONST 0; STORE_SUBSCR
+    (stays) LOAD_FAST L; LOAD_CONST 1; SUBSCR; STORE_FAST x; LOAD_CONST None; LOAD_FAST L; LOAD_CONST 1; STORE_SUBSCR
 
     ->   LOAD_FAST L; UNPACK_SEQUENCE 2; STORE_FAST ___stack0; STORE_FAST x; LOAD_FAST ___stack0
 
@@ -63,7 +63,8 @@ def _unpacked(lowered: Lowered, name: str) -> Lowered:
 
 
 def _taken(instrs: list[ops.Instr], at: int, name: str, index: int) -> tuple[str, int] | None:
-    """The variable that item ``index`` becomes at ``at``, "" where it stays on the stack, and how many instructions that takes."""
+    """The variable that item ``index`` becomes at ``at``, "" where it stays on the stack, and how many instructions
+    that takes."""
     stored = at + 3 < len(instrs) and instrs[at + 3].op == ops.STORE_FAST
     steps = (*_READ, ops.STORE_FAST, *_CLEAR) if stored else (*_READ, *_CLEAR)
     part = instrs[at : at + len(steps)]

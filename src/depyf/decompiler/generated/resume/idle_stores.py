@@ -34,7 +34,8 @@ def drop_unbinding(lowered: Lowered) -> Lowered:
 
 
 def drop_tracing_flags(lowered: Lowered, variables: Collection[str]) -> Lowered:
-    """``lowered`` without such settings of ``variables``, which nothing looks up by name; itself where there are none."""
+    """``lowered`` without such settings of ``variables``, which nothing looks up by name; itself where there are
+    none."""
     instrs = lowered.instrs
     if frozenset(variables).isdisjoint(lowered.unit.varnames):
         return lowered

@@ -1,12 +1,12 @@
 """Peels a loop that is entered in its middle: the rest of the first iteration is copied in front of the loop.
 
-A function that Dynamo resumes after a call in a loop begins so (``torch/_dynamo/resume_execution.py``), with the iterator and
-what else was on the stack::
+A function that Dynamo resumes after a call in a loop begins so (``torch/_dynamo/resume_execution.py``), with the
+iterator and what else was on the stack::
 
     JUMP E; H: FOR_ITER; a; E: b; JUMP H        ->        JUMP E'; E': b; JUMP H; H: FOR_ITER; a; E: b; JUMP H
 
-Loop peeling of one turn, from its entry on (Muchnick, Advanced Compiler Design and Implementation, 1997, section 17.4.3).
-Nothing is assumed: it is the same code, unrolled.
+Loop peeling of one turn, from its entry on (Muchnick, Advanced Compiler Design and Implementation, 1997, section
+17.4.3). Nothing is assumed: it is the same code, unrolled.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def _turn_of(line: int) -> int:
 
 
 def _jump_of_head(lowered: Lowered) -> int:
-    """The jump by which the head of the function ends, to which nothing belongs that leads elsewhere; -1 if there is none."""
+    """The jump by which the head of the function ends, to which nothing belongs that leads elsewhere; -1 if there is
+    none."""
     for at, instr in enumerate(lowered.instrs):
         if instr.op == ops.JUMP:
             return at

@@ -3,10 +3,11 @@
 No source changes a value on the stack in place.  With the value in a variable it is an augmented assignment again::
 
     LOAD_FAST S   ...   BINARY +=; STORE_FAST x    ->    LOAD_FAST S; STORE_FAST x; LOAD_FAST x   ...       # x += ...
-    LOAD_FAST S   ...   BINARY +=; STORE_ATTR a    ->    ...   BINARY +=; STORE_FAST S; LOAD_FAST S; ...    # S += ...; o.a = S
+    LOAD_FAST S   ...   BINARY +=; STORE_ATTR a    ->    ...   BINARY +=; STORE_FAST S; LOAD_FAST S; ...    # S += ...;
+    o.a = S
 
-The first where nothing reads a value that ``x`` has before; a loop may lead back to it.  That a variable has another value
-for a while shows only to what looks it up by name.
+The first where nothing reads a value that ``x`` has before; a loop may lead back to it.  That a variable has another
+value for a while shows only to what looks it up by name.
 """
 
 from __future__ import annotations

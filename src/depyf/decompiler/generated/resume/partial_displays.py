@@ -1,16 +1,17 @@
-"""Restores a display, a call's arguments or a formatted string, where a half-filled container is passed on and filled further.
+"""Restores a display, a call's arguments or a formatted string, where a half-filled container is passed on and filled
+further.
 
 Dynamo cuts ``[*a, f(x), *b]`` in two after the call of ``f``; what follows takes the list as a parameter
-(``torch/_dynamo/resume_execution.py``).  No source fills a parameter like that.  A new container made from its items is a
-display::
+(``torch/_dynamo/resume_execution.py``).  No source fills a parameter like that.  A new container made from its items is
+a display::
 
     LOAD_FAST L   ...   LIST_APPEND    ->    BUILD_LIST; LOAD_FAST L; LIST_EXTEND   ...   LIST_APPEND      # [*L, ...]
 
-That the copy is another object is not observable where nothing else holds the container.  The copy of a set may give its items in
-another order: code that runs keeps its sets.
+That the copy is another object is not observable where nothing else holds the container.  The copy of a set may give
+its items in another order: code that runs keeps its sets.
 
-A part of a formatted string is passed on, too: ``f"{a} and {f(b)}"`` split after the call.  In source, ``BUILD_STRING`` only
-joins strings that the f-string has formatted.  A plain string formats as itself::
+A part of a formatted string is passed on, too: ``f"{a} and {f(b)}"`` split after the call.  In source, ``BUILD_STRING``
+only joins strings that the f-string has formatted.  A plain string formats as itself::
 
     LOAD_FAST S   ...   BUILD_STRING    ->    LOAD_FAST S; FORMAT   ...   BUILD_STRING      # f"{S} and {...}"
 """
@@ -39,7 +40,8 @@ _PLAIN = ((ops.FORMAT, ("", False)),)
 
 
 def complete_displays(lowered: Lowered, *, sets: bool) -> Lowered:
-    """``lowered`` with each such container made where it is loaded, sets only if ``sets``; itself where there are none."""
+    """``lowered`` with each such container made where it is loaded, sets only if ``sets``; itself where there are
+    none."""
     if not any(instr.op in _BUILDING for instr in lowered.instrs):
         return lowered
     made = {at: steps for at, steps in _filled(lowered).items() if sets or steps is not _SET}

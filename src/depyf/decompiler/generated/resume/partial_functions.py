@@ -1,12 +1,15 @@
-"""Restores a ``def`` whose defaults or annotations are passed on: ``def f(a, b=1, *, c=g(x))`` split after the call of ``g``.
+"""Restores a ``def`` whose defaults or annotations are passed on: ``def f(a, b=1, *, c=g(x))`` split after the call of
+``g``.
 
-No source passes a tuple of defaults as a whole.  Its length is read from the code before the break.  torch leaves that code in
-the resume function, in front of the place to resume at, where nothing reaches it::
+No source passes a tuple of defaults as a whole.  Its length is read from the code before the break.  torch leaves that
+code in the resume function, in front of the place to resume at, where nothing reaches it::
 
-    BUILD_TUPLE 2; ...; | break | LOAD_FAST S; ...; MAKE_FUNCTION defaults    ->    LOAD_FAST S; LOAD_CONST 0; SUBSCR; ...; BUILD_TUPLE 2
-    LOAD_CONST 'c'; ...; | break | LOAD_FAST S; ...; BUILD_MAP 1              ->    LOAD_CONST 'c'; ...; BUILD_MAP 1
+    BUILD_TUPLE 2; ...; | break | LOAD_FAST S; ...; MAKE_FUNCTION defaults    ->    LOAD_FAST S; LOAD_CONST 0; SUBSCR;
+    ...; BUILD_TUPLE 2 LOAD_CONST 'c'; ...; | break | LOAD_FAST S; ...; BUILD_MAP 1              ->    LOAD_CONST 'c';
+    ...; BUILD_MAP 1
 
-The function's defaults are another tuple then, and its keyword defaults another dict; only code that kept the first could tell.
+The function's defaults are another tuple then, and its keyword defaults another dict; only code that kept the first
+could tell.
 """
 
 from __future__ import annotations
@@ -60,7 +63,8 @@ def _makes_functions(lowered: Lowered) -> bool:
 
 
 def _handed_on(lowered: Lowered, stacks: dict[int, Origins]) -> Iterator[tuple[int, tuple[int, int, str]]]:
-    """Loads of parameters that are such a part as a whole, or a key of one, each with what takes it, and from which slot."""
+    """Loads of parameters that are such a part as a whole, or a key of one, each with what takes it, and from which
+    slot."""
     alone = read_once(lowered)
     for at, stack in stacks.items():
         for slot, name in _attribute_slots(lowered.instrs[at], len(stack)):
@@ -92,7 +96,8 @@ def _key_slots(instr: ops.Instr, depth: int) -> range:
 
 
 def _before_the_break(lowered: Lowered) -> Lowered | None:
-    """The code as it was before torch put a way to the place to resume at in front of it; None if it is not to be read."""
+    """The code as it was before torch put a way to the place to resume at in front of it; None if it is not to be
+    read."""
     unit = lowered.unit
     spec = spec_for(unit.version)
     raw = decode(unit, spec)
@@ -130,7 +135,8 @@ class _Earlier:
         return self.instrs[made].arg if made >= 0 and self.instrs[made].op == ops.LOAD_CONST else None
 
     def parts(self, made: int, variable: str, name: str) -> tuple[Steps, Steps] | None:
-        """Steps around the load of ``variable`` that make again what the instruction ``made`` made; None if they are not known."""
+        """Steps around the load of ``variable`` that make again what the instruction ``made`` made; None if they are
+        not known."""
         op, count = self.instrs[made].op, self.instrs[made].arg
         keys: list[object] = []
         if op == ops.BUILD_CONST_KEY_MAP:

@@ -1,6 +1,7 @@
 """Strips the prologue that the generator put at the head of a resume function.
 
-What is left out rests on the generator's contract (``GeneratorContract.resumed``); the result names the terms that were used.
+What is left out rests on the generator's contract (``GeneratorContract.resumed``); the result names the terms that were
+used.
 """
 
 from __future__ import annotations

@@ -185,7 +185,7 @@ def _match(lifted: LiftedGraph, header: Lifted, members: list[int]) -> _Parts:
 
 
 def _passes_on(stmt: Stmt) -> bool:
-    """Whether a statement yields the item of a loop as it is: ``(*x for x in y)`` (3.15+) has a loop without a target."""
+    """Whether a statement yields the item of a loop as it is: the loop of ``(*x for x in y)`` has no target (3.15+)."""
     value = stmt.value if isinstance(stmt, ExprStmt) else None
     return isinstance(value, YieldOf) and isinstance(value.value, LoopItem)
 

@@ -146,7 +146,8 @@ def _operand_at(program: Program, branch: int) -> Span | None:
 def _breaks(lifted: LiftedGraph, head: Lifted, child: Lifted) -> bool:
     """Whether ``child`` is the test of a statement in the loop of ``head``, which happens to leave for the same place.
 
-    The test of ``while`` jumps out of the loop and falls into the body; ``if a: break`` falls into the jump that leaves.
+    The test of ``while`` jumps out of the loop and falls into the body; ``if a: break`` falls into the jump that
+    leaves.
     """
     shared = head.succs[1 - head.falls]
     leaving = child.succs.index(shared) if shared in child.succs else 0
@@ -287,7 +288,7 @@ def _source(program: Program, branch: int) -> tuple[int, int] | None:
         return None
     value, instr = program.place(branch - 1), program.instrs[branch - 1]
     if branch > 1 and program.instrs[branch - 2].offset == instr.offset:
-        # of a superinstruction it has the place of the first half; the test may have that of its operand, as wide as the name
+        # a superinstruction has the place of its first half; the test may have that of its operand, as wide as the name
         value = program.place(branch)
         if value is None or (value[0][0], value[0][1] + len(str(instr.arg))) != value[1]:
             return None
@@ -295,7 +296,8 @@ def _source(program: Program, branch: int) -> tuple[int, int] | None:
 
 
 def _earlier_operand_follows(lifted: LiftedGraph, parent: Lifted, child: Lifted, begins: tuple[int, int]) -> bool:
-    """Whether ``child`` leads to a test that stands before ``begins``, as in ``b if a else False``: these two are taken first.
+    """Whether ``child`` leads to a test that stands before ``begins``, as in ``b if a else False``: these two are taken
+    first.
 
     All three share a destination.
     """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def ignore_test(lifted: LiftedGraph, block: Lifted) -> None:
-    """Turn the test that ends ``block`` into a part of the next value, if its ways are one and no statement can be there."""
+    """Make the test that ends ``block`` a part of the next value, if its ways are one and no statement can be there."""
     cond = block.cond
     if cond is None or isinstance(cond, Marker) or block.keep is not None or lifted.style.generated:
         return

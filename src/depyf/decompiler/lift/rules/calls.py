@@ -91,7 +91,7 @@ def _comprehension(func: Func) -> Comp | None:
 
 
 def _reads_again(comp: Comp, source: Name) -> bool:
-    """Whether more than the first loop uses the variable of the iterable, which a program may have called something else."""
+    """Whether more than the first loop uses the variable of the iterable: a program may have named its own so."""
     names = [node for node in walk_all((ExprStmt(comp),)) if isinstance(node, Name) and node.id == source.id]
     return not source.id.startswith(".") and len(names) > 1
 

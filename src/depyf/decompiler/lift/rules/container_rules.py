@@ -204,7 +204,8 @@ _PERCENT = re.compile(r"%(?:(%)|[-+ #0]*\d*(?:\.\d*)?([sra]))")
 
 
 def folded_format(s: Symbolic, left: Expr, right: Expr) -> bool:
-    """Whether the compiler would have turned ``"..." % (a, b)`` into a formatted string had ``left`` been a plain literal.
+    """Whether the compiler would have turned ``"..." % (a, b)`` into a formatted string had ``left`` been a plain
+    literal.
 
     It was not, then: an f-string without fields is no literal to it.
     """
@@ -227,7 +228,7 @@ def _convert(s: Symbolic, conversion: str) -> None:
 
 
 def _is_formatted(s: Symbolic) -> bool:
-    """Whether what is on top of the stack once the instruction has run is formatted; what is not found is taken to be."""
+    """Whether what is on top once the instruction has run is formatted; True where that is not found out."""
     program = s.program
     at, above = program.next[s.at], 0
     for _ in range(_FAR):

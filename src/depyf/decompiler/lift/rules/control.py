@@ -1,4 +1,4 @@
-"""Rules of the operations that decide where control goes: loops, branches, cases, handlers, managers, yields, returns."""
+"""Rules of the operations that decide where control goes: loops, branches, cases, handlers, managers, returns."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _KINDS = {"TYPEVAR": "TypeVar", "TYPEVARTUPLE": "TypeVarTuple", "PARAMSPEC": "Pa
 
 
 def intrinsic(s: Symbolic, shape: tuple[str, int]) -> None:
-    """The rule of the calls into the interpreter, most of which serve type parameters; one shows a value at the prompt."""
+    """The rule of the calls into the interpreter: most serve type parameters, one shows a value at the prompt."""
     name, count = shape
     values = s.pops(count)
     if name == "PRINT":

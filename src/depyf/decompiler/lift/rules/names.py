@@ -26,7 +26,7 @@ from depyf.safety.depth import spend
 if TYPE_CHECKING:
     from depyf.decompiler.lift.symbolic import Symbolic
 
-STORES = frozenset({ops.STORE_FAST, ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF})
+STORES: frozenset[str] = frozenset({ops.STORE_FAST, ops.STORE_NAME, ops.STORE_GLOBAL, ops.STORE_DEREF})
 
 _NO_TARGET = frozenset({WITH_EXIT, END_FINALLY, ASYNC_FOR_ITER, MATCH_CASE, ops.POP_EXCEPT})
 
@@ -55,7 +55,8 @@ def tuple_rotation(s: Symbolic, n: int) -> bool:
 
 
 def _stores_follow(s: Symbolic, index: int, count: int) -> bool:
-    """Whether ``count`` targets are stored from ``index`` on; the parts of attribute and item targets are evaluated in between.
+    """Whether ``count`` targets are stored from ``index`` on; the parts of attribute and item targets are evaluated in
+    between.
 
     Where these have tests or comprehensions, one way through them is followed: all leave the stack equally high.
     """

@@ -1,4 +1,5 @@
-"""``*`` and ``**`` in displays and calls: decides which elements were written out and which were unpacked from a literal.
+"""``*`` and ``**`` in displays and calls: decides which elements were written out and which were unpacked from a
+literal.
 
 The compiler builds a display or an argument list in groups, and joins them: a run of plain elements is one group, each
 starred value another.  A literal that is joined may be either; the neighbours tell, for two runs never stand side by
@@ -64,7 +65,7 @@ def _extend(kind: str) -> Callable[[Symbolic, Any], None]:
 
 
 def _holds_temporary(s: Symbolic, at: int, elts: tuple[Expr, ...], items: Expr) -> bool:
-    """Whether a temporary is among what is in the display at slot ``at``, or joins it; only what is new there is looked at."""
+    """Whether a temporary is in the display at slot ``at``, or joins it; only what is new there is looked at."""
     last, count = s.starred.get(at, (None, 0))
     known = count if 0 < count <= len(elts) and elts[count - 1] is last and isinstance(last, Star) else 0
     return isinstance(items, Temp) or any(isinstance(value, Temp) for value in elts[known:])
@@ -115,7 +116,7 @@ def _run(items: Items) -> int:
 
 
 def _continued(before: Items, joined: Expr, batch: int, run: int) -> Items:
-    """What joining the dict ``joined`` adds after a ``run`` of items; 0 for ``batch`` makes it a group of keyword arguments."""
+    """What joining the dict ``joined`` adds after a ``run`` of items; 0 for ``batch``: a group of keyword arguments."""
     literal = isinstance(joined, DictOf) and joined.items and not joined.call
     follows = before[-1:] and (not run or (batch and run % batch == 0))
     if literal and follows and isinstance(joined, DictOf) and (batch or _are_keywords(joined.items)):
@@ -153,8 +154,8 @@ def _written_out(value: Expr, kind: str = "tuple") -> tuple[Expr, ...]:
 def _elements(value: Expr, kind: str = "tuple", unit: CodeUnit | None = None) -> tuple[Expr, ...] | None:
     """What a display or a constant of that kind consists of.
 
-    With ``unit``, a compiler makes a constant of a set first: its elements are in the order that gives this one; None where
-    there is none, and the constant itself can be put there.
+    With ``unit``, a compiler makes a constant of a set first: its elements are in the order that gives this one; None
+    where there is none, and the constant itself can be put there.
     """
     if isinstance(value, Display) and value.kind == kind and not _has_star(value):
         return tuple(value.elts)

@@ -1,7 +1,7 @@
 """The line of each ``break``, which tells the ``else`` of a ``try`` from the end of its body.
 
-Input: lifted blocks, before the empty ones are skipped.  The line is that of what drops the iterator, of the jump, or of
-the ``NOP`` where a jump to the next instruction stood (3.11+).
+Input: lifted blocks, before the empty ones are skipped.  The line is that of what drops the iterator, of the jump, or
+of the ``NOP`` where a jump to the next instruction stood (3.11+).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Input and output: the labelled dialect.
 
-    Block(L) { if a: exit L;  X;  return }  raise b    ->    Block(E) { Block(L) { if a: exit L;  X;  exit E }  raise b }
-    Block(L) { if a: exit L;  X }  return              ->    Block(L) { if a: exit L;  X }
+    Block(L) { if a: exit L;  X;  return }  raise b    ->    Block(E) { Block(L) { if a: exit L;  X;  exit E }  raise b
+    } Block(L) { if a: exit L;  X }  return              ->    Block(L) { if a: exit L;  X }
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 Input: the body of a block or loop, lowered but for exits to its own end.  Output: Python statements.
 
-A flag set in a ``with`` is set before the manager is left.  Where leaving it raises, and a statement around it catches that,
-the flag is wrong.  With ``careful`` the body of a statement that may catch has a separate flag,
-which is handed on where the body ends:
+A flag set in a ``with`` is set before the manager is left.  Where leaving it raises, and a statement around it catches
+that, the flag is wrong.  With ``careful`` the body of a statement that may catch has a separate flag, which is handed
+on where the body ends:
 
     with A: { with B: { exit L } }      ->      with A: { g = False; with B: { g = True }  if g: f = True }
 """

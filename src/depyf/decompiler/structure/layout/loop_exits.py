@@ -1,7 +1,7 @@
 """Two ``break`` in a row are one jump in the code: leave the inner loop first, then the outer one.
 
-Input and output: the labelled dialect, as the control-flow graph has it, where the end of an inner loop and that of the outer
-one are one edge:
+Input and output: the labelled dialect, as the control-flow graph has it, where the end of an inner loop and that of the
+outer one are one edge:
 
     loop O: loop A: { if a: X; exit A  else: exit O }   ->   loop O: block B: loop A: { if a: X; exit A  else: exit B }
                                                                      exit O

@@ -87,7 +87,7 @@ class LoopMembership:
         self._keep_starts(loop, items)
 
     def ends_function(self, key: int) -> bool:
-        """Whether a block is the implicit end of the function; in a class what makes its annotations is a part of that (3.14+)."""
+        """Whether a block is the implicit end of the function; in a class, with what makes its annotations (3.14+)."""
         block = self.blocks.get(key)
         stmts = block.stmts if block is not None else []
         first = 1 if len(stmts) > 1 and _makes_annotations(stmts[0]) else 0
@@ -100,7 +100,8 @@ class LoopMembership:
         return isinstance(only, ExprStmt) and isinstance(only.value, FinallyEnd)
 
     def _after_break(self, key: int, header: int) -> bool:
-        """Whether a block drops the loop's iterator before it does anything but return, or finds it dropped: after a ``break``."""
+        """Whether a block drops the loop's iterator before it does anything but return, or finds it dropped: after a
+        ``break``."""
         block, head = self.blocks.get(key), self.blocks.get(header)
         if block is None or head is None:
             return False
@@ -125,8 +126,8 @@ class LoopMembership:
                     loop.body.discard(key)
 
     def _in_match(self, key: int, start: int, preds: set[int]) -> bool:
-        """Whether a block belongs to a ``match`` inside the loop that begins with ``start``: its subject is on the stack, or a case
-        goes to it, and does not say ``break`` before."""
+        """Whether a block belongs to a ``match`` inside the loop that begins with ``start``: its subject is on the
+        stack, or a case goes to it, and does not say ``break`` before."""
         block, head = self.blocks.get(key), self.blocks.get(start)
         if block is None or head is None:
             return False
@@ -139,8 +140,8 @@ class LoopMembership:
         return any(isinstance(v, MatchSubject) and v not in head.entry for v in block.entry)
 
     def _in_for(self, key: int, start: int) -> bool:
-        """Whether a block belongs to a ``for`` inside the loop that begins with ``start``, whose body always leaves: its iterator is
-        on the stack."""
+        """Whether a block belongs to a ``for`` inside the loop that begins with ``start``, whose body always leaves:
+        its iterator is on the stack."""
         block, head = self.blocks.get(key), self.blocks.get(start)
         if block is None or head is None:
             return False
@@ -148,7 +149,7 @@ class LoopMembership:
         return bool(held) and not any(value in block.iterators for value in held)
 
     def _directly_reached(self, key: int, preds: set[int]) -> bool:
-        """Whether one test in an endless loop, or the end of the body of a ``try``, leads to a block, and no ``break``."""
+        """Whether a test in an endless loop, or the end of a ``try`` body, leads to a block without a ``break``."""
         block = self.blocks.get(key)
         if block is None or not block.direct or len(preds) != 1:
             return False

@@ -5,11 +5,11 @@
               raise X                                              ..
     tail                                            tail
 
-Control is left to flow as before, so this is sound wherever the moved code raises into the same handlers: it crosses
-no ``try`` or ``with``, unless it cannot raise.  An exit at the end of a ``try`` whose handlers all leave is as good as
-one after it.  A constant that is returned, or another exit, is so small that the
-compiler copies it as well: any number of exits may lead to that.  Two blocks that begin at one place may also change places.
-Input and output: the labelled dialect.
+Control is left to flow as before, so this is sound wherever the moved code raises into the same handlers: it crosses no
+``try`` or ``with``, unless it cannot raise.  An exit at the end of a ``try`` whose handlers all leave is as good as one
+after it.  A constant that is returned, or another exit, is so small that the compiler copies it as well: any number of
+exits may lead to that.  Two blocks that begin at one place may also change places.  Input and output: the labelled
+dialect.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Cost = tuple[int, ...]
 
 
 def cheapest(body: list[Stmt], cost: Cost, price: Callable[[list[Stmt]], Cost]) -> list[Stmt]:
-    """``body`` with code moved to the exits that lead to it, as far as that makes its ``price`` (now ``cost``) smaller."""
+    """``body`` with code moved to the exits that lead to it, as far as that lowers its ``price`` (now ``cost``)."""
     left = MOST
     while any(cost[:-1]) and left > 0:
         # of equal ones the first in the file: what stands last is after the loop

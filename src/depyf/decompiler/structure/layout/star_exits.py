@@ -4,8 +4,8 @@ Input and output: the labelled dialect.
 
     Try: A  except* E: B; exit L      ->      Block(M) { Try: A  except* E: B; exit M }  exit L
 
-Nor may they set a variable that says where to go on.  To the compiler a ``try`` whose body raised may be left though no clause
-ran, and the variable is not set there.  The assignment moves along with the exit.
+Nor may they set a variable that says where to go on.  To the compiler a ``try`` whose body raised may be left though no
+clause ran, and the variable is not set there.  The assignment moves along with the exit.
 
 So do clauses of which the bytecode tells that they end before control goes on (``Exit.falls``, 3.8).
 """
@@ -47,8 +47,8 @@ _CHOOSING = frozenset({Purpose.FLAG, Purpose.DISPATCH, Purpose.ENTRY})
 
 
 def leaves_clause(body: Body) -> bool:
-    """Whether a clause of ``except*`` in the Python dialect holds a ``return``, ``break`` or ``continue`` that leaves it, or
-    sets a variable that says where to go on after it."""
+    """Whether a clause of ``except*`` in the Python dialect holds a ``return``, ``break`` or ``continue`` that leaves
+    it, or sets a variable that says where to go on after it."""
     stars = [stmt for stmt in walk(body) if isinstance(stmt, Try) and stmt.star]
     clauses = [clause.body for stmt in stars for clause in stmt.handlers]
     return any(
@@ -119,7 +119,7 @@ class _ClauseExits:
 
 
 def _moved(body: Body, way: Way, end: int, written: bool = False) -> Body:
-    """``body`` with an exit to ``end`` for each that goes that way; ``written`` says whether those with a line do so, too."""
+    """``body`` with an exit to ``end`` for each that goes there; ``written``: also for those that have a line."""
     label, choices = way
 
     def change(stmts: list[Stmt]) -> Body:

@@ -2,8 +2,9 @@
 
 Input and output: the labelled dialect.  Only the line of the jump tells it from one in the ``else``, or after.
 
-    Block(L) { Try: A; exit L  except E: B; exit M }  exit N, on a line before E    ->    Try: A; exit N  except E: B; exit M
-    Try: A; exit N, on a line after B  except E: B                                 ->    Try: A  except E: B  else: exit N
+    Block(L) { Try: A; exit L  except E: B; exit M }  exit N, on a line before E    ->    Try: A; exit N  except E: B;
+    exit M Try: A; exit N, on a line after B  except E: B                                 ->    Try: A  except E: B
+    else: exit N
 """
 
 from __future__ import annotations

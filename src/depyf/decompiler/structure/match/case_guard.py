@@ -1,7 +1,7 @@
 """Finds where the guard of a ``case`` leads to.
 
-Input: where the code between a pattern and the body begins, the subject on top of the stack.  Output: where it goes when the
-guard is false.
+Input: where the code between a pattern and the body begins, the subject on top of the stack.  Output: where it goes
+when the guard is false.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from depyf.decompiler.structure.match.case_patterns import same_place
 class CaseGuard:
     """The code of one guard; ``fail`` is where it goes when it is false, -1 where that is to be found.
 
-    A compiler writes the guard before the body and the body before the next case, so the code is read in its order: what drops
-    the subject first is the body, and the one place that is left then is the next case.
+    A compiler writes the guard before the body and the body before the next case, so the code is read in its order:
+    what drops the subject first is the body, and the one place that is left then is the next case.
     """
 
     def __init__(self, program: Program, start: int, fail: int) -> None:
@@ -32,7 +32,8 @@ class CaseGuard:
         self.fails: list[int] = []
 
     def run(self) -> int | None:
-        """Where the next case begins; -1 if there is none, None if this is no guard.  Copies of what it leads to are joined."""
+        """Where the next case begins; -1 if there is none, None if this is no guard.  Copies of what it leads to are
+        joined."""
         while self.work and not self._is_decided():
             at = heapq.heappop(self.work)
             if self.depth[at] == 0 and self.fail != NONE and self._alike(self.fail, at):
@@ -62,7 +63,7 @@ class CaseGuard:
         return not self.bodies or self._alike(self.bodies[0], at)
 
     def _alike(self, left: int, right: int) -> bool:
-        """Whether two places are the same or copies; what drops the subject may have the line of the pattern or of the body."""
+        """Whether two places are the same or copies; what drops the subject has the pattern's line or the body's."""
         program = self.program
         if program.handler[left] != program.handler[right]:
             return False

@@ -6,9 +6,9 @@ and all captures are stored, and where when it did not.
 
 A pattern is code without effects but its tests, so it is executed symbolically along the path on which every test
 holds.  Stack values are numbers of subject parts; each test is recorded as a fact about a part.  What a part *is* shows
-in what is done to it: dropped (wildcard), stored (capture), unpacked, compared.  A test that fails drops what lies above
-the alternative it belongs to and goes to one place for all tests of that alternative; that tells ``|`` from ``as``,
-which both begin with a copy.
+in what is done to it: dropped (wildcard), stored (capture), unpacked, compared.  A test that fails drops what lies
+above the alternative it belongs to and goes to one place for all tests of that alternative; that tells ``|`` from
+``as``, which both begin with a copy.
 """
 
 from __future__ import annotations
@@ -389,7 +389,7 @@ class PatternReader:
         return self._branch(at, (instr.arg == "true") != opposite, depth, frame)
 
     def _not_none(self, at: int, depth: int, frame: _Frame) -> int:
-        """``COPY 1`` and the test that the copy is not None: one operation, or (3.10, and Dynamo on 3.11) a comparison."""
+        """``COPY 1`` and the test that the copy is not None: one operation, or a comparison (3.10; Dynamo on 3.11)."""
         self._expect(at, ops.COPY, 1)
         test = self.program.next[at]
         self.code.extend((at, test))

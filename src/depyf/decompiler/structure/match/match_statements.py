@@ -117,7 +117,7 @@ class Raising:
         return (replace(match, cases=(*cases, MatchCase(default, None, rest))),)
 
     def _goes_on_inside(self, cases: tuple[MatchCase, ...], label: int) -> bool:
-        """Whether a case goes on where ``label`` is still inside: what no case matches leaves more, as ``break`` does."""
+        """Whether a case goes on where ``label`` is still inside: no match leaves more then, as ``break`` does."""
         depth = self._depths.get(label, -1)
         inner = [stmt for case in cases for stmt in walk(case.body)]
         own = {stmt.label for stmt in inner if isinstance(stmt, Block)}
@@ -352,7 +352,7 @@ def _never(case: MatchCase, label: int) -> MatchCase | None:
 
 
 def _guard(case: MatchCase, label: int, line: int | None) -> MatchCase | None:
-    """A case whose body exits to ``label`` in one place, the other side of its guard (on ``line``, if that is known)."""
+    """A case whose body exits to ``label`` in one place: the other side of its guard, on ``line`` if that is known."""
     if _exits(case.body, label) != 1 or case.guard is not None:
         return None
     _, inner = open_blocks(case.body)

@@ -162,7 +162,8 @@ class _Finder:
         return at
 
     def value_start(self, at: int) -> int:
-        """Where the operand of the test at ``at`` begins, if it stands on a later line than the value it is compared to.
+        """Where the operand of the test at ``at`` begins, if it stands on a later line than the value it is compared
+        to.
 
         The only difference between ``match a: case 1: ...`` and ``if a == 1: ...`` is in the lines: a comparison has
         that of its left operand, a pattern its own.
@@ -187,7 +188,8 @@ class _Finder:
     def statement(self, start: int, *, value: bool = False, held: bool = False) -> Found | None:
         """All cases of the ``match`` statement whose first case begins at ``start``.
 
-        ``value`` says that an ordinary comparison is known to be a pattern, ``held`` that the first case is a guard alone.
+        ``value`` says that an ordinary comparison is known to be a pattern, ``held`` that the first case is a guard
+        alone.
         """
         cases: Found = []
         at = start
@@ -224,8 +226,8 @@ class _Finder:
     def _is_case(self, at: int, reading: Reading, following: int) -> bool:
         """Whether what is copied and stored first is a capture: something is tested before the copy is dropped.
 
-        ``(n := value) == 1`` is the same code as a capture of which the guard is never true, and the case after it: there, and
-        where the guard is never false, only the line tells.
+        ``(n := value) == 1`` is the same code as a capture of which the guard is never true, and the case after it:
+        there, and where the guard is never false, only the line tells.
         """
         if following not in (NONE, self.program.follow(reading.success)):
             return True

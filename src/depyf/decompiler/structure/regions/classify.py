@@ -121,8 +121,9 @@ def _parents(regions: Regions) -> None:
 def _fill_gaps(regions: Regions) -> None:
     """A jump within a protected range needs no protection itself: it belongs to the range if all around it does.
 
-    The jump at the end of the range does not: it is what leaves the ``try``.  But one that goes where nothing else comes
-    from outside cannot have left it: a ``try`` is entered at its start.  A jump to an inner range belongs to that around it.
+    The jump at the end of the range does not: it is what leaves the ``try``.  But one that goes where nothing else
+    comes from outside cannot have left it: a ``try`` is entered at its start.  A jump to an inner range belongs to that
+    around it.
     """
     program = regions.program
     handler = program.handler
@@ -160,7 +161,7 @@ def _fill_gaps(regions: Regions) -> None:
 
 
 def _turned_round(program: Program, jump: int) -> bool:
-    """Whether a jump back is half of a branch back, which the compiler made of it (3.12+), or of no statement at all."""
+    """Whether a jump back is half of a branch back that the compiler cut in two (3.12+), or has no statement."""
     instrs = program.instrs
     if instrs[jump].line is None:
         return True

@@ -40,8 +40,8 @@ def withs_inside(regions: Regions) -> dict[int, list[Region]]:
 def strip_finally(regions: Regions, region: Region, withs: list[Region], *, classified: bool = True) -> None:
     """Take the copies of a ``finally`` body out, if ``region``, which has ``withs`` in it, has such a body.
 
-    ``classified`` asks that what is protected within the body and a copy of it is known to be the same kind of statement:
-    otherwise copies inside them would remain.
+    ``classified`` asks that what is protected within the body and a copy of it is known to be the same kind of
+    statement: otherwise copies inside them would remain.
     """
     program = regions.program
     start = region.target
@@ -99,7 +99,8 @@ def strip_finally(regions: Regions, region: Region, withs: list[Region], *, clas
 
 
 def _is_body(program: Program, start: int) -> bool:
-    """Whether the handler at ``start``, which always leaves, may be a ``finally``: what a bare ``except`` drops has a separate line."""
+    """Whether the handler at ``start``, which always leaves, may be a ``finally``: what a bare ``except`` drops has a
+    separate line."""
     if program.instrs[start].op != ops.POP:
         return True
     at = start
@@ -109,7 +110,7 @@ def _is_body(program: Program, start: int) -> bool:
 
 
 def _is_loaded_after(program: Program, at: int, start: int) -> bool:
-    """Whether a constant that is returned has a separate line after the first one of the handler: it is no part of the body."""
+    """Whether a returned constant has a line after the first one of the handler: then it is no part of the body."""
     if at == NONE:
         return False
     line, first = program.line[at], program.line[start]
@@ -119,8 +120,8 @@ def _is_loaded_after(program: Program, at: int, start: int) -> bool:
 def _leave(regions: Regions, region: Region, exits: list[tuple[int, int]], resumed: list[Region]) -> None:
     """Restore the statements of ``exits``, where the body of ``finally``, to copies of which they lead, always leaves.
 
-    A value on the stack was to be returned, it is dropped in its copy; a copy in the middle of the region is that of another
-    ``return``.  What follows the other copies, one of which is kept, is dead then (``idioms/whole_bodies.py``).
+    A value on the stack was to be returned, it is dropped in its copy; a copy in the middle of the region is that of
+    another ``return``.  What follows the other copies, one of which is kept, is dead then (``idioms/whole_bodies.py``).
     """
     program = regions.program
     copies = {copy for _, copy in exits}
@@ -168,9 +169,11 @@ def _returns(program: Program, source: int, copy: int, lines: set[int | None]) -
 def _note_returns(
     program: Program, inside: Collection[int], start: int, exits: list[tuple[int, int]], continuation: dict[int, int]
 ) -> None:
-    """Note the returns of constants after copies of the body at ``start``, to which ``exits`` lead from ``inside`` the region.
+    """Note the returns of constants after copies of the body at ``start``, to which ``exits`` lead from ``inside`` the
+    region.
 
-    ``return`` leaves a ``NOP`` on its line in front of the copy, if nothing else has that line; falling off the end does not.
+    ``return`` leaves a ``NOP`` on its line in front of the copy, if nothing else has that line; falling off the end
+    does not.
     """
     lines: set[int | None] = set()
     for source, copy in exits:
@@ -245,7 +248,8 @@ def _match_copy(
     *,
     through_handlers: bool = False,
 ) -> int | None:
-    """Walk a ``finally`` handler and its presumed copy in lock step; ``through_handlers``, also what handles exceptions in them.
+    """Walk a ``finally`` handler and its presumed copy in lock step; ``through_handlers``, also what handles exceptions
+    in them.
 
     Returns where the copy continues, -1 if it never does (the body returns or raises), None if it is no copy.  Only
     evidence: a wrong answer is caught by the verifier, so stack shuffles may differ.
@@ -314,7 +318,7 @@ def _caught_at(inner: Region) -> int:
 
 
 def _both_mark(program: Program, left: int, right: int) -> bool:
-    """Whether both constants are noted as annotations that were reached (3.14+): each copy of one has its own number."""
+    """Whether both constants note annotations that were reached (3.14+): each copy of one has its own number."""
     for at in (left, right):
         after = program.next[at]
         if program.instrs[at].op != ops.LOAD_CONST or after == NONE or program.instrs[after].op != ops.SET_ADD:

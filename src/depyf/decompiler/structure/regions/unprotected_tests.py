@@ -3,7 +3,8 @@
 Short circuits, from 3.14 on:
 
     try:                 LOAD a          handler 0
-        (a or b) or c    COPY; BRANCH    no handler: the optimiser joined the jump to that of ``... or c``, and made it anew
+        (a or b) or c    COPY; BRANCH    no handler: the optimiser joined the jump to that of ``... or c``, and made it
+        anew
     except E:            POP; LOAD b     handler 0
         ...
 

@@ -36,7 +36,7 @@ def strip_withs(regions: Regions) -> None:
 
 
 class _Left(NamedTuple):
-    """``exits`` leave the body of a ``with``, each to a copy of its exit, followed by ``following`` (-1 if it is none)."""
+    """``exits`` leave the body of a ``with``, each to a copy of its exit, before ``following`` (-1 if none)."""
 
     region: Region
     exits: list[tuple[int, int]]
@@ -44,7 +44,7 @@ class _Left(NamedTuple):
 
 
 class _Incoming:
-    """The predecessors of each instruction, computed once.  New edges must be added; removed ones are checked in the program."""
+    """The predecessors of each instruction, computed once: new edges are added, removed ones are asked for."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -76,7 +76,7 @@ def _is_with(regions: Regions, region: Region) -> bool:
 
 
 def _cover_starts(regions: Regions, incoming: _Incoming) -> None:
-    """What takes the entered value off the stack before the protected range begins belongs to the body: it cannot raise."""
+    """What takes the entered value off the stack before the protected range belongs to the body: it cannot raise."""
     program = regions.program
     for i, instr in enumerate(program.instrs):
         if instr.op != ops.BEFORE_WITH:
@@ -136,7 +136,8 @@ def _strip_with(regions: Regions, region: Region, incoming: _Incoming) -> _Left 
 
 
 def _is_copy(program: Program, after: int, resume: int) -> bool:
-    """Whether ``after``, where the body ends, leaves a handler by a return that was copied for what is suppressed (3.12, 3.13)."""
+    """Whether ``after``, where the body ends, leaves a handler by a return that was copied for what is suppressed
+    (3.12, 3.13)."""
     if after == NONE or resume == NONE or program.handler[after] != program.handler[resume]:
         return False
     at = after

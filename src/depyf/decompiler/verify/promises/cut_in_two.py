@@ -1,11 +1,12 @@
 """What the rules of the walk need to know of an original that is the second half of a statement cut in two.
 
-- *Augmented assignments* (``ASSIGNED_NOTE``): the old value is on the stack when the original changes it in place.  The walk gives it
-  to a variable: where it is loaded to the one that gets the result, or the result to the one that it was loaded from.
-- *Functions* (``FUNCTIONS_NOTE``): defaults and annotations come as one tuple or dict.  What was in it says the code before the
-  break, which nothing reaches; the walk has them one by one.
-- *Frames* (``LISTS_NOTE``): the values of a frame come in one list, of which each item is read and then set to None.  The text
-  unpacks the list, and has what the original leaves on its stack in variables.
+- *Augmented assignments* (``ASSIGNED_NOTE``): the old value is on the stack when the original changes it in place.  The
+  walk gives it to a variable: where it is loaded to the one that gets the result, or the result to the one that it was
+  loaded from.
+- *Functions* (``FUNCTIONS_NOTE``): defaults and annotations come as one tuple or dict.  What was in it says the code
+  before the break, which nothing reaches; the walk has them one by one.
+- *Frames* (``LISTS_NOTE``): the values of a frame come in one list, of which each item is read and then set to None.
+  The text unpacks the list, and has what the original leaves on its stack in variables.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from depyf.decompiler.bytecode.versions import spec_for
 from depyf.errors import BytecodeError
 
 Shape = tuple[object, ...]
-"""``("const", value)``, ``("tuple", count)``, ``("keyed", *keys)`` or ``("pairs", *keys)``: a tuple of keys and values in turn."""
+"""``("const", value)``, ``("tuple", count)``, ``("keyed", *keys)`` or ``("pairs", *keys)``: a tuple of keys and values
+in turn."""
 ON_STACK = "___stack"
 """The names, of Dynamo's parameters and of variables in the text, for values that stay on the stack."""
 
@@ -35,10 +37,11 @@ def early_variables(
     *,
     keep_parameters: bool,
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """The loads of old values, with the variable that gets the result; and the changes whose result stays in the variable loaded from.
+    """The loads of old values, with the variable that gets the result; and the changes whose result stays in the
+    variable loaded from.
 
-    ``alone`` are the loads of what nothing else reads, ``taken`` the variables for what is taken off a list; ``keep_parameters``: code
-    that runs keeps the values of its parameters.
+    ``alone`` are the loads of what nothing else reads, ``taken`` the variables for what is taken off a list;
+    ``keep_parameters``: code that runs keeps the values of its parameters.
     """
     early: dict[int, str] = {}
     late: dict[int, str] = {}
@@ -87,8 +90,9 @@ def _overwritten(code: Lowered, variable: str) -> bool:
 
 
 def frame_values(code: Lowered, lists: Collection[str]) -> tuple[dict[int, str], frozenset[int]]:
-    """The readings of items, each with the variable that gets it, or that the text has for it where it stays on the stack; and where
-    the items are set to None.  Both empty where the list, or such a variable before that, is used otherwise."""
+    """The readings of items, each with the variable that gets it, or that the text has for it where it stays on the
+    stack; and where the items are set to None.  Both empty where the list, or such a variable before that, is used
+    otherwise."""
     instrs = code.instrs
     for name in lists:
         readings: dict[int, str] = {}
@@ -181,8 +185,8 @@ def parts_of_functions(code: Lowered, alone: frozenset[int]) -> dict[int, Shape]
 
 
 def _taken(code: Lowered, stacks: dict[int, Origins]) -> Iterator[tuple[int, int, str, frozenset[int]]]:
-    """The instructions that take parts of a function or keys of them: from which slot, which part, and what may have pushed
-    it."""
+    """The instructions that take parts of a function or keys of them: from which slot, which part, and what may have
+    pushed it."""
     for at, stack in stacks.items():
         instr = code.instrs[at]
         if instr.op == ops.MAKE_FUNCTION:

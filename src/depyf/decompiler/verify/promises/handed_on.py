@@ -4,10 +4,11 @@ assumption.
 The original uses a value as no source can.  The text needs one more step, which is silent only under the assumption.
 
 - ``STRINGS_NOTE``: what the original joins to a string is a plain one, so that formatting it gives it: ``f"{S}..."``.
-- ``CONTAINERS_NOTE``: a container that the original fills is torch's alone, so that a new one with its items is the same: where
-  the original loads it, it has a new container of the items; where the text unpacks it (``[*S, ...]``), too.
-- ``LISTS_NOTE``: of a list that is torch's alone the original reads the last item and then deletes it; ``L.pop()`` does both.
-  Until the original has deleted it, nothing may happen but that arguments are collected (``Pair.owed``).
+- ``CONTAINERS_NOTE``: a container that the original fills is torch's alone, so that a new one with its items is the
+  same: where the original loads it, it has a new container of the items; where the text unpacks it (``[*S, ...]``),
+  too.
+- ``LISTS_NOTE``: of a list that is torch's alone the original reads the last item and then deletes it; ``L.pop()`` does
+  both. Until the original has deleted it, nothing may happen but that arguments are collected (``Pair.owed``).
 
 ``cut_in_two`` has the rest.
 """
@@ -49,11 +50,12 @@ class HandedOn(NamedTuple):
     passed: frozenset[int] = frozenset()
     """What is passed over (``passed_over``)."""
     loads: Mapping[int, Shape] = MappingProxyType({})
-    """The loads of strings and containers, and what kind they are; of parts of functions; of what is changed in place."""
+    """The loads of strings and containers, with their kinds; of parts of functions; of what is changed in place."""
     late: Mapping[int, str] = MappingProxyType({})
     """The changes in place whose result a variable gets."""
     readings: Mapping[int, str] = MappingProxyType({})
-    """Where it takes the values of a frame off a list, in their order, and the variables that the text unpacks them to."""
+    """Where it takes the values of a frame off a list, in their order, and the variables that the text unpacks them
+    to."""
     frame: str = ""
     """That list."""
     clearings: frozenset[int] = frozenset()

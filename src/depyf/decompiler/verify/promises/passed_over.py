@@ -1,6 +1,7 @@
 """Stores that the walk skips, because nothing can observe them.
 
-- An empty slot is stored in a variable that has no value (``PUSH_NULL; STORE_FAST x``): that is so already.  Nothing is assumed.
+- An empty slot is stored in a variable that has no value (``PUSH_NULL; STORE_FAST x``): that is so already.  Nothing is
+  assumed.
 - A constant is stored in one of the program's flags for tracing, which nothing in the code reads: ``VARIABLE_NOTE``.
 """
 

@@ -1,8 +1,9 @@
-"""Paths that are assumed never to be taken: ``raise None``, which torch puts after a ``with`` that suppressed an exception.
+"""Paths that are assumed never to be taken: ``raise None``, which torch puts after a ``with`` that suppressed an
+exception.
 
-A rule of the walk (``UNREACHED_NOTE``): a path of the original ends where the test of what ``__exit__`` returned takes the arm of
-"suppressed", if that arm does nothing but to leave the managers around it, and then ``raise None``.  Every other way into
-that code is walked.
+A rule of the walk (``UNREACHED_NOTE``): a path of the original ends where the test of what ``__exit__`` returned takes
+the arm of "suppressed", if that arm does nothing but to leave the managers around it, and then ``raise None``.  Every
+other way into that code is walked.
 """
 
 from __future__ import annotations

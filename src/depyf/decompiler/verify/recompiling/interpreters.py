@@ -1,9 +1,9 @@
 """Finds the CPython of a given version on this machine.
 
-Searched in order: interpreters named by the user (``register``), the running one, every folder on the ``PATH``, the installer's
-on Windows, pyenv's, uv's, and ``$DEPYF_PYTHONS/bin`` (default ``~/.cache/depyf-pythons``).  Every candidate is asked for its
-version before it is trusted.
-pyenv's shims are passed over: each start of one runs a shell script, and the interpreters they start are looked at anyway.
+Searched in order: interpreters named by the user (``register``), the running one, every folder on the ``PATH``, the
+installer's on Windows, pyenv's, uv's, and ``$DEPYF_PYTHONS/bin`` (default ``~/.cache/depyf-pythons``).  Every candidate
+is asked for its version before it is trusted.  pyenv's shims are passed over: each start of one runs a shell script,
+and the interpreters they start are looked at anyway.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ def _printed(path: str, program: str) -> str:
 
 
 def home() -> Path:
-    """The user's folder; one in which nothing is where the user has none: no ``$HOME``, and a number that no name belongs to."""
+    """The user's folder; one in which nothing is where the user has none: no ``$HOME``, and a number that no name
+    belongs to."""
     try:
         return Path.home()
     except RuntimeError:
@@ -126,7 +127,8 @@ def _candidates(version: tuple[int, int]) -> Iterator[str]:
 
 
 def _newest_first(root: Path, prefix: str) -> list[str]:
-    """The folders of ``root`` for one version: ``3.8.18``, ``3.15-dev``, ``cpython-3.8.20-linux-x86_64-gnu``; none where there is no root."""
+    """The folders of ``root`` for one version: ``3.8.18``, ``3.15-dev``, ``cpython-3.8.20-linux-x86_64-gnu``; none
+    where there is no root."""
     try:
         names = os.listdir(root)
     except OSError:

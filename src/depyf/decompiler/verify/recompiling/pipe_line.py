@@ -1,7 +1,7 @@
 """A worker on a system that cannot fork: an ordinary child process with pipes.
 
-It has the methods of a socket that ``worker.py`` uses.  A read that takes too long is ended by a timer that kills the child:
-pipes have no timeout.
+It has the methods of a socket that ``worker.py`` uses.  A read that takes too long is ended by a timer that kills the
+child: pipes have no timeout.
 """
 
 from __future__ import annotations

@@ -96,8 +96,8 @@ def _all_with_sets(parts: tuple[Any, ...]) -> tuple[Any, ...]:
 def compile_here(text: str, filename: str, flags: int, optimize: int, mode: str) -> types.CodeType:
     """``compile`` without inherited flags; every failure is a ``RecompileError``.
 
-    It is done by the worker process of this version where the compiler might warn, for the program around us would hear it,
-    and where the text might nest too deeply for the stack: that of the main thread is known to be large.
+    It is done by the worker process of this version where the compiler might warn, for the program around us would hear
+    it, and where the text might nest too deeply for the stack: that of the main thread is known to be large.
     """
     # not current_thread(), which makes an object, and a number, for depyf's thread
     worker = None if threading.get_ident() == threading.main_thread().ident else own_worker()
@@ -121,7 +121,7 @@ def compile_here(text: str, filename: str, flags: int, optimize: int, mode: str)
 
 
 def _unheard(text: str, filename: str, flags: int, mode: str) -> str | ast.Module | ast.Interactive | None:
-    """``text``, or its tree, to be compiled in this process; None where the compiler might warn, or cannot go so deep."""
+    """``text``, or its tree, to compile here; None where the compiler might warn, or cannot go so deep."""
     if spelled_out(text) != text:
         return None
     if mode != "single" and silent(text):

@@ -1,12 +1,12 @@
 """A subprocess of another Python version that compiles source and nothing else.
 
-One process per version, kept for the life of this one.  Request frame: mode, flags, optimisation level, length of the source,
-length of the file's name (five little-endian 32-bit integers), then both in UTF-8.  Answer frame: status byte, length, then
-marshalled code (status 0) or the message of the error (status 1).  The source is compiled, never executed.
+One process per version, kept for the life of this one.  Request frame: mode, flags, optimisation level, length of the
+source, length of the file's name (five little-endian 32-bit integers), then both in UTF-8.  Answer frame: status byte,
+length, then marshalled code (status 0) or the message of the error (status 1).  The source is compiled, never executed.
 
-That process belongs to depyf, which may change its settings: it compiles in a thread with a large stack, and without warnings.
-The program around us does not notice it: it is no child of this process that ``os.wait`` could come upon, it costs no thread (which
-``threading`` would count), no write to it raises SIGPIPE, and forked children forget it.
+That process belongs to depyf, which may change its settings: it compiles in a thread with a large stack, and without
+warnings. The program around us does not notice it: it is no child of this process that ``os.wait`` could come upon, it
+costs no thread (which ``threading`` would count), no write to it raises SIGPIPE, and forked children forget it.
 """
 
 from __future__ import annotations
@@ -273,7 +273,7 @@ def worker_for(version: tuple[int, int]) -> Worker:
 
 
 def own_worker() -> Worker | None:
-    """The worker of the interpreter that runs here; None where a program has it built in, and there is none to start."""
+    """The worker of the interpreter that runs here; None in a program with Python built in, which cannot start one."""
     python = own_interpreter()
     return None if python is None else _worker(python)
 

@@ -1,10 +1,10 @@
 """Compares the order in which objects are released between two operations.
 
-Input: what each side has let go of since the last operation (``Side.gone``).  An object ends when the last place that holds
-it lets go; a finaliser, or the callback of a weak reference, tells the order.  Where the sides differ in nothing but that,
-the proof goes on under an assumption that its verdict names.  Items of a list or a tuple end from the last to the first
-(``list_dealloc`` and ``tupledealloc`` of CPython), the variables of a frame in the order of ``co_varnames``, then what is
-left on its stack (``Python/frame.c``).
+Input: what each side has let go of since the last operation (``Side.gone``).  An object ends when the last place that
+holds it lets go; a finaliser, or the callback of a weak reference, tells the order.  Where the sides differ in nothing
+but that, the proof goes on under an assumption that its verdict names.  Items of a list or a tuple end from the last to
+the first (``list_dealloc`` and ``tupledealloc`` of CPython), the variables of a frame in the order of ``co_varnames``,
+then what is left on its stack (``Python/frame.c``).
 """
 
 from __future__ import annotations

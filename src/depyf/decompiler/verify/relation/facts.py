@@ -69,8 +69,9 @@ LIST = ("list",)
 DICT = ("dict",)
 SET = ("set",)
 MAX_TRACKED = 256
-"""Growing a container past this many elements is an event: following it further would cost quadratic time.  Code that takes
-more than that off the stack at once raises the bound (``widest``): the compiler collects the arguments of a wide call in a list."""
+"""Growing a container past this many elements is an event: following it further would cost quadratic time.  Code that
+takes more than that off the stack at once raises the bound (``widest``): the compiler collects the arguments of a wide
+call in a list."""
 _TAKEN = {
     ops.BUILD_TUPLE,
     ops.BUILD_LIST,

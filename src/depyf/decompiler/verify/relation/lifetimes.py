@@ -45,10 +45,11 @@ def held_apart(pair: Pair, values: Values) -> str:
 
 
 def still_held(pair: Pair, values: Values, temps: dict[str, int], below: Iterable[int]) -> dict[str, int]:
-    """The temporaries of ``temps`` whose objects the original keeps in the slots ``below``, and those that hold no object.
+    """The temporaries of ``temps`` whose objects the original keeps in the slots ``below``, and those that hold no
+    object.
 
-    No statement can release the others before the exit of a manager runs, or before ``except`` checks the type.  Nothing may
-    read them after that.
+    No statement can release the others before the exit of a manager runs, or before ``except`` checks the type.
+    Nothing may read them after that.
     """
     slots = set(below)
     known = leaves(pair, values, slots)

@@ -1,7 +1,8 @@
 """Decides whether a value of the original and one of the recompiled code are the same.
 
-Equal numbers are equal values.  Otherwise both are structures of the same parts, nested code that has to match, or objects
-that each side has built and that have not escaped: those are matched with each other once and are one value from then on.
+Equal numbers are equal values.  Otherwise both are structures of the same parts, nested code that has to match, or
+objects that each side has built and that have not escaped: those are matched with each other once and are one value
+from then on.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Sameness:
                         break
 
     def paired(self, pair: Pair, temps: dict[str, int]) -> dict[str, int]:
-        """The temporaries of ``pair``, and those of ``temps`` that hold an object which the original keeps on its stack."""
+        """The temporaries of ``pair``, and those of ``temps`` with an object that the original keeps on its stack."""
         kept, stack = pair.temps, pair.a.stack
         if not reachable(stack, pair.fresh, self.values):
             return kept
@@ -117,7 +118,7 @@ class Sameness:
         return False
 
     def _all_same_inside(self, pair: Pair, left: int, right: int, strict: bool) -> bool:
-        """Whether two fresh objects hold the same values; where one contains itself, the other does so at the same places."""
+        """Whether two fresh objects hold the same values; one that contains itself has a twin that does, too."""
         matched = len(self._matched)
         self._open.add((left, right))
         try:

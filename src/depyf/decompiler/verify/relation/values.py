@@ -73,7 +73,8 @@ def _key_of_parts(kind: type, value: Any, ordered: bool, known: dict[int, tuple[
 
 
 def searched_key(value: frozenset[Any]) -> tuple[Any, ...]:
-    """``const_key`` of a set that is only searched: nothing sees its order but items that hash alike, which are compared in turn.
+    """``const_key`` of a set that is only searched: nothing sees its order but items that hash alike, which are
+    compared in turn.
 
     With text in it their order is another in each process, which ``SEED_NOTE`` names.
     """
@@ -230,8 +231,8 @@ class Values:
         return known[0:2] in (("type", "str"), ("op", "str")) or known[0] == "const" and type(known[1]) is str
 
     def is_text(self, value: int) -> bool:
-        """Whether the value is known to be a string, if perhaps of a subclass: ``__format__``, ``__str__`` and ``__repr__`` may give
-        such a one, which another ``__format__`` formats."""
+        """Whether the value is known to be a string, if perhaps of a subclass: ``__format__``, ``__str__`` and
+        ``__repr__`` may give such a one, which another ``__format__`` formats."""
         return self.desc[value] == ("type", TEXT) or self.is_string(value)
 
     def joined(self, parts: tuple[int, ...]) -> tuple[int, ...]:
@@ -329,7 +330,8 @@ class Values:
         return known[0] in ("const", "type") or (known[0] == "op" and known[1] != OUTPUT)
 
     def fold(self, op: str, arg: str, operands: tuple[int, ...]) -> int | None:
-        """The constant an operator gives on plain constants, if it gives one without an error, the same in every version.
+        """The constant an operator gives on plain constants, if it gives one without an error, the same in every
+        version.
 
         It is computed here, whatever version the code is of, so only what all of them compute alike.
         """
@@ -389,8 +391,8 @@ def _warns(op: str, arg: str, found: list[Any]) -> bool:
 
 
 def _own_to_a_version(op: str, arg: str, found: list[Any]) -> bool:
-    """What is not the same in each version, or on each machine: arithmetic of complex numbers (another one since 3.14, with real
-    numbers too), and what the C library computes of floats."""
+    """What is not the same in each version, or on each machine: arithmetic of complex numbers (another one since 3.14,
+    with real numbers too), and what the C library computes of floats."""
     if op != "BINARY":
         return False
     kinds = {type(item) for item in found}

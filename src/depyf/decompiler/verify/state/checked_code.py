@@ -108,7 +108,8 @@ class CheckedCode:
         }
         """The handlers that begin by calling the exit of a manager, or by asking which exception it is."""
         self.again: dict[int, bool] = {}
-        """Where it raises, by ``raise e``, what the other code lets go on; whether that may be another exception than the handled one."""
+        """Where it raises, by ``raise e``, what the other code lets go on; whether that may be another exception than
+        the handled one."""
         self.forgets = False
         """Whether it raises an exception while a temporary holds an object that nothing reads any more."""
         self.formats = False

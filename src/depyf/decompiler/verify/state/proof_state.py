@@ -1,8 +1,8 @@
 """What a proof knows at a pair of program points.
 
-Running state (``Pair``): both stacks, the exception each side is handling, the second side's temporaries, the user
-locals whose value is known (shared: they are equal on both sides by construction), objects one side has built that
-nothing else can see yet (``fresh``), and booleans decided on this path (``facts``).
+Running state (``Pair``): both stacks, the exception that each side handles, the second side's temporaries, the user
+locals with a known value (equal on both sides by construction), objects that only their side has seen (``fresh``), and
+booleans decided on this path (``facts``).
 
 Stored state (``Frozen``): the same, reduced to the relation "these places hold the same value".  ``covers`` tells
 whether a stored state describes a new one too; ``meet`` is the strongest state that describes both.
@@ -58,7 +58,8 @@ class Pair:
     """Both sides while they run in lock step."""
 
     __slots__ = (
-        "a", "alias", "b", "before_graph", "early", "epoch", "facts", "fresh", "loc", "names", "owed", "standing", "temps",
+        "a", "alias", "b", "before_graph", "early", "epoch", "facts", "fresh", "loc", "names", "owed",
+        "standing", "temps",
     )  # fmt: skip
 
     def __init__(self, a: Side, b: Side) -> None:
@@ -80,7 +81,7 @@ class Pair:
         self.owed = ""
         """The list whose last item the original has still to delete (``promises.handed_on``)."""
         self.standing = -1
-        """Where the original stands while the recompiled code asks whether something is a manager: no join until it goes on."""
+        """Where the original stands while the other code asks whether something is a manager; no join is made then."""
 
     def bind(self, name: str, value: int) -> None:
         """Note that the local ``name`` holds ``value`` now, on both sides."""
@@ -116,7 +117,7 @@ class Pair:
 
 
 class Frozen(NamedTuple):
-    """``values`` holds the places of stack A, stack B, the two handled exceptions and the temporaries, in that order."""
+    """``values`` holds the places of stack A, stack B, the two handled exceptions and the temporaries, in order."""
 
     depth_a: int
     depth_b: int
@@ -397,10 +398,8 @@ def _same_shape(p: Desc, q: Desc) -> bool:
 
 
 def meet(old: Frozen, new: Frozen, values: Values) -> Frozen:
-    """The strongest state that describes both: places stay equal where they are equal in both.
-
-    An unescaped object stays one only where the same places hold it in both.
-    """
+    """The strongest state that describes both: places stay equal where they are equal in both, an unescaped object
+    stays one where the same places hold it in both."""
     shared: set[tuple[int, int]] = set()
     while True:
         found, mixed = _meet(old, new, values, shared)

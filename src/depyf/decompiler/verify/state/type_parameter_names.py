@@ -24,7 +24,8 @@ _OF_BOUNDS = frozenset({ops.LOAD_CLOSURE, ops.BUILD_TUPLE, ops.MAKE_FUNCTION, op
 
 
 def type_parameter_names(instrs: Sequence[Instr]) -> dict[int, str]:
-    """The instructions that load the names of type parameters, in code that a compiler wrote -> the variables that hold these."""
+    """The instructions that load the names of type parameters, in code that a compiler wrote -> the variables that hold
+    these."""
     found = {}
     for at, instr in enumerate(instrs):
         if instr.op == ops.INTRINSIC and instr.arg in _NAMING:
@@ -46,5 +47,6 @@ def _sets_default(instr: Instr) -> bool:
 
 
 def _is_part(instr: Instr) -> bool:
-    """Whether an instruction loads what a function of the compiler's is made of: its code, or the default of its parameter (3.14+)."""
+    """Whether an instruction loads what a function of the compiler's is made of: its code, or the default of its
+    parameter (3.14+)."""
     return instr.op == ops.LOAD_CONST and type(instr.arg) in (CodeUnit, tuple)

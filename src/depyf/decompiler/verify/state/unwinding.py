@@ -1,11 +1,11 @@
 """Finds where unwinding drops the record of the previously handled exception.
 
-Until 3.10 the interpreter itself saves the handled exception at a handler's entry, and unwinding puts it back.  Since 3.11
-``PUSH_EXC_INFO`` saves the handled exception in a stack slot and ``POP_EXCEPT`` puts it back; unwinding the stack only
-drops the slot.  Compilers give every handler a clean-up that puts it back before the exception goes on.  Without one, an
-exception stays handled for ever: ``sys.exc_info()`` shows it, even to callers, and later exceptions get it as their
-``__context__``.  No source does that.  The proof therefore lets unwinding put back
-what was saved, in both codes, and says so in the verdict where that makes a difference.
+Until 3.10 the interpreter itself saves the handled exception at a handler's entry, and unwinding puts it back.  Since
+3.11 ``PUSH_EXC_INFO`` saves the handled exception in a stack slot and ``POP_EXCEPT`` puts it back; unwinding the stack
+only drops the slot.  Compilers give every handler a clean-up that puts it back before the exception goes on.  Without
+one, an exception stays handled for ever: ``sys.exc_info()`` shows it, even to callers, and later exceptions get it as
+their ``__context__``.  No source does that.  The proof therefore lets unwinding put back what was saved, in both codes,
+and says so in the verdict where that makes a difference.
 """
 
 from __future__ import annotations

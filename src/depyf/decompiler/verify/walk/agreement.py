@@ -136,7 +136,7 @@ class Agreement:
             self.ground.note(KEYWORDS_NOTE if key[0] == ops.CALL_EX else WHOLE_NOTE)
         if a.cur != b.cur and (key != RETURN or self.hands_back) and not self.sameness.same(pair, a.cur, b.cur):
             if key[0] == ops.EXC_MATCH and self.sameness.same(pair, event_a.operands[0], b.cur):
-                # The test looks at types alone and runs no code: only the error about what is no exception class would tell.
+                # the test looks at types alone and runs no code: only the error about what is no class would tell
                 self.ground.note(TESTED_NOTE)
             elif key not in (UNWIND, RETURN) or b.cur != self.values.outer_exc:
                 raise self.ground.mismatch(pair, "they handle different exceptions at that point")
@@ -173,7 +173,7 @@ class Agreement:
             self.ground.note(CYCLE_NOTE)
 
     def same_ends(self, pair: Pair, returns: bool = False) -> None:
-        """Check that objects end in the same order on both sides, or note the assumption that the order does not count."""
+        """Check that objects end in the same order on both sides, or note that the order is assumed not to count."""
         if self.lifetimes and not same_order(pair, self.values, returns):
             self.ground.note(END_ORDER_NOTE)
 
@@ -195,7 +195,7 @@ class Agreement:
 
 
 def _joins_too(original: Key, recompiled: Key) -> bool:
-    """Whether the text joins in a display what the original joins for a call (3.8): only the message of an error differs."""
+    """Whether the text joins in a display what the original joins for a call (3.8): one error message differs."""
     if original[0] != ops.BUILD_UNPACK or recompiled[0] != ops.BUILD_UNPACK:
         return False
     return bool(original[1] == ("call_tuple", recompiled[1][1]) and recompiled[1][0] == "tuple")

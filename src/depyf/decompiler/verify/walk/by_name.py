@@ -6,8 +6,8 @@
     IMPORT_NAME m               __import__("m")                         a module that is a value in an expression
     BUILD_MAP 20                dict([(k, v), ...])                     see ``wide``
 
-Each is the event of the instruction that the original stands before.  That the names give these builtins is assumed, and
-the proof says so (``Program.builtins_named``).
+Each is the event of the instruction that the original stands before.  That the names give these builtins is assumed,
+and the proof says so (``Program.builtins_named``).
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def _is_written(name: str) -> bool:
 
 
 def _imported(values: Values, arguments: tuple[int, ...], keywords: tuple[str, ...], fromlist: int) -> Call | None:
-    """``__import__(name, globals(), None, fromlist, level)``, of which the last four may be left out: no ``fromlist`` is an
-    empty one, which None is to the builtin."""
+    """``__import__(name, globals(), None, fromlist, level)``, of which the last four may be left out: no ``fromlist``
+    is an empty one, which None is to the builtin."""
     positional = len(arguments) - len(keywords)
     given = dict(zip(("name", "globals", "locals", "fromlist", "level"), arguments[:positional]))
     given.update(zip(keywords, arguments[positional:]))
@@ -119,7 +119,7 @@ def is_globals(values: Values, value: int) -> bool:
 
 
 def step(side: Side, other: Side, values: Values, callee: int, arguments: tuple[int, ...]) -> int:
-    """The result of a call of ``super`` or ``globals`` that the instruction needs no call for; -1 for any other call."""
+    """The result of a call of ``super`` or ``globals`` that the instruction makes without a call; -1 for others."""
     if other.pc < 0:
         return -1
     op = other.program.instrs[other.pc].op

@@ -165,8 +165,8 @@ class _Walk:
                 return
 
     def _same_objects(self, pair: Pair) -> bool:
-        """Whether the boolean is about objects that both sides have built, and that match: then it is decided for the matched
-        ones."""
+        """Whether the boolean is about objects that both sides have built, and that match: then it is decided for the
+        matched ones."""
         asked = [split for split in (pair.a.split, pair.b.split) if split >= 0]
         if len(asked) == 2 and self.ground.sameness.same(pair, asked[0], asked[1]):
             return True

@@ -147,7 +147,7 @@ def set_update(pair: Pair, side: Side, other: Side, values: Values, depth: int) 
 
 
 def copies_made(pair: Pair, side: Side, other: Side, values: Values, depth: int) -> bool:
-    """Take the merge that the recompiled code stands before as such a copy, if it is one that the original does not make."""
+    """Take the merge before which the recompiled code stands as such a copy, if the original does not make it."""
     stack, program = side.stack, side.program
     made, into = stack[-1], stack[-1 - depth]
     if not program.side or program.instrs[side.pc - 1].op != ops.BUILD_MAP:

@@ -131,7 +131,8 @@ def _call(pair: Pair, side: Side, other: Side, values: Values, arg: ops.CallShap
 
 
 def _builtin(pair: Pair, side: Side, other: Side, values: Values, slots: int, count: int) -> bool:
-    """``slice(a, b)``, ``set()`` and ``tuple(known)`` of a list: what ``BUILD_SLICE``, ``BUILD_SET`` and ``LIST_TO_TUPLE`` do."""
+    """``slice(a, b)``, ``set()`` and ``tuple(known)`` of a list: what ``BUILD_SLICE``, ``BUILD_SET`` and
+    ``LIST_TO_TUPLE`` do."""
     stack = side.stack
     at = len(stack) - count - slots
     callee, *bound = callee_of(values, stack, at, slots)
@@ -311,9 +312,10 @@ def _set_function_attribute(pair: Pair, side: Side, other: Side, values: Values,
 def _raise(pair: Pair, side: Side, other: Side, values: Values, count: int) -> bool:
     """What raises an exception that exists already runs no code: bare ``raise`` in a handler, or one with its value.
 
-    The latter (``RAISE_VARARGS 1``) adds an entry for this frame to the traceback, as ``RERAISE`` and a bare ``raise`` do
-    not, and makes the exception being handled its ``__context__``, where that is another one.  Text has no other way to
-    say ``RERAISE`` of what is not the exception being handled; the verdict says what that assumes (``CheckedCode.again``).
+    The latter (``RAISE_VARARGS 1``) adds an entry for this frame to the traceback, as ``RERAISE`` and a bare ``raise``
+    do not, and makes the exception being handled its ``__context__``, where that is another one.  Text has no other way
+    to say ``RERAISE`` of what is not the exception being handled; the verdict says what that assumes
+    (``CheckedCode.again``).
     """
     if count == 1 and side.program.side and not _raises(other):
         value = side.stack[-1]
@@ -338,8 +340,9 @@ def _raises(side: Side) -> bool:
 def _format(pair: Pair, side: Side, other: Side, values: Values, arg: tuple[str, bool]) -> bool:
     """A plain string formats as itself.
 
-    What a format or a conversion gives may be of a subclass of ``str``, which has its own ``__format__``.  Where the text has to
-    format it once more, as it was put aside or as the original only converts it (3.13+), ``PLAIN_NOTE`` names what that assumes.
+    What a format or a conversion gives may be of a subclass of ``str``, which has its own ``__format__``.  Where the
+    text has to format it once more, as it was put aside or as the original only converts it (3.13+), ``PLAIN_NOTE``
+    names what that assumes.
     """
     if arg not in (("", False), ("s", False)):
         return False

@@ -139,8 +139,8 @@ class Joins:
     def _below(self, side: Side, depth: int) -> list[int]:
         """What a handler finds below the exception: the ``depth`` lowest slots.
 
-        A call releases its arguments and the callee before its exception is raised.  If these were below the block (only a
-        program writes that), their slots are empty in the handler.
+        A call releases its arguments and the callee before its exception is raised.  If these were below the block
+        (only a program writes that), their slots are empty in the handler.
         """
         found = side.stack[:depth]
         if found and (instr := side.program.instrs[side.pc]).op in CALLS:

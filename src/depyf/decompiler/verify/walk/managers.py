@@ -1,8 +1,8 @@
 """Matches calls of ``__enter__`` and ``__exit__`` in the recompiled code with the ``with`` operations of the original.
 
-The interpreter looks the methods of a manager up on its type, and binds them; text can only ask the object for them.  Where
-nothing in the object itself hides its type's methods, and neither look-up runs code, both find the same.  That is assumed
-and named (``MANAGER_NOTE``), and that ``__traceback__`` is an exception's own.  Then
+The interpreter looks the methods of a manager up on its type, and binds them; text can only ask the object for them.
+Where nothing in the object itself hides its type's methods, and neither look-up runs code, both find the same.  That is
+assumed and named (``MANAGER_NOTE``), and that ``__traceback__`` is an exception's own.  Then
 
     hasattr(type(m), "__enter__")               is a boolean that decides whether BEFORE_WITH raises at once
     m.__exit__, m.__enter__()                   is BEFORE_WITH m where both booleans are true

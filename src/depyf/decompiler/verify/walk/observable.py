@@ -195,12 +195,14 @@ def _list_to_tuple(pair: Pair, side: Side, values: Values, arg: None) -> Event:
 
 
 def _empty_and_alone(pair: Pair, side: Side, value: int) -> bool:
-    """Whether ``value`` is a new empty dict that nothing else holds: ``f(*args, **{})`` is ``f(*args)``, whatever ``f`` is.
+    """Whether ``value`` is a new empty dict that nothing else holds: ``f(*args, **{})`` is ``f(*args)``, whatever ``f``
+    is.
 
     CALL_FUNCTION_EX (3.8-3.15) takes an exact dict as it is: no code runs for it, and ``args`` becomes a tuple in both.
-    ``_PyVectorcall_Call`` takes the same path for an empty dict as for none, and so without keyword names; a Python function has a
-    new dict for ``**``; a ``tp_call`` in C gets an empty dict or NULL, which its protocol defines to be the same, as it
-    is for ``f(x, **{})`` above.  What such a callee leaves in the dict is not observable, because nothing else holds it.
+    ``_PyVectorcall_Call`` takes the same path for an empty dict as for none, and so without keyword names; a Python
+    function has a new dict for ``**``; a ``tp_call`` in C gets an empty dict or NULL, which its protocol defines to be
+    the same, as it is for ``f(x, **{})`` above.  What such a callee leaves in the dict is not observable, because
+    nothing else holds it.
     """
     return (
         pair.fresh.get(value) == (DICT, ())
@@ -212,10 +214,11 @@ def _empty_and_alone(pair: Pair, side: Side, value: int) -> bool:
 
 
 def _dict_merge(pair: Pair, side: Side, values: Values, depth: int) -> Event:
-    """``f(*args, **mapping)`` at its merge, where the bytecode calls with the mapping as it is (only a program writes that).
+    """``f(*args, **mapping)`` at its merge, where the bytecode calls with the mapping as it is (only a program writes
+    that).
 
-    The dict made for the call has nothing else in it.  Of what is no exact dict ``CALL_EX`` makes such a dict itself, by the
-    same merge; an exact one it hands to the callee, which a Python function copies (``KEYWORDS_NOTE``).
+    The dict made for the call has nothing else in it.  Of what is no exact dict ``CALL_EX`` makes such a dict itself,
+    by the same merge; an exact one it hands to the callee, which a Python function copies (``KEYWORDS_NOTE``).
     """
     stack, program, original = side.stack, side.program, pair.a
     instr = program.instrs[side.pc]

@@ -1,4 +1,5 @@
-"""Operations that are silent under the contract of the program that wrote the code (``depyf.decompiler.generated.contract``).
+"""Operations that are silent under the contract of the program that wrote the code
+(``depyf.decompiler.generated.contract``).
 
 One promise, one rule; each that was used is named in the verdict.
 
@@ -10,8 +11,8 @@ One promise, one rule; each that was used is named in the verdict.
   often as they liked: that reading has no effect and is repeatable is what the guards themselves rest on.  So up to the
   first event of another kind (``Pair.early``) a read is a value that depends on its operands alone.
 - A call of a constant function whose code is ``return None`` takes an empty slot off the stack, and nothing else.
-- What ends a profiler's record touches nothing of the program: up to the call of the graph only the order of these calls
-  counts (``Side.marks``, compared before that call and wherever control goes on elsewhere).
+- What ends a profiler's record touches nothing of the program: up to the call of the graph only the order of these
+  calls counts (``Side.marks``, compared before that call and wherever control goes on elsewhere).
 
 Constants, outputs and made functions cannot fail; everything else is an event where an exception would be caught, for
 there it shows what came before.
@@ -253,7 +254,8 @@ class Promised:
             return new_fresh(pair, values, kind, self._items(kind, value))
         self.use(FUNCTIONS_NOTE)
         if kind[0] == "tuple":
-            return values.tuple_of(tuple([self._item_of(value, index) for index in range(kind[1])]))  # type: ignore[call-overload]
+            size: int = kind[1]  # type: ignore[assignment]
+            return values.tuple_of(tuple([self._item_of(value, index) for index in range(size)]))
         places = [(key, 2 * at + 1 if kind[0] == "pairs" else key) for at, key in enumerate(kind[1:])]
         items = tuple([item for key, place in places for item in (values.const(key), self._item_of(value, place))])
         return values.tuple_of(items) if kind[0] == "pairs" else new_fresh(pair, values, DICT, items)
@@ -287,7 +289,8 @@ class Promised:
             side.dirty[name] = value
 
     def changed(self, pair: Pair, pc: int) -> None:
-        """Both sides have done what the original does at ``pc``: where that changes in place what it was handed on, a variable has it."""
+        """Both sides have done what the original does at ``pc``: where that changes in place what it was handed on, a
+        variable has it."""
         if pc in self.handed.late:
             self.use(ASSIGNED_NOTE)
             self._set(pair, pair.a, self.handed.late[pc], pair.a.stack[-1])
@@ -297,7 +300,7 @@ class Promised:
         return (self.values.op("splat", (container,)),) * (2 if kind == DICT else 1)
 
     def pops(self, pair: Pair, side: Side) -> bool:
-        """Whether ``side``, the text, stands before a ``pop`` of the list whose last item the original is about to take."""
+        """Whether ``side``, the text, stands before a ``pop`` of the list whose last item the original takes next."""
         name = popped_list(side.program.instrs, side.pc)
         if name not in self.handed.lists or not side.program.side or pair.a.pc < 0:
             return False

@@ -2,9 +2,10 @@
 
     k1 v1 ... k20 v20; BUILD_MAP 20     against     BUILD_MAP 0; k1 v1 MAP_ADD; ... k20 v20 MAP_ADD
 
-The keys are hashed and compared after the last value in the one, and in between in the other.  Where that may have an effect,
-text calls ``dict([(k1, v1), ...])``; where the program promised that it has none (``GeneratorContract.plain_keys``), a display says the
-same.  The dict is then known by its keys, constants or not, and the steps that fill it are silent.
+The keys are hashed and compared after the last value in the one, and in between in the other.  Where that may have an
+effect, text calls ``dict([(k1, v1), ...])``; where the program promised that it has none
+(``GeneratorContract.plain_keys``), a display says the same.  The dict is then known by its keys, constants or not, and
+the steps that fill it are silent.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def makes_wide(code: Lowered) -> bool:
 
 
 def any_key(pair: Pair, side: Side, other: Side, values: Values, count: int = 0, into: int = -1) -> bool:
-    """Whether the dict or set that ``side`` makes of ``count`` parts, or adds to (``into``), may have keys that are no constants.
+    """Whether the dict or set that ``side`` makes of ``count`` parts, or adds to (``into``), may have keys that are no
+    constants.
 
     The original's own small ones, and those of the user's code, stay operations.
     """
