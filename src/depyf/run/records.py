@@ -159,6 +159,24 @@ class RecompileRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class FailedGuardRecord:
+    """A guard of an earlier entry that did not hold in the call."""
+
+    guard: str
+    place: Place | None
+    differences: tuple[Difference, ...]
+    """What it wanted and found."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalRecord:
+    """All that kept an earlier entry from running in the call for which another one was made."""
+
+    entry: str
+    failed: tuple[FailedGuardRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SymbolRecord:
     """A dynamic-shape symbol: its value when compiled, the line that made it, what the program assumed of it."""
 
@@ -409,6 +427,8 @@ class EntryRecord:
     """The line of the program that the error is about."""
     wrapped: str = ""
     """What it calls, where the function is torch's wrapper around a callable object."""
+    refusals: tuple[RefusalRecord, ...] = ()
+    """For each earlier entry that torch asked all guards that failed; () where the entry has no guards of its own to tell by."""
     finished: bool = True
     """torch was done with it when the record was made."""
 

@@ -31,6 +31,7 @@ from depyf.run.records import (
     GuardRecord,
     Place,
     RecompileRecord,
+    RefusalRecord,
     TransformedRecord,
 )
 from depyf.run.trace_events import TraceEvent, cache_of
@@ -39,7 +40,7 @@ from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.caches.seen_code import codes_seen
 from depyf.sources.live.decorated import decorated
 from depyf.sources.live.events.break_stack import NOTHING_KNOWN, BrokenAt, TracedFrame, traced_stack
-from depyf.sources.live.events.call_values import call_values
+from depyf.sources.live.events.call_values import call_values, refused_call
 from depyf.sources.live.events.callers import RunningFrame, running_frames
 from depyf.sources.live.events.failures import told_failure
 from depyf.sources.live.events.graph_breaks import raises
@@ -50,8 +51,10 @@ from depyf.sources.live.events.module_path import traced_module
 from depyf.sources.live.events.recompiles import parse_recompile, refused_recompile, specialised
 from depyf.sources.live.events.symbols import SymbolTable, interned
 from depyf.sources.live.events.torch_options import in_force
+from depyf.sources.live.guards.all_refusals import all_refusals
 from depyf.sources.live.guards.asked_instead import asked_instead
 from depyf.sources.live.guards.number_operands import taken_as_number
+from depyf.sources.live.guards.printed_guards import parse_guards
 from depyf.sources.live.origins.node_reading import origins_of
 from depyf.sources.live.recording.code_record import code_record
 from depyf.sources.live.resume import origin, resume_targets
@@ -101,6 +104,9 @@ class EntryBuilder:
     in_force: frozenset[str] = frozenset()
     """The options that were as an advice would have them when torch reported a break or a recompilation."""
     operations: int | None = None
+    call: tuple[types.CodeType, dict[str, Any]] | None = None
+    """The call for which it is made, where earlier entries were asked, until that is looked at."""
+    refusals: tuple[RefusalRecord, ...] = ()
     wrapped: WrappedCall | None = None
     """What is called, where the function is torch's wrapper."""
     error: tuple[str, Place | None] = ("", None)
@@ -241,10 +247,12 @@ class Capture:
                 self._find_callers(entry)  # where torch refuses, no start follows
                 entry.in_force = in_force()
                 found = map(self._asked, parse_recompile(event.payload, call_values()))
+                entry.call = refused_call()
                 entry.recompiles = tuple(map(self._explained, found))
             elif event.name == "dynamo_cpp_guards_str":
                 entry.guard_text = event.payload
                 entry.symbols.finish()
+                self._find_refusals(entry)
             elif event.name == "dynamo_error":
                 entry.failed = entry.failed or last_line(event.payload)
                 with Door("where torch was tracing when it failed could not be told", self.note):
@@ -257,6 +265,24 @@ class Capture:
                 entry.symbols.take(event.name, event.data)
             if event.name in _EXPLAINING:
                 self._on_told(key)
+
+    def _find_refusals(self, entry: EntryBuilder) -> None:
+        """While torch compiles: then the values are still those of the call."""
+        call, entry.call = entry.call, None
+        if call is not None:
+            with Door("which guards failed could not be told", self.note):
+                told = {record.entry: record for record in entry.recompiles}
+                entry.refusals = all_refusals(*call, self._guards(entry), self._guards_of, told)
+
+    def _guards_of(self, compile_id: str) -> tuple[GuardRecord, ...]:
+        earlier = self.entries.get(self.key(compile_id))
+        return self._guards(earlier) if earlier is not None else ()
+
+    def _guards(self, entry: EntryBuilder) -> tuple[GuardRecord, ...]:
+        """The guards of an entry, read once; the names of files are completed later."""
+        if entry.parsed is None or entry.parsed[0] != entry.guard_text:
+            entry.parsed = entry.guard_text, parse_guards(entry.guard_text)
+        return entry.parsed[1]
 
     def _at_break(self) -> BrokenAt:
         with Door("where the graph broke could not be told", self.note):
@@ -284,6 +310,7 @@ class Capture:
         if event.name != "compilation_metrics" and not refused:  # 2.6: what failed before torch knew which it is
             return
         entry.closed = True
+        entry.call = None
         entry.symbols.finish()
         function = self.functions.get(entry.key.function)
         if function is not None and function.live is None:

@@ -334,6 +334,7 @@ def entry_record(
         error_at=None if _compiled(entry, live) else entry.error[1],
         advice=_advice(entry, live),
         callers=callers(entry),
+        refusals=entry.refusals,
         finished=finished,
     )
 

@@ -1,0 +1,92 @@
+"""What is left of the compilations of a function when values are freed; against running the guards again."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from depyf.run.causes.guard_replay import FreedValues, GuardedValue, replay
+from depyf.run.guards.difference import Difference, GuardSide
+from depyf.run.records import CompileKey, EntryRecord, FailedGuardRecord, RefusalRecord, TransformedRecord
+
+CODE = TransformedRecord("", True, "", (), (), ())
+Call = dict[str, int]
+
+
+def difference(name: str, wanted: int, found: int) -> Difference:
+    return Difference("value", f"L['{name}']", wanted=GuardSide(str(wanted), "int"), found=GuardSide(str(found), "int"))
+
+
+def entries_of(calls: Sequence[Call]) -> list[EntryRecord]:
+    """Those of a function that guards each of its arguments by value."""
+    made: list[tuple[str, Call]] = []
+    found: list[EntryRecord] = []
+    for call in calls:
+        if any(call == other for _, other in made):
+            continue
+        key = CompileKey(0, f"0/{len(made)}")
+        refusals = tuple(
+            RefusalRecord(
+                name,
+                tuple(
+                    FailedGuardRecord(n, None, (difference(n, other[n], call[n]),)) for n in call if other[n] != call[n]
+                ),
+            )
+            for name, other in made
+        )
+        found.append(EntryRecord(key, CODE, (), "live", refusals=refusals))
+        made.append((key.text, call))
+    return found
+
+
+def counted(calls: Sequence[Call], freed: set[str]) -> int:
+    """How many a function makes that does not look at the freed arguments."""
+    kept = [{name: value for name, value in call.items() if name not in freed} for call in calls]
+    return len({tuple(sorted(call.items())) for call in kept})
+
+
+CALLS = st.lists(st.fixed_dictionaries({name: st.integers(0, 2) for name in "abc"}), min_size=1, max_size=9)
+
+
+@given(CALLS)
+def test_each_number_is_that_of_the_program_without_the_guards(calls: list[Call]) -> None:
+    found = replay(entries_of(calls))
+    assert found.compilations == counted(calls, set())
+    for way in found.ways:
+        assert way.left == counted(calls, {value.source for value in way.values}) < found.compilations
+    assert found.needed == counted(calls, {"a", "b", "c"})
+
+
+@given(CALLS)
+def test_no_smaller_set_does_as_much(calls: list[Call]) -> None:
+    found = replay(entries_of(calls))
+    best = min(counted(calls, set(some)) for n in range(4) for some in itertools.combinations("abc", n))
+    assert best == found.compilations or found.ways[0].left == best
+    for way in found.ways:
+        names = {value.source for value in way.values}
+        alone = [counted(calls, names - {name}) for name in names]
+        together = any(counted(calls, names - {name}) == way.left for name in names)
+        assert not together or len(names) > 1 and len(set(alone)) == 1, way
+
+
+def test_values_that_change_together_are_one_way() -> None:
+    calls = [{"a": n, "b": n, "c": 0} for n in range(5)]
+    (way,) = replay(entries_of(calls)).ways
+    assert way == FreedValues((GuardedValue("a"), GuardedValue("b")), 1)
+
+
+def test_what_is_fixed_is_in_no_way() -> None:
+    calls = [{"a": n, "b": n % 2, "c": 0} for n in range(4)]
+    found = replay(entries_of(calls), frozenset({GuardedValue("a")}))
+    assert found.ways == () and found.needed == 4
+    assert [way.left for way in replay(entries_of(calls)).ways] == [1, 2]
+
+
+@pytest.mark.parametrize("calls, needed", [([{"a": 1, "b": 1, "c": 1}], 1), ([], 0)])
+def test_nothing_to_free(calls: list[Call], needed: int) -> None:
+    found = replay(entries_of(calls))
+    assert (found.ways, found.needed, found.compilations) == ((), needed, len(calls))
