@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from depyf.views.report.report_page import write_report
-from made_dumps import entry, made_dump
+from made_dumps import compilation, entry, function, made_dump, run_dump
 
 
 @pytest.mark.torch
@@ -58,10 +58,9 @@ def test_causes_are_put_in_order(visit: Any, training_page: Path) -> None:
 
 
 def test_ranks_stand_beside_each_other(visit: Any, tmp_path: Path) -> None:
-    common = {"function": "f", "from": "a.py:1", "entries": [entry("0/0")]}
-    extra = {"function": "only_here", "from": "a.py:9", "entries": [entry("1/0")]}
-    made_dump(tmp_path / "rank_0", {"functions": [common], "ranks": 2})
-    made_dump(tmp_path / "rank_1", {"functions": [common, extra], "ranks": 2})
+    common = function("0", "f", 1, compilation("0/0"))
+    run_dump(tmp_path / "rank_0", common, ranks=2)
+    run_dump(tmp_path / "rank_1", common, function("1", "only_here", 9, compilation("1/0")), ranks=2)
     page = visit(write_report(tmp_path, tmp_path / "report.html"), "#ranks")
     assert page.locator("tr.differs", has_text="only_here").get_by_text("not compiled").count() == 1
     assert page.locator(".notice").count() == 0

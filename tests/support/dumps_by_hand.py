@@ -7,6 +7,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from depyf.run.run import Run
+from depyf.run.store.lines import run_page
+
 HOSTILE = "</script><script>window.pwned=1</script><img src=x onerror='window.pwned=1'><style>*{display:none}</style>{{7*7}}&lt;"
 """Put into every text of a dump that a program could have written."""
 FIXED = {
@@ -34,6 +37,7 @@ def write_dump(folder: Path, texts: dict[str, str], **page: Any) -> Path:
         (folder / name).write_text(text, encoding="utf-8")
     manifest = {"format": 1, "torch": "2.13.0", "python": "3.11", "files": files, "functions": [], "causes": []} | page
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    (folder / "run.jsonl").write_text(run_page(Run("2.13.0", "3.11", finished=True)), encoding="utf-8")
     return folder
 
 
@@ -44,6 +48,9 @@ def made_hostile(dump: Path, folder: Path) -> Path:
     for path in sorted(folder.rglob("*")):
         if path.suffix == ".json":
             path.write_text(json.dumps(_hostile(json.loads(path.read_text("utf-8")), "")), encoding="utf-8")
+        elif path.suffix == ".jsonl":
+            lines = [json.dumps(_hostile(json.loads(line), "")) for line in path.read_text("utf-8").splitlines()]
+            path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         elif path.suffix in (".py", ".cpp", ".txt", ".md"):
             path.write_text(_hostile_lines(path.read_text("utf-8")), encoding="utf-8")
     named = "x'\"><img src=x onerror=window.pwned=1>.py"
@@ -55,6 +62,8 @@ def made_hostile(dump: Path, folder: Path) -> Path:
 
 
 def _hostile(value: Any, key: str) -> Any:
+    if _is_id(value):
+        return value
     if isinstance(value, dict):
         return {name: _hostile(item, name) for name, item in value.items()}
     if isinstance(value, list):
@@ -62,6 +71,13 @@ def _hostile(value: Any, key: str) -> Any:
     if not isinstance(value, str) or not value or key in FIXED:
         return value
     return HOSTILE + value if key == "at" else value + HOSTILE
+
+
+def _is_id(value: Any) -> bool:
+    """The compile id of a record, or the number of a frame: a reader refuses others there."""
+    if isinstance(value, dict):
+        return set(value) == {"generation", "text"}
+    return isinstance(value, list) and [type(item) for item in value] == [int, str]
 
 
 def _hostile_lines(text: str) -> str:

@@ -36,7 +36,7 @@ class TimesRecord:
     @property
     def whole(self) -> float | None:
         """Of the compilation and, where there is one, its backward."""
-        known = [seconds for name, seconds in self.seconds if name in _WHOLE]
+        known = [seconds for name, seconds in self.seconds if name in _WHOLE and 0 <= seconds <= _LONGEST]
         return sum(known) if known else None
 
 
@@ -49,6 +49,8 @@ class SourceRecord:
     path: str
 
 
+_LONGEST = 1e9
+"""Seconds: what says more is damaged."""
 _WHOLE = ("entire_frame_compile_time", "backward.inductor_cumulative_compile_time")
 
 

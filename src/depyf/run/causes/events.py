@@ -5,7 +5,6 @@ Input: the records of a run.  Output: one ``CostlyEvent`` for each; ``collect.py
 
 from __future__ import annotations
 
-import linecache
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -71,8 +70,8 @@ def events_of(run: Run) -> Iterator[CostlyEvent]:
             yield _recompilation(function, name, entry, deciding[function.function], stack)
         for record in entry.breaks:
             if not record.limit:
-                place = placed(record.caller or record.place)
-                inside = placed(record.place) if record.caller is not None else None
+                place = record.caller or record.place
+                inside = record.place if record.caller is not None else None
                 yield CostlyEvent(
                     CauseKind.BREAKS, function, name, entry, place, record.reason, broken=record, inside=inside
                 )  # fmt: skip
@@ -91,18 +90,16 @@ def program_names(run: Run) -> dict[tuple[int, str], str]:
     return found
 
 
-def placed(place: Place | None) -> Place | None:
-    """``place`` with the text of its line."""
-    if place is None or place.text or not place.line:
-        return place
-    return replace(place, text=linecache.getline(place.filename, place.line).strip())
+def _beginning(function: FunctionRecord, name: str) -> Place:
+    """The line that the function begins in."""
+    code = function.code
+    return Place(code.filename, code.line, name, code.source.strip().partition("\n")[0].strip())
 
 
 def _failure(function: FunctionRecord, name: str, entry: EntryRecord) -> CostlyEvent:
     broken = next((record for record in reversed(entry.breaks) if not record.limit), None)
     place = (broken.caller or broken.place) if broken is not None else entry.error_at
-    place = placed(place or Place(function.code.filename, function.code.line, name))
-    place, inside = in_program(place, entry)
+    place, inside = in_program(place or _beginning(function, name), entry)
     kind = CauseKind.FAILED if entry.raised else CauseKind.RAN_AS_PYTHON
     return CostlyEvent(kind, function, name, entry, place, entry.error or entry.failed, broken=broken, inside=inside)
 
@@ -116,13 +113,13 @@ def _recompilation(
     if place is None:
         place = next((c.place for c in reversed(entry.callers) if not of_library(c.place.filename)), None)
     if place is None:
-        place = Place(function.code.filename, function.code.line, name)
+        place = _beginning(function, name)
     said = subject.name
     for variable in stack_variables(said):
         if variable in stack:
             said = said.replace(variable, stack[variable])
     shown = replace(subject, name=said)
-    place, inside = in_program(placed(place), entry)
+    place, inside = in_program(place, entry)
     bound = any(difference.relation in _BOUNDS for difference in record.differences)
     key = subject.key + (" condition" if bound else "")
     return CostlyEvent(CauseKind.RECOMPILES, function, name, entry, place, key, shown, record, inside=inside)
@@ -142,7 +139,7 @@ def in_program(place: Place | None, entry: EntryRecord) -> tuple[Place | None, P
     own = next((c.place for c in reversed(entry.callers) if not of_library(c.place.filename)), None)
     if own is None:
         return place, None
-    return placed(own), None if _WRAPPER.search(place.filename) else place
+    return own, None if _WRAPPER.search(place.filename) else place
 
 
 def _place_of(subject: Subject, earlier: EntryRecord | None, entry: EntryRecord) -> Place | None:

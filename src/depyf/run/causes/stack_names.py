@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import linecache
 import re
 from collections.abc import Mapping
 
@@ -88,7 +87,7 @@ def forget_texts() -> None:
 def asked_expression(record: BreakRecord) -> str:
     """The call in the program's line that broke the graph: ``y.max().item()``; "" where it cannot be told."""
     place = record.caller or record.place
-    line = place.text or linecache.getline(place.filename, place.line).strip() if place is not None else ""
+    line = place.text if place is not None else ""
     wanted = record.asked.rpartition(".")[2]
     made = _calls(line)
     if record.caller is not None:  # it broke in a function of a library: what that returns goes over the break

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _json = json.JSONEncoder(ensure_ascii=False).encode
 """As ``json.dumps``, which makes an encoder each time."""
@@ -29,6 +29,43 @@ class NodeOrigins:
 
     def __bool__(self) -> bool:
         return bool(self.stacks or self.captured or self.kernels)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelNodes:
+    """One kernel of a wrapper: the buffers that it writes, and the operations of the graph that it computes."""
+
+    buffers: tuple[str, ...]
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNodes:
+    """What the file of a compilation says of one graph."""
+
+    stacks: dict[str, int] = field(default_factory=dict)
+    """Operation -> the number of the stack that ran it."""
+    captured: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """As in ``NodeOrigins``, without those that an earlier graph has."""
+    kernels: tuple[KernelNodes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodesPage:
+    """What ``nodes_page`` writes, read again."""
+
+    frames: tuple[Frame, ...] = ()
+    stacks: tuple[tuple[int, ...], ...] = ()
+    """The numbers of their frames."""
+    graphs: dict[str, GraphNodes] = field(default_factory=dict)
+    """File -> what is known of its graph."""
+
+    def stack(self, number: int | None) -> tuple[tuple[str, int], ...]:
+        """Files and lines, the outermost first; () for a number that it does not have."""
+        if number is None or not 0 <= number < len(self.stacks):
+            return ()
+        frames = [self.frames[one] for one in self.stacks[number] if 0 <= one < len(self.frames)]
+        return tuple((file, line) for file, line, _ in frames)
 
 
 def nodes_page(graphs: Iterable[tuple[str, NodeOrigins]]) -> str:

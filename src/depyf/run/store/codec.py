@@ -50,6 +50,8 @@ def made(kind: type[Record], value: Any, where: str) -> Record:
 @functools.cache
 def coding_of(hint: Hashable) -> Coding:
     """The coding of a type; TypeError for one that a record must not have."""
+    if hint is float:
+        return Coding(None, _number)
     if hint in _SIMPLE:
         return Coding(None, functools.partial(_simple, _SIMPLE[hint]))
     if hint is Any:
@@ -80,6 +82,13 @@ def _simple(wanted: tuple[str, tuple[type, ...]], value: Any, where: str) -> Any
     if type(value) not in kinds:
         raise NotThat(f"{where} is not {what}")
     return value
+
+
+def _number(value: Any, where: str) -> float:
+    try:
+        return float(_simple(_SIMPLE[float], value, where))
+    except OverflowError:
+        raise NotThat(f"{where} is not a number of ordinary size") from None
 
 
 def _member(kind: type[enum.Enum], value: Any, where: str) -> enum.Enum:

@@ -11,9 +11,9 @@ import contextlib
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from depyf.run.files.layout import MANIFEST, RUN, TIMINGS
+from depyf.run.files.manifest_schema import COMPILE_ID
 from depyf.run.files.reading import (
     DEEPEST,
     DumpError,
@@ -41,6 +41,8 @@ from depyf.run.store.lines import (
 from depyf.safety.escape import printable
 
 _MOST_TOLD = 5
+NO_COMPILATION = CompileKey(0, "")
+"""What torch does for no compilation that it names, in helper threads."""
 
 
 def load(folder: Path) -> Run:
@@ -100,13 +102,16 @@ class _Reading:
                 raise NotThat(f"{where} is not an object with one member")
             kind, value = next(iter(page.items()))
             if kind in KINDS:  # another is of a newer depyf
-                self._add(made(KINDS[kind], value, f"{where}, {kind}"))
+                record: object = made(KINDS[kind], value, f"{where}, {kind}")
+                if not all(map(COMPILE_ID.fits, _ids(record))):
+                    raise NotThat(f"{where}, {kind} has an id that torch does not give")
+                self._add(record)
         except (ValueError, RecursionError) as error:
             if where == "line 1":
                 raise DumpError(f"{self._path} is damaged: {printable(str(error))}") from error
             self.damaged.append(str(error) if isinstance(error, NotThat) else f"{where} is not JSON")
 
-    def _add(self, record: Any) -> None:
+    def _add(self, record: object) -> None:
         if isinstance(record, RunLine):
             if record.format > FORMAT:
                 raise DumpError(
@@ -166,17 +171,29 @@ class _Reading:
         return found
 
 
+def _ids(record: object) -> list[str]:
+    """The compile ids, and numbers of frames, in what one line tells: they become numbers, and names of files."""
+    if isinstance(record, FunctionRecord):
+        return [record.function[1], *(record.resume_of[1:] if record.resume_of is not None else ())]
+    if isinstance(record, EntryLine):
+        frames = (caller.function[1] for caller in record.entry.callers if caller.function is not None)
+        return [record.entry.key.text, *(reason.entry for reason in record.entry.recompiles), *frames]
+    return [record.key.text] if isinstance(record, (GraphRecord, DroppedLine, TimesRecord)) else []
+
+
 def _with_times(run: Run, folder: Path) -> Run:
     """With the times of a dump that has finished; where it has not, they are lines."""
     if run.times:
         return run
     try:
         page = made(TimesPage, read_json(folder, TIMINGS), TIMINGS)
-    except DumpError:
-        return run  # a dump is whole without
+    except DumpError as error:
+        if not (folder / TIMINGS).exists():
+            return run  # a dump is whole without
+        return replace(run, missing=(*run.missing, f"{error}."))
     except NotThat as error:
-        return replace(run, missing=(*run.missing, f"{printable(str(folder))} is damaged: {error}."))
-    keys = {key.slug: key for key in [graph.key for graph in run.graphs]}
+        return replace(run, missing=(*run.missing, f"{printable(str(folder))} is damaged: {printable(str(error))}."))
+    keys = {key.slug: key for key in [NO_COMPILATION, *(graph.key for graph in run.graphs)]}
     keys |= {entry.key.slug: entry.key for function in run.functions for entry in function.entries}
     times = [
         TimesRecord(keys[slug], tuple(page.seconds.get(slug, {}).items()), page.phases.get(slug, ()))

@@ -33,7 +33,7 @@ from depyf.run.files.manifest import manifest_page
 from depyf.run.files.timings import timings_page
 from depyf.run.files.writer import DumpWriter
 from depyf.run.graphs.node_origins import nodes_page
-from depyf.run.records import CompileKey, FunctionRecord, GraphRecord
+from depyf.run.records import CompileKey, FunctionRecord, GraphRecord, GuardRecord
 from depyf.run.run import Run
 from depyf.run.store.lines import run_page
 from depyf.safety.guarded import Door
@@ -44,6 +44,7 @@ from depyf.views.pages.index import index_pages
 from depyf.views.pages.kernels import CALLS_IN_CPP, kernels_in
 from depyf.views.pages.memory import memory_page
 from depyf.views.pages.run_data import RunFindings, guards_data, memory_data, shapes_data
+from depyf.views.pages.sections.words import line_text
 from depyf.views.pages.shapes import shapes_page
 
 _SUMMARIES: tuple[tuple[str, Callable[[RunFindings], str]], ...] = (
@@ -89,9 +90,32 @@ def write_pages(
     if writer.problems:
         noted("not written: " + "; ".join(writer.problems))
     run = replace(run, notes=tuple(notes))
-    writer.write(RUN, run_page(run))
+    writer.write(RUN, run_page(_with_lines(run)))
     manifest = manifest_page(run, causes, pages, frozenset(writer.written), steppable, kernels, writer.texts)
     return run, writer.write(MANIFEST, manifest)
+
+
+def _with_lines(run: Run) -> Run:
+    """With the texts of the lines that its guards name: those of torch itself are in no file of the dump."""
+    known: dict[GuardRecord, GuardRecord] = {}
+
+    def told(guard: GuardRecord) -> GuardRecord:
+        if guard.place is None or guard.place.text:
+            return guard
+        if guard not in known:
+            known[guard] = replace(guard, place=replace(guard.place, text=line_text(guard.place)))
+        return known[guard]
+
+    return replace(
+        run,
+        functions=tuple(
+            replace(
+                function,
+                entries=tuple(replace(entry, guards=tuple(map(told, entry.guards))) for entry in function.entries),
+            )
+            for function in run.functions
+        ),
+    )
 
 
 def pages_of(run: Run) -> dict[str, tuple[FunctionRecord, ...]]:

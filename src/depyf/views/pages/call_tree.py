@@ -73,7 +73,7 @@ def _tree(run: Run) -> dict[_Function, CallNode]:
     roots: dict[_Function, CallNode] = {}
     for function, entry in sorted(entries, key=lambda pair: pair[1].key.order):
         level, node = roots, None
-        for step, call in _path(function, entry.callers, functions):
+        for step, call in call_path(function, entry.callers, functions):
             after_break = node is not None and step.resume_of is not None
             node = level.setdefault(step.function, CallNode(step, after_break))
             if call is not None and not after_break:
@@ -84,7 +84,7 @@ def _tree(run: Run) -> dict[_Function, CallNode]:
     return roots
 
 
-def _path(
+def call_path(
     function: FunctionRecord, callers: tuple[CallerRecord, ...], functions: dict[_Function, FunctionRecord]
 ) -> list[tuple[FunctionRecord, Place | None]]:
     """The functions from the root to ``function``, each with the line that called it: the rest of a function right below it,

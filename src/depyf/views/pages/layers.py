@@ -12,9 +12,11 @@ import re
 from depyf.decompiler.emit.comments import comment, remark
 from depyf.run.files.layout import graph_file
 from depyf.run.graphs.graph_facts import LayerFacts
+from depyf.run.graphs.layer_index import LayerLines
 from depyf.run.graphs.layer_tree import GraphLine, Layer, layer_tree, ranges
 from depyf.run.records import GraphRecord
 from depyf.run.shapes.size_names import size_name
+from depyf.run.store.codec import plain as stored
 from depyf.safety.escape import one_line
 
 _json = json.JSONEncoder(ensure_ascii=False).encode
@@ -93,10 +95,8 @@ def _index(record: GraphRecord, tree: Layer, alike: dict[int, str]) -> str:
     items = []
     for layer in tree.layers():
         if layer is not tree:
-            item = {"module": layer.path, "class": layer.cls, "lines": [list(pair) for pair in ranges(layer.numbers())]}
-            if id(layer) in alike:
-                item["same_as"] = alike[id(layer)]
-            items.append("  " + _json(item))
+            lines = LayerLines(layer.path, layer.cls, tuple(ranges(layer.numbers())), alike.get(id(layer), ""))
+            items.append("  " + _json(stored(lines)))
     own = [part.number for part in tree.parts if isinstance(part, GraphLine)]
     return (
         f'{{\n "file": {json.dumps(graph_file(record))},\n "layers": [\n'

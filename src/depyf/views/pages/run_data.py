@@ -8,18 +8,27 @@ from __future__ import annotations
 
 import functools
 import json
-import linecache
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from depyf.run.files.manifest import indented
 from depyf.run.memory.allocation_plan import AllocationPlan
 from depyf.run.memory.graph_memory import GraphMemory, graph_memories
+from depyf.run.memory.memory_file import (
+    MemoryFile,
+    StoredAgain,
+    StoredKept,
+    StoredMemory,
+    StoredPlan,
+    StoredTensor,
+)
 from depyf.run.memory.saved_tensors import KeptForBackward, SavedTensor
-from depyf.run.records import CodeRecord, CompileKey, FunctionRecord, GuardRecord, Place
+from depyf.run.records import CompileKey, FunctionRecord, GuardRecord, Place
 from depyf.run.run import Run
 from depyf.run.shapes.shape_table import ConditionRow, Decision, FunctionShapes, SizeRow, shapes_of
+from depyf.run.store.codec import plain
+from depyf.views.pages.sections.words import line_text
 
 _json = json.JSONEncoder(ensure_ascii=False).encode
 """As ``json.dumps``, which makes an encoder each time."""
@@ -30,6 +39,8 @@ class RunFindings:
     """What several pages of a run tell: found once, when the first of them asks."""
 
     run: Run
+    line_of: Callable[[Place | None], str] = line_text
+    """The text of a line of the program."""
 
     @functools.cached_property
     def shapes(self) -> tuple[tuple[FunctionRecord, FunctionShapes], ...]:
@@ -45,80 +56,90 @@ def shapes_data(found: RunFindings) -> str:
     """Each size of each function with what it may be, and what decided; then the conditions on several sizes."""
     if not found.shapes:
         return ""
-    page = [{"frame": _key(CompileKey(*function.function)), **_shapes(table)} for function, table in found.shapes]
+    page = [shape_rows(function, table, table.code.shown, found) for function, table in found.shapes]
     return indented({"functions": page}) + "\n"
 
 
-def _shapes(table: FunctionShapes) -> dict[str, Any]:
+def shape_rows(function: FunctionRecord, table: FunctionShapes, title: str, found: RunFindings) -> dict[str, Any]:
+    """The table of one function as JSON values; ``title``: what it is called."""
+
+    def size(row: SizeRow) -> dict[str, Any]:
+        return {
+            "input": row.name.input, "dimension": row.name.dimension, "symbol": row.symbol, "may_be": row.allowed,
+            "constant": row.constant, "entries": list(row.entries), "decided_by": decided(row.decisions),
+        }  # fmt: skip
+
+    def condition(row: ConditionRow) -> dict[str, Any]:
+        return {"condition": row.text, "entries": list(row.entries), "decided_by": decided(row.decisions)}
+
+    def decided(decisions: Iterable[Decision]) -> list[dict[str, str]]:
+        parts = (
+            {
+                "at": _at(d.place), "line": found.line_of(d.place), "operator": d.operator, "choice": d.choice, "note": d.note,
+            }
+            for d in decisions
+        )  # fmt: skip
+        return [{name: text for name, text in one.items() if text} for one in parts]
+
     return {
-        **_function(table.code),
-        "sizes": [_size(row) for row in table.sizes],
-        "conditions": [_condition(row) for row in table.conditions],
-        "choices": [_condition(row) for row in table.choices],
+        "frame": _key(CompileKey(*function.function)),
+        "function": title,
+        "from": _at(Place(table.code.filename, table.code.line)),
+        "sizes": [*map(size, table.sizes)],
+        "conditions": [*map(condition, table.conditions)],
+        "choices": [*map(condition, table.choices)],
         "implied": table.implied,
     }
 
 
-def _size(row: SizeRow) -> dict[str, Any]:
-    return {
-        "input": row.name.input, "dimension": row.name.dimension, "symbol": row.symbol, "may_be": row.allowed,
-        "constant": row.constant, "entries": list(row.entries), "decided_by": _decisions(row.decisions),
-    }  # fmt: skip
-
-
-def _condition(row: ConditionRow) -> dict[str, Any]:
-    return {"condition": row.text, "entries": list(row.entries), "decided_by": _decisions(row.decisions)}
-
-
-def _decisions(decisions: Iterable[Decision]) -> list[dict[str, str]]:
-    found = ({**_placed(d.place), "operator": d.operator, "choice": d.choice, "note": d.note} for d in decisions)
-    return [{name: text for name, text in one.items() if text} for one in found]
-
-
 def memory_data(found: RunFindings) -> str:
     """What each graph keeps for its backward, computes again, and the peak of what Inductor's code allocates; in bytes."""
-    return indented({"graphs": [_memory(memory) for memory in found.memories]}) + "\n" if found.memories else ""
+    stored = tuple(_memory(memory, found) for memory in found.memories)
+    return indented(plain(MemoryFile(stored))) + "\n" if stored else ""
 
 
-def _memory(memory: GraphMemory) -> dict[str, Any]:
-    return {
-        **_key(memory.key),
-        **(_function(memory.code) if memory.code is not None else {}),
-        "sizes": dict(memory.sizes),
-        "kept": _kept(memory.kept) if memory.kept is not None else None,
-        "forward": _plan(memory.forward),
-        "backward": _plan(memory.backward),
-    }
+def _memory(memory: GraphMemory, found: RunFindings) -> StoredMemory:
+    code = memory.code
+    return StoredMemory(
+        compile_id=memory.key.text,
+        generation=memory.key.generation,
+        function=code.shown if code is not None else "",
+        at=f"{code.filename}:{code.line}" if code is not None else "",
+        sizes=dict(memory.sizes),
+        kept=_kept(memory.kept, found) if memory.kept is not None else None,
+        forward=_plan(memory.forward),
+        backward=_plan(memory.backward),
+    )
 
 
-def _kept(kept: KeptForBackward) -> dict[str, Any]:
-    return {
-        "bytes": kept.bytes,
-        "given_bytes": kept.given_bytes,
-        "unknown": kept.unknown,
-        "tensors": [_tensor(tensor) for tensor in kept.saved],
-        "computed_again": [
-            {**_placed(line.place), "operators": list(line.operators), "count": line.count, "bytes": line.bytes}
+def _kept(kept: KeptForBackward, found: RunFindings) -> StoredKept:
+    return StoredKept(
+        bytes=kept.bytes,
+        given_bytes=kept.given_bytes,
+        unknown=kept.unknown,
+        tensors=tuple(_tensor(tensor, found) for tensor in kept.saved),
+        computed_again=tuple(
+            StoredAgain(
+                at=_at(line.place), line=found.line_of(line.place), operators=line.operators, count=line.count,
+                bytes=line.bytes,
+            )
             for line in kept.recomputed
-        ],
-    }
+        ),
+    )  # fmt: skip
 
 
-def _tensor(tensor: SavedTensor) -> dict[str, Any]:
-    told = {
-        "of": tensor.of, "role": tensor.role, "operator": tensor.operator, "module": tensor.module,
-        "formula": tensor.size.formula, **_placed(tensor.place),
-    }  # fmt: skip
-    return {
-        "name": tensor.name, "type": tensor.size.type, "bytes": tensor.size.count, "kind": tensor.kind,
-        **{name: text for name, text in told.items() if text}, **({"returned": True} if tensor.returned else {}),
-    }  # fmt: skip
+def _tensor(tensor: SavedTensor, found: RunFindings) -> StoredTensor:
+    return StoredTensor(
+        name=tensor.name, type=tensor.size.type, bytes=tensor.size.count, kind=tensor.kind, of=tensor.of, role=tensor.role,
+        operator=tensor.operator, module=tensor.module, formula=tensor.size.formula, at=_at(tensor.place),
+        line=found.line_of(tensor.place), returned=tensor.returned,
+    )  # fmt: skip
 
 
-def _plan(plan: AllocationPlan | None) -> dict[str, Any] | None:
+def _plan(plan: AllocationPlan | None) -> StoredPlan | None:
     if plan is None:
         return None
-    return {"peak": plan.peak, "total": plan.total, "buffers": plan.buffers, "unknown": list(plan.unknown)}
+    return StoredPlan(peak=plan.peak, total=plan.total, buffers=plan.buffers, unknown=plan.unknown)
 
 
 def guards_data(found: RunFindings) -> str:
@@ -128,7 +149,7 @@ def guards_data(found: RunFindings) -> str:
     for function in found.run.functions:
         for entry in function.entries:
             if entry.guards:
-                own = [numbers.setdefault(_guard(guard), len(numbers)) for guard in entry.guards]
+                own = [numbers.setdefault(_guard(guard, found), len(numbers)) for guard in entry.guards]
                 key = _key(entry.key)
                 entries.append(_json({**key, "state": entry.guard_state, "guards": own}))
     if not entries:
@@ -138,10 +159,10 @@ def guards_data(found: RunFindings) -> str:
     )
 
 
-def _guard(guard: GuardRecord) -> str:
+def _guard(guard: GuardRecord, found: RunFindings) -> str:
     told = {
-        "kind": guard.kind, "expression": guard.expression or guard.text, "source": guard.source, **_placed(guard.place),
-        "why": guard.why, "value": guard.value,
+        "kind": guard.kind, "expression": guard.expression or guard.text, "source": guard.source, "at": _at(guard.place),
+        "line": found.line_of(guard.place), "why": guard.why, "value": guard.value,
     }  # fmt: skip
     page: dict[str, Any] = {name: text for name, text in told.items() if text}
     if guard.value:
@@ -149,17 +170,9 @@ def _guard(guard: GuardRecord) -> str:
     return _json(page)
 
 
-def _function(code: CodeRecord) -> dict[str, str]:
-    return {"function": code.shown, "from": f"{code.filename}:{code.line}"}
-
-
 def _key(key: CompileKey) -> dict[str, Any]:
     return {"compile_id": key.text, "generation": key.generation}
 
 
-def _placed(place: Place | None) -> dict[str, str]:
-    """The line of the program, and its text."""
-    if place is None:
-        return {}
-    text = place.text or linecache.getline(place.filename, place.line).strip()
-    return {"at": f"{place.filename}:{place.line}", **({"line": text} if text else {})}
+def _at(place: Place | None) -> str:
+    return f"{place.filename}:{place.line}" if place is not None else ""

@@ -6,7 +6,6 @@ compilations share it.
 
 from __future__ import annotations
 
-import linecache
 import os
 from collections.abc import Sequence
 
@@ -22,7 +21,7 @@ from depyf.run.shapes.shape_table import (
 )
 from depyf.views.pages.markdown import code, plain
 from depyf.views.pages.run_data import RunFindings
-from depyf.views.pages.sections.words import function_name
+from depyf.views.pages.sections.words import function_name, line_text
 
 _LONGEST_LINE = 100
 _MOST_LISTED = 24
@@ -185,7 +184,7 @@ def line_of(place: Place, home: str) -> str:
         if place.filename == home
         else short_path(place.filename, os.path.dirname(home))
     )
-    text = place.text or linecache.getline(place.filename, place.line).strip()
+    text = line_text(place)
     text = text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 3] + "..."
     return f"{plain(name)}:{place.line}" + (f" {code(text)}" if text else "")
 

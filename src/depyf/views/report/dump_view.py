@@ -1,6 +1,6 @@
 """One dump, as the panels of a report read it.
 
-Input: a folder that anybody may have written.  Output: its manifest and its files, each read at most once, by
+Input: a folder that anybody may have written.  Output: its run, and its files, each read at most once, by
 ``run/files/reading.py``.  What is missing or damaged becomes a line of ``missing``, and what there is is shown.
 """
 
@@ -9,15 +9,24 @@ from __future__ import annotations
 import functools
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
+from depyf.run.causes.cause import Cause
+from depyf.run.causes.collect import causes_of
 from depyf.run.compile_stages import WRAPPER
 from depyf.run.files.file_record import FileRecord
-from depyf.run.files.layout import MANIFEST, TIMINGS
+from depyf.run.files.layout import MANIFEST
 from depyf.run.files.reading import DumpError, NoManifest, is_plain, rank_folders, read_file, read_json, read_manifest
-from depyf.run.records import CompileKey
+from depyf.run.records import CompileKey, Place
+from depyf.run.run import Run
+from depyf.run.store.codec import NotThat, made
+from depyf.run.store.loading import load
+from depyf.safety.escape import printable
+from depyf.safety.guarded import Door
 
+_Record = TypeVar("_Record")
 SHOWN = (".py", ".cpp", ".txt", ".md", ".h", ".cu")
 """The files that a page shows as text."""
 
@@ -29,14 +38,14 @@ class DumpView:
         self.folder = Path(folder)
         self.missing: list[str] = []
         """What cannot be shown, and why: one sentence each."""
-        self.page: dict[str, Any] = {}
-        """The manifest; empty where there is none."""
+        self.run = Run("", "")
+        """Without anything where the folder does not tell of it."""
+        self.known = False
+        """Whether it does."""
         self._texts: dict[str, str | None] = {}
         names = self._listing()
         try:
-            manifest = read_manifest(self.folder)
-            self.page = manifest.page
-            self.files = manifest.files
+            self.files = read_manifest(self.folder).files
         except NoManifest:
             self.files = tuple(_named(name) for name in names if name.endswith(SHOWN))
             if not self.files and not self.ranks:
@@ -45,6 +54,14 @@ class DumpView:
                 self.missing.append(
                     f"The run has not finished: there is no {MANIFEST}. The files that it left are shown."
                 )
+        try:
+            self.run = load(self.folder)
+            self.known = True
+            self.missing += self.run.missing
+        except NoManifest:
+            pass  # said above
+        except DumpError as error:
+            self.missing.append(f"{error}.")
 
     def _listing(self) -> list[str]:
         try:
@@ -64,14 +81,12 @@ class DumpView:
         return found
 
     @functools.cached_property
-    def timings(self) -> dict[str, Any]:
-        """``timings.json``; empty where there is none."""
-        page = self.json(TIMINGS, quiet=True)
-        return page if isinstance(page, dict) else {}
-
-    @property
-    def functions(self) -> list[dict[str, Any]]:
-        return list(self.page.get("functions", ()))
+    def causes(self) -> tuple[Cause, ...]:
+        """What to fix first, the most expensive first."""
+        found: tuple[Cause, ...] = ()
+        with Door("What to fix first cannot be said", self.missing.append):
+            found = causes_of(self.run)
+        return found
 
     @functools.cached_property
     def by_name(self) -> dict[str, FileRecord]:
@@ -102,14 +117,48 @@ class DumpView:
                 self.missing.append(f"{error}.")
         return self._texts[name]
 
-    def json(self, name: str, quiet: bool = False) -> Any:
-        """The document of a JSON file; None where it cannot be read, which is said in ``missing`` unless ``quiet``."""
-        try:
-            return read_json(self.folder, name)
-        except DumpError as error:
-            if not quiet:
-                self.missing.append(f"{error}.")
+    def record(self, kind: type[_Record], name: str) -> _Record | None:
+        """The record of class ``kind`` that a JSON file holds; None where the dump has no such file, or where it cannot be
+        read, which is said in ``missing``."""
+        if name not in self.by_name:
             return None
+        try:
+            return made(kind, read_json(self.folder, name), name)
+        except DumpError as error:
+            self.missing.append(f"{error}.")
+        except NotThat as error:
+            self.missing.append(f"{printable(str(self.folder))} is damaged: {printable(str(error))}.")
+        return None
+
+    def line(self, place: Place | None) -> str:
+        """The text of a line of the program, as far as the dump has it."""
+        if place is None:
+            return ""
+        return place.text or self._lines.get((place.filename, place.line)) or self._in_source(place)
+
+    @functools.cached_property
+    def _lines(self) -> dict[tuple[str, int], str]:
+        return {(place.filename, place.line): place.text for place in _places(self.run) if place.text}
+
+    def _in_source(self, place: Place) -> str:
+        lines = self._sources.get(place.filename, [])
+        return lines[place.line - 1].strip() if 0 < place.line <= len(lines) else ""
+
+    @functools.cached_property
+    def _sources(self) -> dict[str, list[str]]:
+        return {file.path: (self.text(file.name) or "").split("\n") for file in self.files if file.kind == "source"}
+
+
+def _places(run: Run) -> Iterator[Place]:
+    """The lines that the records name."""
+    for function in run.functions:
+        for entry in function.entries:
+            found = [entry.error_at, *(caller.place for caller in entry.callers)]
+            found += [place for record in entry.breaks for place in (record.caller, record.place)]
+            found += [guard.place for guard in entry.guards] + [record.place for record in entry.recompiles]
+            found += [place for symbol in entry.symbols for place in (symbol.place, symbol.where)]
+            found += [fact.place for fact in entry.shape_facts]
+            yield from (place for place in found if place is not None)
 
 
 _GRAPH = re.compile(

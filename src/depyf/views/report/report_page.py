@@ -59,8 +59,8 @@ def render(folder: Path, other: Path | None = None) -> str:
         chunks.update((f"texts-{group}", packed(texts(pairs))) for group, pairs in groups.items())
     about = {
         "title": view.folder.absolute().name,
-        "torch": single[0].page.get("torch", ""),
-        "python": single[0].page.get("python", ""),
+        "torch": single[0].run.torch_version,
+        "python": single[0].run.python_version,
         "main": "" if single[0] is view else f"{single[0].folder.name}/",
         "panels": panels,
         "files": files,
@@ -77,7 +77,7 @@ def render(folder: Path, other: Path | None = None) -> str:
 
 def lowest_rank(view: DumpView) -> DumpView:
     """``view``; where it holds nothing but the dumps of ranks, that of the lowest one."""
-    return view if view.page or not view.ranks else next(iter(view.ranks.values()))
+    return view if view.known or not view.ranks else next(iter(view.ranks.values()))
 
 
 def _group(file: FileRecord) -> str:

@@ -1,44 +1,55 @@
-"""What a manifest tells of functions and their compilations, in the words that all panels use.
+"""What a run tells of functions and their compilations, in the words that all panels use.
 
-Input: a ``DumpView``.  Output: ``ToldEntry`` for each compilation, ``ToldFunction`` for each function that Dynamo saw, and the lines
-of the program whose text the dump holds.
+Input: a ``DumpView``.  Output: ``ToldEntry`` for each compilation, ``ToldFunction`` for each function that Dynamo saw.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.run.causes.stored import whole_seconds
-from depyf.run.files.layout import GUARDS_DATA, MEMORY_DATA, SHAPES_DATA
 from depyf.run.global_names import resumed
-from depyf.run.records import NOTHING_TO_COMPILE, CompileKey
+from depyf.run.records import CompileKey, EntryRecord, EntryState, FunctionRecord, Place
 from depyf.views.report.dump_view import DumpView
+
+_STATES = {
+    EntryState.COMPILED: "ok",
+    EntryState.PYTHON: "python",
+    EntryState.NOTHING: "python",
+    EntryState.FAILED: "failed",
+    EntryState.UNFINISHED: "unfinished",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ToldEntry:
     """One compilation, or attempt at one."""
 
-    key: CompileKey
-    item: dict[str, Any]
-    """What the manifest says of it."""
+    record: EntryRecord
     seconds: float | None
 
     @property
-    def state(self) -> str:
-        """``ok``, ``broke``, ``python``, ``failed``; ``unfinished`` where the dump does not say."""
-        if self.item.get("failed"):
-            return "failed" if self.item.get("raised") else "python"
-        if self.item.get("graph_breaks"):
-            return "broke"
-        return "ok" if self.item.get("compiled") else "unfinished"
+    def key(self) -> CompileKey:
+        return self.record.key
+
+    @property
+    def compiled(self) -> bool:
+        return self.record.state is EntryState.COMPILED
 
     @property
     def given_up(self) -> bool:
         """Whether there was something to compile, and it ran as ordinary Python."""
-        return self.state == "python" and self.item["failed"] != NOTHING_TO_COMPILE
+        return self.record.state is EntryState.PYTHON
+
+    @property
+    def failed(self) -> bool:
+        return self.record.state is EntryState.FAILED
+
+    @property
+    def state(self) -> str:
+        """As ``assets/js/told.js`` knows it."""
+        return "broke" if self.compiled and self.record.broke else _STATES[self.record.state]
 
     def to_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {"id": self.key.text, "state": self.state}
@@ -53,71 +64,73 @@ class ToldEntry:
 class ToldFunction:
     """One function with its compilations, in the order of their compile ids."""
 
-    item: dict[str, Any]
+    record: FunctionRecord
     entries: tuple[ToldEntry, ...]
-    id: tuple[int, str]
-    """Generation and number of the frame."""
     name: str
     """As the program knows it; of what goes on after a graph break, that of the whole function."""
     after: int | None
     """The line of the break after which it goes on; None for a whole function."""
 
     @property
+    def id(self) -> tuple[int, str]:
+        """Generation and number of the frame."""
+        return self.record.function
+
+    @property
+    def place(self) -> Place:
+        return Place(self.record.code.filename, self.record.code.line)
+
+    @property
     def at(self) -> str:
-        return str(self.item["from"])
+        return written(self.place)
 
     @property
     def title(self) -> str:
         return self.name if self.after is None else f"{self.name}, after line {self.after}"
+
+    @property
+    def seconds(self) -> float | None:
+        """Of all its compilations; None where no time is known."""
+        known = [entry.seconds for entry in self.entries if entry.seconds is not None]
+        return round(sum(known), 6) if known else None
 
     def to_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {"name": self.name, "at": self.at}
         return found if self.after is None else {**found, "after": self.after}
 
 
+def written(place: Place | None) -> str:
+    """``file:line``; "" for none."""
+    return f"{place.filename}:{place.line}" if place is not None else ""
+
+
 def told_functions(view: DumpView) -> list[ToldFunction]:
-    """Every function, in the order of the manifest."""
-    times = view.timings.get("seconds")
-    seconds = times if isinstance(times, dict) else {}
-    items: dict[tuple[int, str], dict[str, Any]] = {}
-    read: list[tuple[tuple[int, str], dict[str, Any], tuple[ToldEntry, ...]]] = []
-    for item in view.functions:
-        entries = tuple(sorted(_entries(item, seconds), key=lambda entry: entry.key.order))
-        id = entries[0].key.function if entries else (0, "")
-        items.setdefault(id, item)
-        read.append((id, item, entries))
-    return [ToldFunction(item, entries, id, *_named(id, item, items)) for id, item, entries in read]
+    """Every function, in the order of the run."""
+    seconds = view.run.seconds_of
+    known = {function.function: function for function in view.run.functions}
+    return [
+        ToldFunction(
+            function,
+            tuple(
+                ToldEntry(entry, seconds.get(entry.key))
+                for entry in sorted(function.entries, key=lambda entry: entry.key.order)
+            ),
+            _whole(function, known).code.shown,
+            rest[1] if (rest := resumed(function.code.qualname)) is not None else None,
+        )
+        for function in view.run.functions
+    ]
 
 
-def _entries(item: dict[str, Any], seconds: dict[str, Any]) -> Iterator[ToldEntry]:
-    for entry in item["entries"]:
-        key = CompileKey(entry.get("generation", 0), entry["compile_id"])
-        yield ToldEntry(key, entry, whole_seconds(seconds.get(key.slug)))
+def titles(view: DumpView) -> dict[CompileKey, str]:
+    """Compilation -> its function, as all panels call it."""
+    return {entry.key: function.title for function in told_functions(view) for entry in function.entries}
 
 
-def _named(
-    id: tuple[int, str], item: dict[str, Any], items: dict[tuple[int, str], dict[str, Any]]
-) -> tuple[str, int | None]:
-    rest = resumed(item["function"])
-    root, passed = item, {id}
-    while root.get("resume_of") and (above := (id[0], root["resume_of"])) in items and above not in passed:
+def _whole(function: FunctionRecord, known: Mapping[tuple[int, str], FunctionRecord]) -> FunctionRecord:
+    """The function that a resume function continues, in the end."""
+    passed = {function.function}
+    while (above := function.resume_of) is not None and above in known and above not in passed:
         passed.add(above)
-        root = items[above]
-    return root.get("shown", root["function"]), rest[1] if rest is not None else None
-
-
-def told_lines(view: DumpView) -> dict[str, str]:
-    """``file:line`` -> the text of that line, as far as the dump has it as data."""
-    found: dict[str, str] = {}
-    todo: list[Any] = [view.page.get("causes")]
-    todo += [view.json(name) for name in (SHAPES_DATA, MEMORY_DATA, GUARDS_DATA) if name in view.by_name]
-    while todo:
-        part = todo.pop()
-        if isinstance(part, dict):
-            at, line = part.get("at"), part.get("line")
-            if isinstance(at, str) and isinstance(line, str) and line:
-                found.setdefault(at, line)
-            todo += part.values()
-        elif isinstance(part, list):
-            todo += part
-    return dict(sorted(found.items()))
+        function = known[above]
+    return function

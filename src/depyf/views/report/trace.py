@@ -14,8 +14,11 @@ from typing import Any
 from depyf.run.files.reading import DumpError
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.report_page import write_page
-from depyf.views.report.told_entries import told_functions
+from depyf.views.report.told_entries import titles
 from depyf.views.report.waterfall import spans_of
+
+_LATEST = 1e11
+"""Seconds since the epoch: what says more is damaged."""
 
 
 def write_trace(folder: Path, output: Path) -> Path:
@@ -29,7 +32,7 @@ def write_trace(folder: Path, output: Path) -> Path:
 def trace_text(view: DumpView) -> str:
     """The trace; DumpError where the dump has no times of phases."""
     processes = view.ranks or {0: view}
-    began = {rank: _began(part) for rank, part in processes.items()}
+    began = {rank: part.run.began if 0 <= part.run.began <= _LATEST else 0.0 for rank, part in processes.items()}
     first = min(began.values(), default=0.0)
     events: list[dict[str, Any]] = []
     for rank, part in processes.items():
@@ -42,24 +45,18 @@ def trace_text(view: DumpView) -> str:
     return '{"displayTimeUnit": "ms", "traceEvents": [\n' + lines + "\n]}\n"
 
 
-def _began(view: DumpView) -> float:
-    began = view.timings.get("began")
-    return float(began) if isinstance(began, (int, float)) else 0.0
-
-
 def _process(view: DumpView, number: int, name: str, shift: float) -> list[dict[str, Any]]:
     events = [
         _named("process_name", number, 0, name=name),
         _named("process_sort_index", number, 0, sort_index=number),
     ]
-    titles = {entry.key.slug: (function, entry) for function in told_functions(view) for entry in function.entries}
+    known = titles(view)
     threads: dict[int, list[dict[str, Any]]] = {}
-    for slug, spans in spans_of(view).items():
-        function, entry = titles.get(slug, (None, None))
-        label = entry.key.label if entry is not None else ""
-        arguments = {"compile_id": label, "function": function.title} if function is not None else {}
+    for key, spans in spans_of(view).items():
+        title = known.get(key)
+        arguments = {"compile_id": key.label, "function": title} if title is not None else {}
         for span in spans:
-            shown = f"{function.title} [{label}]" if function is not None and not span.depth else span.name
+            shown = f"{title} [{key.label}]" if title is not None and not span.depth else span.name
             threads.setdefault(span.thread, []).append({
                 "name": shown, "cat": "compile", "ph": "X", "ts": round((span.start + shift) * 1e6), "dur": round(span.seconds * 1e6),
                 "pid": number, "tid": span.thread, "args": {"phase": span.name, **arguments},

@@ -1,17 +1,18 @@
 """The phases of each compilation as spans that stand in one another.
 
-Input: a ``DumpView`` with ``timings.json``, which anybody may have written.  Output: ``Span`` lists by compile id, as in file names;
-what is no phase is left out.
+Input: a ``DumpView``, whose times anybody may have written.  Output: ``Span`` lists by compilation; what is no stretch of time is
+left out.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any
 
+from depyf.run.records import CompileKey
 from depyf.views.report.dump_view import DumpView
 
+_LONGEST = 1e9
+"""Seconds: what says more is damaged."""
 _SLACK = 2e-6
 """Seconds: times are rounded to a microsecond."""
 
@@ -27,29 +28,22 @@ class Span:
     thread: int
 
 
-def spans_of(view: DumpView) -> dict[str, list[Span]]:
-    """Compile id, as in file names -> its spans, in the order in which they began; only those with any."""
-    phases = view.timings.get("phases")
-    found: dict[str, list[Span]] = {}
-    for slug, items in phases.items() if isinstance(phases, dict) else ():
-        read = sorted(span for item in (items if isinstance(items, list) else ()) if (span := _read(item)) is not None)
+def spans_of(view: DumpView) -> dict[CompileKey, list[Span]]:
+    """Compilation -> its spans, in the order in which they began; only those with any."""
+    found: dict[CompileKey, list[Span]] = {}
+    for times in sorted(view.run.times, key=lambda times: times.key.order):
+        read = sorted(
+            (phase.thread, phase.start, -(phase.start + phase.seconds), phase.name)
+            for phase in times.phases
+            if 0 <= phase.seconds <= _LONGEST and abs(phase.start) <= _LONGEST
+        )
         if read:
-            found[slug] = _nested(read)
+            found[times.key] = _nested(read)
     return found
 
 
 _Read = tuple[int, float, float, str]
 """Thread, start, minus the end (an outer phase before the inner ones that begin with it), name."""
-
-
-def _read(item: Any) -> _Read | None:
-    if not isinstance(item, dict):
-        return None
-    name, start, seconds, thread = (item.get(key, 0) for key in ("name", "start", "seconds", "thread"))
-    numbers = all(isinstance(value, (int, float)) and math.isfinite(value) for value in (start, seconds, thread))
-    if not isinstance(name, str) or not numbers or seconds < 0:
-        return None
-    return int(thread), float(start), -float(start + seconds), name
 
 
 def _nested(read: list[_Read]) -> list[Span]:

@@ -70,6 +70,12 @@ def test_a_field_has_another_name_in_json_where_its_class_says_so() -> None:
         made(Renamed, {"from": [], "file": 3}, "it")
 
 
+@pytest.mark.parametrize("value", [10**400, -(10**400), True, "1.0"])
+def test_a_number_is_one_that_can_be_reckoned_with(value: object) -> None:
+    with pytest.raises(NotThat, match=r"outer\.share is not a number"):
+        made(Outer, {"text": "a", "share": value}, "outer")
+
+
 def test_what_this_depyf_does_not_know_is_ignored() -> None:
     assert made(Outer, {"text": "a", "of a newer depyf": [1]}, "outer") == Outer("a")
 

@@ -140,7 +140,9 @@ def test_cut_at_any_byte(tmp_path: Path, step: int) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ['{"guard": 3}', "[]", '{"entry": {"entry": {"key": {"generation": 0}}}}', "{", '{"function": {}, "guard": {}}', "[" * 99 + "]" * 99, "\x00"],
+    ['{"guard": 3}', "[]", '{"entry": {"entry": {"key": {"generation": 0}}}}', "{", '{"function": {}, "guard": {}}', "[" * 99 + "]" * 99, "\x00",
+     '{"times": {"key": {"generation": 0, "text": "0/%s"}}}' % ("9" * 5000),
+     '{"graph": {"key": {"generation": 0, "text": "0 0"}, "stage": "S", "index": 0}}'],
 )  # fmt: skip
 def test_a_line_that_nobody_of_us_wrote(tmp_path: Path, line: str) -> None:
     text = (DUMPS / "finished" / "run.jsonl").read_text()

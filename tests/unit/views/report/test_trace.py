@@ -28,6 +28,13 @@ def test_ranks_share_a_clock(tmp_path):
     assert [e["args"]["name"] for e in events if e["name"] == "process_name"] == ["rank 0", "rank 1"]
 
 
+def test_times_that_cannot_be_are_left_out(tmp_path):
+    made_dump(tmp_path / "rank_0", FUNCTIONS, timings__json=timings(float("inf")))
+    made_dump(tmp_path / "rank_1", FUNCTIONS, timings__json=timings(0.0))
+    events = json.loads(trace_text(DumpView(tmp_path)))["traceEvents"]
+    assert [event["ts"] for event in events if event["ph"] == "X"] == [1_000_000, 1_000_000]
+
+
 def test_a_dump_without_times_is_an_error_and_writes_nothing(tmp_path):
     folder = made_dump(tmp_path / "dump", FUNCTIONS)
     with pytest.raises(DumpError, match="no times"):

@@ -17,6 +17,7 @@ from depyf.run.advice.for_breaks import BreakFacts, for_break, for_loop
 from depyf.run.advice.registry import ADVICE, applicable
 from depyf.run.installed_files import installed
 from depyf.run.records import BreakRecord, Place
+from depyf.safety.source_lines import source_line
 from depyf.sources.live.caches.seen_code import of_libraries
 from depyf.sources.live.events.break_stack import NOTHING_KNOWN, BrokenAt, StackFrame, frames_of, traced_frames
 from depyf.sources.live.events.torch_options import function_named
@@ -126,7 +127,7 @@ def parse_break(
     if at is not None:
         where = at["file"], int(at["line"])
         inner = next((f for f in reversed(frames) if (f.place.filename, f.place.line) == where), None)
-        place = inner.place if inner is not None else Place(*where)
+        place = inner.place if inner is not None else Place(*where, text=source_line(*where))
         expression = inner.expression if inner is not None else ""
     elif frames:
         place, expression = frames[-1].place, frames[-1].expression

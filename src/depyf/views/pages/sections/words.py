@@ -5,23 +5,26 @@ Input: records.  Output: Markdown on one line, with everything of the program es
 
 from __future__ import annotations
 
-import linecache
-
 from depyf.run.global_names import resumed
 from depyf.run.records import CodeRecord, Place
 from depyf.safety.escape import cut
+from depyf.safety.source_lines import source_line
 from depyf.views.pages.markdown import code, plain
 
 LONGEST_LINE = 160
 """Of a line of the program so much is shown: the same line may be the place of very many symbols."""
 
 
+def line_text(place: Place | None) -> str:
+    """The text of a line of the program; where the record has none, as this process knows it."""
+    return "" if place is None else place.text or source_line(place.filename, place.line)
+
+
 def at(place: Place | None) -> str:
     """``train.py:16 `self.calls += 1` ``."""
     if place is None:
         return "a line that torch did not name"
-    text = place.text or linecache.getline(place.filename, place.line).strip()
-    text = cut(text, LONGEST_LINE)
+    text = cut(line_text(place), LONGEST_LINE)
     return f"{plain(place.filename)}:{place.line}" + (f" {code(text)}" if text else "")
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import weakref
 from dataclasses import dataclass, field
-from typing import Any
 
 from depyf.run.compile_stages import BACKWARD, CAPTURED, COMPILED_AUTOGRAD, FORWARD, JOINT, POST_GRAD, WRAPPER
 from depyf.run.files.file_record import FileRecord
 from depyf.run.global_names import graph_name
+from depyf.run.graphs.node_origins import GraphNodes, NodesPage
 from depyf.run.installed_files import of_library
 from depyf.run.records import CompileKey
 from depyf.views.pages.kernels import CALLS_IN_CPP
@@ -96,17 +96,15 @@ def chain(view: DumpView, key: CompileKey) -> StageChain:
         for file in view.of(key, kind="graph")
         if (text := view.text(file.name)) is not None
     ]
-    recorded: dict[str, Any] = {}
+    recorded = NodesPage()
     for file in view.of(key, kind="node_origins"):
-        page = view.json(file.name)
-        recorded = page if isinstance(page, dict) else {}
+        recorded = view.record(NodesPage, file.name) or recorded
     found = operations(graphs, recorded)
     graphs += _compiled_autograd(view, key, graphs, found)
     panes = [*_sources(view, found), *_functions(view, key, found)]
     panes += [_graph(view, graph, found) for graph in graphs if graph.stage in _GRAPHS]
-    notes = recorded.get("graphs")
     for file in view.of(key, stage=WRAPPER, kind="wrapper"):
-        panes += _wrapper(view, key, file, graphs, found, notes if isinstance(notes, dict) else {})
+        panes += _wrapper(view, key, file, graphs, found, recorded)
     order = ("source", "bytecode", "transformed", *_GRAPHS.values(), "wrapper", "kernel")
     return StageChain(key, sorted(panes, key=lambda pane: order.index(pane.kind)), found)
 
@@ -234,7 +232,7 @@ def _wrapper(
     file: FileRecord,
     graphs: list[StageGraph],
     found: Operations,
-    notes: dict[str, Any],
+    recorded: NodesPage,
 ) -> list[LinkedPane]:
     """The wrapper, and each kernel that it calls."""
     stem = file.name.removesuffix(".py") + "."
@@ -253,7 +251,8 @@ def _wrapper(
     pane = LinkedPane("wrapper", f"{WRAPPER}_{file.index}", f"Wrapper{side}", shown, shown=wrapper.spans)
     if graph is None:
         return [pane]
-    origins = call_origins(wrapper, kernels, graph.lines, notes.get(file.name))
+    noted = recorded.graphs.get(file.name, GraphNodes())
+    origins = call_origins(wrapper, kernels, graph.lines, noted.kernels)
     own = found.of.get(graph.file, {})
     first = {name: frozenset((number,)) for number, name in reversed(list(enumerate(found.names)))}
     numbers = [_numbers(one, own, first) for one in origins]

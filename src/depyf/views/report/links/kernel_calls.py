@@ -8,8 +8,8 @@ captured graph where torch's comment names those only.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
+from depyf.run.graphs.node_origins import KernelNodes
 from depyf.views.report.links.data_flow import LAUNCH, computed_by_calls, is_allocation, is_view
 from depyf.views.report.links.graph_lines import GraphLines
 from depyf.views.report.links.kernel_text import KernelText
@@ -49,11 +49,10 @@ def read_by(call: KernelCall, kernels: dict[str, KernelText]) -> tuple[str, ...]
 
 
 def call_origins(
-    wrapper: WrapperText, kernels: dict[str, KernelText], graph: GraphLines, recorded: object
+    wrapper: WrapperText, kernels: dict[str, KernelText], graph: GraphLines, noted: tuple[KernelNodes, ...]
 ) -> list[CallOrigins]:
     """One for each of ``wrapper.calls``."""
     known = {node.name for node in graph.nodes}
-    noted = _noted(recorded)
     written = [written_by(call, kernels) for call in wrapper.calls]
     found: list[CallOrigins] = []
     if noted:
@@ -108,21 +107,10 @@ def _launches_apart(
     return [one if len(one.nodes) == 1 else _without(one, every) for one in apart]
 
 
-def _noted(recorded: object) -> list[tuple[list[str], list[str]]]:
-    kernels: Any = recorded.get("kernels") if isinstance(recorded, dict) else None
-    return [
-        ([str(name) for name in item["buffers"]], [str(name) for name in item["nodes"]])
-        for item in (kernels if isinstance(kernels, list) else ())
-        if isinstance(item, dict) and isinstance(item.get("buffers"), list) and isinstance(item.get("nodes"), list)
-    ]
-
-
-def _by_record(
-    wrapper: WrapperText, written: list[tuple[str, ...]], noted: list[tuple[list[str], list[str]]]
-) -> list[list[str]]:
+def _by_record(wrapper: WrapperText, written: list[tuple[str, ...]], noted: tuple[KernelNodes, ...]) -> list[list[str]]:
     """By the buffers that a call writes.  What writes none that has a name (it changes an input, or what it writes stays in a
     kernel) stands between its neighbours."""
-    of_buffer = {buffer: number for number, (buffers, _) in enumerate(noted) for buffer in buffers}
+    of_buffer = {buffer: number for number, kernel in enumerate(noted) for buffer in kernel.buffers}
     groups: list[set[int]] = [{of_buffer[name] for name in names if name in of_buffer} for names in written]
     taken = set().union(*groups)
     last = -1
@@ -141,4 +129,4 @@ def _by_record(
         later = [number for number in generated if max(groups[number]) > one]
         if later:
             groups[min(later, key=lambda number: min(entry for entry in groups[number] if entry > one))].add(one)
-    return [sorted({name for one in sorted(group) for name in noted[one][1]}) for group in groups]
+    return [sorted({name for one in sorted(group) for name in noted[one].nodes}) for group in groups]

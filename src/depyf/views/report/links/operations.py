@@ -9,15 +9,17 @@ the program, and by what an operation reads.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD, JOINT, ORDER
+from depyf.run.graphs.node_origins import GraphNodes, NodesPage
 from depyf.views.report.links.graph_lines import GraphLines, GraphNode, SourcePlace
 
 Numbers = frozenset[int]
 PlaceKey = tuple[str, int]
 _NONE: Numbers = frozenset()
+_NOTHING = GraphNodes()
 # the forward graph is read before the joint one: its operations are all forward
 _FIRST = (CAPTURED, "BEFORE_PRE_GRAD", "AFTER_PRE_GRAD", FORWARD, JOINT, BACKWARD)
 _EARLY = (CAPTURED, "BEFORE_PRE_GRAD", "AFTER_PRE_GRAD")
@@ -48,8 +50,8 @@ class Operations:
         return len(self.names) - 1
 
 
-def operations(graphs: list[StageGraph], recorded: dict[str, Any]) -> Operations:
-    """``recorded`` is the document of ``nodes.json``, of which anything may be missing or of another form."""
+def operations(graphs: list[StageGraph], recorded: NodesPage) -> Operations:
+    """``recorded``: what the dump says of them, of which anything may be missing."""
     order = sorted(graphs, key=lambda graph: (_rank(graph.stage), graph.index))
     return _OperationFinder(order, recorded).found if order else Operations()
 
@@ -61,16 +63,14 @@ def _rank(stage: str) -> int:
 
 
 class _OperationFinder:
-    def __init__(self, graphs: list[StageGraph], recorded: dict[str, Any]) -> None:
+    def __init__(self, graphs: list[StageGraph], recorded: NodesPage) -> None:
         self.found = Operations()
         self.first = graphs[0]
-        self.notes = _members(recorded.get("graphs"))
-        self.frames: list[Any] = _list(recorded.get("frames"))
-        self.stack_list: list[Any] = _list(recorded.get("stacks"))
-        self.recorded: dict[str, list[str]] = {}
-        for file in self.notes:
-            for name, noted in self._noted(file).items():
-                self.recorded.setdefault(name, noted)
+        self.notes = recorded
+        self.recorded: dict[str, tuple[str, ...]] = {}
+        for noted in recorded.graphs.values():
+            for name, made in noted.captured.items():
+                self.recorded.setdefault(name, made)
         self.by_name: dict[str, Numbers] = {}
         self.done: dict[str, StageGraph] = {}
         self._captured()
@@ -90,28 +90,20 @@ class _OperationFinder:
 
     def _captured(self) -> None:
         graph, own = self.first, self.found.of.setdefault(self.first.file, {})
-        stacks = _members(_members(self.notes.get(graph.file)).get("stacks"))
+        stacks = self._noted(graph.file).stacks
         for node in graph.lines.nodes:
-            stack = self._stack(stacks.get(node.name)) or _of_place(node.place)
+            stack = self.notes.stack(stacks.get(node.name)) or _of_place(node.place)
             own[node.name] = frozenset((self.found.add(node.name, stack),))
         self.by_name.update(own)
         self.done[graph.file] = graph
 
-    def _stack(self, number: object) -> tuple[PlaceKey, ...]:
-        try:
-            frames = [self.frames[one] for one in self.stack_list[int(str(number))]]
-            return tuple((str(file), int(line)) for file, line, *_ in frames)
-        except (TypeError, ValueError, IndexError, KeyError):
-            return ()
-
-    def _noted(self, file: str) -> dict[str, list[str]]:
-        noted = _members(_members(self.notes.get(file)).get("captured"))
-        return {name: [str(one) for one in made] for name, made in noted.items() if isinstance(made, list)}
+    def _noted(self, file: str) -> GraphNodes:
+        return self.notes.graphs.get(file, _NOTHING)
 
     def _later(self, graph: StageGraph) -> None:
         own: dict[str, Numbers] = {}
         self.found.of[graph.file] = own
-        fresh = self._noted(graph.file)
+        fresh = self._noted(graph.file).captured
         parents = self._parents(graph)
         moved = _moved(self.own_places, _places(graph.lines))
         if any(node.place is not None for node in graph.lines.nodes):
@@ -120,7 +112,7 @@ class _OperationFinder:
             aligned = self._by_target(graph)
         missing: list[GraphNode] = []
         for node in graph.lines.nodes:
-            made: list[str] | None = fresh.get(node.name) or (
+            made: tuple[str, ...] | None = fresh.get(node.name) or (
                 self.recorded.get(node.name) if self._is_old(node, parents, graph) else None
             )
             numbers = frozenset().union(*(self.by_name.get(one, _NONE) for one in made)) if made else _NONE
@@ -226,19 +218,13 @@ class _OperationFinder:
                     own[node.name] = numbers or frozenset((self.found.add(node.name, _of_place(node.place)),))
 
 
-def _members(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _of_place(place: SourcePlace | None) -> tuple[PlaceKey, ...]:
     return ((place.file, place.line),) if place is not None else ()
 
 
-def _runs(nodes: list[GraphNode], at: Any) -> list[tuple[PlaceKey | None, list[GraphNode]]]:
+def _runs(
+    nodes: list[GraphNode], at: Callable[[PlaceKey | None], PlaceKey | None]
+) -> list[tuple[PlaceKey | None, list[GraphNode]]]:
     """The stretches of operations with the same line of the program."""
     found: list[tuple[PlaceKey | None, list[GraphNode]]] = []
     for node in nodes:

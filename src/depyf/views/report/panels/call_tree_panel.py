@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
+from depyf.run.records import Place
+from depyf.views.pages.call_tree import call_path
 from depyf.views.report.dump_view import DumpView
-from depyf.views.report.told_entries import ToldFunction, told_functions, told_lines
+from depyf.views.report.told_entries import ToldEntry, ToldFunction, told_functions, written
 
 _Id = tuple[int, str]
+
+
+@dataclass
+class _Node:
+    """A function at one place of the tree."""
+
+    function: ToldFunction
+    above: int
+    """The number of the node that it stands under; -1 for none."""
+    calls: dict[str, Place] = field(default_factory=dict)
+    entries: list[ToldEntry] = field(default_factory=list)
 
 
 def call_tree_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
@@ -16,41 +30,28 @@ def call_tree_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | 
     if not functions:
         return None
     known = {function.id: function for function in functions}
-    lines = told_lines(view)
-    nodes: list[dict[str, Any]] = []
+    records = {function.id: function.record for function in functions}
+    nodes: list[_Node] = []
     numbers: dict[tuple[int, _Id], int] = {}
     steps = [(function, entry) for function in functions for entry in function.entries]
     for function, entry in sorted(steps, key=lambda pair: pair[1].key.order):
         above = -1
-        for step, call in _path(function, entry.item.get("called_by", ()), known):
-            if (above, step.id) not in numbers:
-                numbers[above, step.id] = len(nodes)
-                nodes.append({**step.to_json(), "above": above, "calls": [], "entries": []})
-            above = numbers[above, step.id]
-            if call and step.after is None and call not in nodes[above]["calls"]:
-                nodes[above]["calls"].append(call)
-        nodes[above]["entries"].append(entry.to_json())
-    for node in nodes:
-        node["calls"] = [{"at": at, "line": lines.get(at, "")} for at in node["calls"]]
-    return {"nodes": nodes}
-
-
-def _path(function: ToldFunction, callers: Any, known: dict[_Id, ToldFunction]) -> list[tuple[ToldFunction, str]]:
-    """The functions from the outermost to ``function``, each with the line that called it; one that calls itself once."""
-    path: list[tuple[ToldFunction, str]] = []
-    call = ""
-    generation = function.id[0]
-    for caller in (*callers, {"at": "", "frame": function.id[1]}):
-        step = known.get((generation, caller["frame"])) if caller.get("frame") else None
-        if step is not None:
-            for number, (above, called) in enumerate(path):
-                if above.id == step.id:
-                    call = called
-                    del path[number:]
-                    break
-                if above.id[1] == step.item.get("resume_of"):
-                    del path[number + 1 :]
-                    break
-            path.append((step, call))
-        call = str(caller.get("at", ""))
-    return path
+        for step, call in call_path(function.record, entry.record.callers, records):
+            if (above, step.function) not in numbers:
+                numbers[above, step.function] = len(nodes)
+                nodes.append(_Node(known[step.function], above))
+            above = numbers[above, step.function]
+            if call is not None and known[step.function].after is None:
+                nodes[above].calls.setdefault(written(call), call)
+        nodes[above].entries.append(entry)
+    return {
+        "nodes": [
+            {
+                **node.function.to_json(),
+                "above": node.above,
+                "calls": [{"at": at, "line": view.line(place)} for at, place in node.calls.items()],
+                "entries": [entry.to_json() for entry in node.entries],
+            }
+            for node in nodes
+        ]
+    }

@@ -27,10 +27,10 @@ def chain_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None
 def _functions(view: DumpView) -> dict[CompileKey, dict[str, str]]:
     """Compile id -> the function, and where it is defined."""
     found: dict[CompileKey, dict[str, str]] = {}
-    for function in view.functions:
-        for entry in function.get("entries", ()):
-            key = CompileKey(entry.get("generation", 0), entry.get("compile_id", ""))
-            found[key] = {"function": function.get("shown") or function["function"], "at": function["from"]}
+    for function in view.run.functions:
+        code = function.code
+        for entry in function.entries:
+            found[entry.key] = {"function": code.shown, "at": f"{code.filename}:{code.line}"}
     return found
 
 

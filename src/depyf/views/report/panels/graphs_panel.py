@@ -10,11 +10,12 @@ from typing import Any
 
 from depyf.run.compile_stages import CAPTURED
 from depyf.run.files.file_record import FileRecord
+from depyf.run.graphs.layer_index import LayerIndex
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.links.chain_links import chains_of
 from depyf.views.report.links.graph_lines import graph_lines
 from depyf.views.report.links.later_layers import later_layers
-from depyf.views.report.told_entries import told_functions
+from depyf.views.report.told_entries import titles
 
 _MOST_LINES = 1 << 20
 _OPERATION = re.compile(r"^ +(?!\w+ = \w+$)\w+(?:: \"[^\"]*\")? = ", re.M)
@@ -22,14 +23,14 @@ _OPERATION = re.compile(r"^ +(?!\w+ = \w+$)\w+(?:: \"[^\"]*\")? = ", re.M)
 
 def graphs_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
     """Each graph with its size, the captured ones first; None where no graph was captured."""
-    titles = {entry.key: function.title for function in told_functions(view) for entry in function.entries}
+    names = titles(view)
     graphs = []
     for file in sorted((file for file in view.files if file.kind == "graph" and file.key), key=_order):
         text = view.text(file.name)
         if file.key is not None and text is not None:
             graphs.append({
                 "file": file.name, "stage": file.stage, "index": file.index, "id": file.key.text,
-                "generation": file.key.generation, "function": titles.get(file.key, ""),
+                "generation": file.key.generation, "function": names.get(file.key, ""),
                 "operations": len(_OPERATION.findall(text.partition('\nif __name__ == "__main__"')[0])),
                 "layers": _layers(view, file) or _from_captured(view, file, text),
             })  # fmt: skip
@@ -54,19 +55,8 @@ def _from_captured(view: DumpView, file: FileRecord, text: str) -> list[list[Any
 
 def _layers(view: DumpView, file: FileRecord) -> list[list[Any]]:
     """[module, class, [[first line, last line], ...]], as the graph enters them."""
-    name = file.name.removesuffix(".py") + ".layers.json"
-    page = view.json(name) if name in view.by_name else None
-    layers = page.get("layers") if isinstance(page, dict) else None
+    index = view.record(LayerIndex, file.name.removesuffix(".py") + ".layers.json")
     return [
-        [layer.get("module", ""), layer.get("class", ""), _stretches(layer.get("lines"))]
-        for layer in (layers if isinstance(layers, list) else ())
-        if isinstance(layer, dict)
+        [layer.module, layer.cls, [[a, b] for a, b in layer.lines if 0 < a <= b < _MOST_LINES]]
+        for layer in (index.layers if index is not None else ())
     ]
-
-
-def _stretches(lines: object) -> list[list[int]]:
-    return [
-        [first, last]
-        for first, last in (pair for pair in (lines if isinstance(lines, list) else ()) if isinstance(pair, list) and len(pair) == 2)
-        if isinstance(first, int) and isinstance(last, int) and 0 < first <= last < _MOST_LINES
-    ]  # fmt: skip

@@ -2,54 +2,60 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
-from depyf.run.files.layout import GUARDS_DATA
-from depyf.run.records import CompileKey
+from depyf.run.records import GuardRecord
 from depyf.views.report.dump_view import DumpView
-from depyf.views.report.told_entries import ToldFunction, told_functions
+from depyf.views.report.told_entries import titles, written
+
+
+@dataclass
+class _ShownGuard:
+    record: GuardRecord
+    entries: list[int] = field(default_factory=list)
+    """The numbers of those that have it."""
 
 
 def guards_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
-    """Guards, each once with the numbers of the entries that have it; None for a dump without ``guards.json``."""
-    page = view.json(GUARDS_DATA) if GUARDS_DATA in view.by_name else None
-    listed = page.get("entries") if isinstance(page, dict) else None
-    guards = page.get("guards") if isinstance(page, dict) else None
-    if not isinstance(listed, list) or not isinstance(guards, list):
+    """Guards, each once with the numbers of the entries that have it; None where none is known."""
+    of_function = titles(view)
+    guarded = [entry for function in view.run.functions for entry in function.entries if entry.guards]
+    shown: dict[tuple[object, ...], _ShownGuard] = {}
+    for entry in guarded:
+        for guard in entry.guards:
+            shown.setdefault(_alike(guard), _ShownGuard(guard))
+    if not shown:
         return None
-    by_id: dict[tuple[Any, Any], tuple[CompileKey | None, ToldFunction | None]] = {
-        (entry.key.text, entry.key.generation): (entry.key, function)
-        for function in told_functions(view)
-        for entry in function.entries
-    }
     entries: list[dict[str, Any]] = []
-    having: list[list[int]] = [[] for _ in guards]
-    for item in sorted((item for item in listed if isinstance(item, dict)), key=lambda item: _order(item, by_id)):
-        function = by_id.get((item.get("compile_id"), item.get("generation", 0)), (None, None))[1]
-        for number in item.get("guards", ()):
-            if type(number) is int and 0 <= number < len(guards):
-                having[number].append(len(entries))
+    for entry in sorted(guarded, key=lambda entry: entry.key.order):
+        for guard in entry.guards:
+            shown[_alike(guard)].entries.append(len(entries))
         entries.append({
-            "id": item.get("compile_id", ""), "generation": item.get("generation", 0), "state": item.get("state", ""),
-            "function": function.title if function is not None else "",
+            "id": entry.key.text, "generation": entry.key.generation, "state": entry.guard_state,
+            "function": of_function.get(entry.key, ""),
         })  # fmt: skip
-    shown = [
-        {**{name: guard[name] for name in _SHOWN if name in guard}, "entries": numbers}
-        for guard, numbers in zip(guards, having)
-        if isinstance(guard, dict) and numbers
-    ]
-    return {"entries": entries, "guards": sorted(shown, key=_place)} if shown else None
+    ordered = sorted(shown.values(), key=_order)
+    return {"entries": entries, "guards": [_guard(guard, view) for guard in ordered]}
 
 
-_SHOWN = ("kind", "expression", "at", "line", "why", "value", "holds")
+def _alike(guard: GuardRecord) -> tuple[object, ...]:
+    """What guards that are shown as one share."""
+    seen = guard.value, guard.holds or not guard.value
+    return guard.kind, guard.expression or guard.text, guard.source, written(guard.place), guard.why, *seen
 
 
-def _order(item: dict[str, Any], known: dict[Any, Any]) -> tuple[Any, ...]:
-    key = known.get((item.get("compile_id"), item.get("generation", 0)), (None, None))[0]
-    return (0, *key.order) if key is not None else (1,)
+def _guard(shown: _ShownGuard, view: DumpView) -> dict[str, Any]:
+    guard = shown.record
+    told = {
+        "kind": guard.kind, "expression": guard.expression or guard.text, "at": written(guard.place),
+        "line": view.line(guard.place), "why": guard.why, "value": guard.value,
+    }  # fmt: skip
+    holds = {"holds": guard.holds} if guard.value else {}
+    return {**{name: text for name, text in told.items() if text}, **holds, "entries": shown.entries}
 
 
-def _place(guard: dict[str, Any]) -> tuple[bool, str, int]:
+def _order(shown: _ShownGuard) -> tuple[bool, str, int]:
     """By line; what torch asks for itself, which is of no line, last."""
-    filename, _, line = str(guard.get("at", "")).rpartition(":")
-    return not filename, filename, int(line) if line.isdecimal() else 0
+    place = shown.record.place
+    return (place is None, place.filename, place.line) if place is not None else (True, "", 0)

@@ -98,10 +98,9 @@ def _counts(view: DumpView, before: str, after: str) -> dict[str, int]:
 def _functions(view: DumpView, rank: str) -> list[dict[str, Any]]:
     """The functions with more than one compilation, and for each of these its file of each stage."""
     found = []
-    for function in view.functions:
+    for function in view.run.functions:
         ids = []
-        entries = function.get("entries", ())
-        for key in sorted((_key(entry) for entry in entries), key=lambda key: key.order):
+        for key in sorted((entry.key for entry in function.entries), key=lambda key: key.order):
             files = {}
             for stage, title in _COMPARED:
                 kind = "transformed_code" if stage == "transformed_code" else ""
@@ -111,11 +110,5 @@ def _functions(view: DumpView, rank: str) -> list[dict[str, Any]]:
             if files:
                 ids.append({"compile_id": key.text, "generation": key.generation, "files": files})
         if len(ids) > 1:
-            found.append(
-                {"function": function.get("shown") or function["function"], "rank": rank.rstrip("/"), "ids": ids}
-            )
+            found.append({"function": function.code.shown, "rank": rank.rstrip("/"), "ids": ids})
     return found
-
-
-def _key(entry: dict[str, Any]) -> CompileKey:
-    return CompileKey(entry.get("generation", 0), entry.get("compile_id", ""))

@@ -20,27 +20,26 @@ def ranks_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None
         return None
     functions = {rank: told_functions(part) for rank, part in ranks.items()}
     return {
-        "ranks": [_summary(rank, part, functions[rank]) for rank, part in ranks.items()],
+        "ranks": [_summary(rank, part) for rank, part in ranks.items()],
         "functions": _rows(functions),
         "collectives": aligned(ranks),
         "apart": _apart(view),
     }
 
 
-def _summary(rank: int, view: DumpView, functions: list[ToldFunction]) -> dict[str, Any]:
-    entries = [entry for function in functions for entry in function.entries]
-    known = [entry.seconds for entry in entries if entry.seconds is not None]
+def _summary(rank: int, view: DumpView) -> dict[str, Any]:
+    run = view.run
     return {
         "rank": rank,
-        "torch": view.page.get("torch", ""),
-        "finished": bool(view.page),
-        "compilations": sum(bool(entry.item.get("compiled")) for entry in entries),
-        "breaks": sum(len(entry.item.get("graph_breaks", ())) for entry in entries),
-        "recompilations": sum(bool(entry.item.get("recompiled_because")) for entry in entries),
-        "python": sum(entry.state == "python" for entry in entries),
-        "failed": sum(entry.state == "failed" for entry in entries),
+        "torch": run.torch_version,
+        "finished": run.finished,
+        "compilations": run.compilations,
+        "breaks": len(run.breaks),
+        "recompilations": run.recompilations,
+        "python": run.ran_as_python,
+        "failed": run.errors,
         "kernels": sum(file.kind == "kernel_source" for file in view.files),
-        "seconds": round(sum(known), 6) if known else None,
+        "seconds": round(run.seconds, 6) if run.seconds is not None else None,
     }
 
 
@@ -53,7 +52,7 @@ def _rows(functions: dict[int, list[ToldFunction]]) -> list[dict[str, Any]]:
     rows = []
     for (title, at), found in keys.items():
         cells = [[e.to_json() for e in found[rank].entries] if rank in found else None for rank in functions]
-        told = [[(e["id"], e["state"]) for e in cell] if cell is not None else None for cell in cells]
+        told = [[(e.key, e.state) for e in found[rank].entries] if rank in found else None for rank in functions]
         rows.append({"name": title, "at": at, "cells": cells, "differs": any(one != told[0] for one in told)})
     return rows
 

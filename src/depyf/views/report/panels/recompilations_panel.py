@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from depyf.run.advice.registry import text_of
 from depyf.run.causes.subjects import subject_of
+from depyf.run.records import Place, RecompileRecord
 from depyf.views.report.dump_view import DumpView
-from depyf.views.report.told_entries import ToldEntry, ToldFunction, told_functions, told_lines
+from depyf.views.report.told_entries import ToldEntry, ToldFunction, told_functions, written
 
 
 def recompilations_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
@@ -14,37 +16,43 @@ def recompilations_panel(view: DumpView, other: DumpView | None) -> dict[str, An
     found = [function for function in told_functions(view) if any(map(_reasons, function.entries))]
     if not found:
         return None
-    lines = told_lines(view)
-    return {"functions": [_matrix(function, lines) for function in found]}
+    return {"functions": [_matrix(function, view) for function in found]}
 
 
-def _reasons(entry: ToldEntry) -> list[dict[str, Any]]:
-    return list(entry.item.get("recompiled_because", ()))
+def _reasons(entry: ToldEntry) -> tuple[RecompileRecord, ...]:
+    return entry.record.recompiles
 
 
-def _matrix(function: ToldFunction, lines: dict[str, str]) -> dict[str, Any]:
+_Guard = tuple[str, str, str, str]
+"""Guard, place, what it wanted, what was there."""
+
+
+def _guard(reason: RecompileRecord) -> _Guard:
+    return reason.guard, written(reason.place), reason.expected, reason.actual
+
+
+def _matrix(function: ToldFunction, view: DumpView) -> dict[str, Any]:
     """``entries`` are the columns; in a row ``cells`` has a number of ``guards`` for each column that was tried, else null;
     ``same`` says that the row repeats the one before it: the same guard on the same line, and the same end."""
-    columns = dict.fromkeys(entry.key.text for entry in function.entries if entry.item.get("compiled"))
-    columns |= dict.fromkeys(r["entry"] for e in function.entries for r in _reasons(e) if r["entry"])
+    columns = dict.fromkeys(entry.key.text for entry in function.entries if entry.compiled)
+    columns |= dict.fromkeys(r.entry for e in function.entries for r in _reasons(e) if r.entry)
     places = {entry: place for place, entry in enumerate(columns)}
-    guards: dict[tuple[str, ...], int] = {}
+    guards: dict[_Guard, int] = {}
+    places_of: dict[str, Place | None] = {}
     rows: list[dict[str, Any]] = []
     before: tuple[object, ...] | None = None
     for entry in function.entries:
         reasons = _reasons(entry)
         cells: list[int | None] = [None] * len(columns)
         for reason in reasons:
-            told = tuple(str(reason.get(name) or "") for name in ("guard", "at", "expected", "actual"))
-            if reason["entry"] in places:
-                cells[places[reason["entry"]]] = guards.setdefault(told, len(guards))
+            if reason.entry in places:
+                cells[places[reason.entry]] = guards.setdefault(_guard(reason), len(guards))
+                places_of.setdefault(written(reason.place), reason.place)
         now = _alike(entry, reasons)
         row = {**entry.to_json(), "cells": cells, "same": bool(reasons) and now == before}
         if reasons:
-            row["first"] = guards.get(
-                tuple(str(reasons[0].get(n) or "") for n in ("guard", "at", "expected", "actual"))
-            )
-            row["ways"] = [use["text"] for use in reasons[0].get("advice", ()) if use.get("text")][:2]
+            row["first"] = guards.get(_guard(reasons[0]))
+            row["ways"] = [text for use in reasons[0].advice if (text := text_of(use))][:2]
         rows.append(row)
         before = now if reasons else None
     return {
@@ -52,14 +60,13 @@ def _matrix(function: ToldFunction, lines: dict[str, str]) -> dict[str, Any]:
         "entries": list(columns),
         "rows": rows,
         "guards": [
-            {"guard": guard, "at": at, "line": lines.get(at, ""), "expected": expected, "actual": actual}
+            {"guard": guard, "at": at, "line": view.line(places_of[at]), "expected": expected, "actual": actual}
             for guard, at, expected, actual in guards
         ],
     }
 
 
-def _alike(entry: ToldEntry, reasons: list[dict[str, Any]]) -> tuple[object, ...] | None:
+def _alike(entry: ToldEntry, reasons: tuple[RecompileRecord, ...]) -> tuple[object, ...] | None:
     if not reasons:
         return None
-    nearest = reasons[0]
-    return str(subject_of(nearest["guard"])), nearest.get("at"), bool(entry.item.get("failed"))
+    return str(subject_of(reasons[0].guard)), written(reasons[0].place), bool(entry.record.failed)

@@ -6,11 +6,9 @@ from typing import Any
 
 from depyf.errors import DepyfError
 from depyf.run.causes.cause import Cause
-from depyf.run.causes.stored import causes_in
-from depyf.run.records import FunctionRecord
 from depyf.views.compare.stages import DumpComparison, compare, load
 from depyf.views.report.dump_view import DumpView
-from depyf.views.report.told_entries import told_functions
+from depyf.views.report.told_entries import told_functions, written
 
 _LONGEST = 600
 """Lines of one difference that the page holds."""
@@ -32,8 +30,8 @@ def run_diff_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | N
 
 def _side(view: DumpView) -> dict[str, Any]:
     return {
-        "name": view.folder.absolute().name, "folder": str(view.folder), "torch": view.page.get("torch", ""),
-        "python": view.page.get("python", ""), "ranks": list(view.ranks),
+        "name": view.folder.absolute().name, "folder": str(view.folder), "torch": view.run.torch_version,
+        "python": view.run.python_version, "ranks": list(view.ranks),
     }  # fmt: skip
 
 
@@ -67,52 +65,39 @@ def _compared(one: DumpView, two: DumpView) -> dict[str, Any]:
 
 def _causes(one: DumpView, two: DumpView) -> dict[str, list[dict[str, Any]]]:
     """Those that only one of the two has: what was fixed, and what is new."""
-    sides = [{_identity(cause): cause for cause in causes_in(view.page)} for view in (one, two)]
-    gone = [cause for key, cause in sides[0].items() if key not in sides[1]]
-    new = [cause for key, cause in sides[1].items() if key not in sides[0]]
-    kept = [cause for key, cause in sides[1].items() if key in sides[0]]
-    return {"gone": [*map(_cause, gone)], "new": [*map(_cause, new)], "kept": [*map(_cause, kept)]}
-
-
-def _identity(cause: Cause) -> tuple[str, str, str, str]:
-    """Lines move between runs, their text and the function do not."""
-    return cause.kind.value, cause.function, cause.place.text if cause.place is not None else "", cause.text
-
-
-def _cause(cause: Cause) -> dict[str, Any]:
-    place = cause.place
+    before, after = ({_identity(cause, view): _cause(cause, view) for cause in view.causes} for view in (one, two))
     return {
-        "kind": cause.kind.value, "text": cause.text, "at": f"{place.filename}:{place.line}" if place is not None else "",
-        "line": place.text if place is not None else "",
+        "gone": [cause for key, cause in before.items() if key not in after],
+        "new": [cause for key, cause in after.items() if key not in before],
+        "kept": [cause for key, cause in after.items() if key in before],
+    }
+
+
+def _identity(cause: Cause, view: DumpView) -> tuple[str, str, str, str]:
+    """Lines move between runs, their text and the function do not."""
+    return cause.kind.value, cause.function, view.line(cause.place), cause.text
+
+
+def _cause(cause: Cause, view: DumpView) -> dict[str, Any]:
+    return {
+        "kind": cause.kind.value, "text": cause.text, "at": written(cause.place), "line": view.line(cause.place),
     }  # fmt: skip
 
 
 def _functions(one: DumpView, two: DumpView, found: DumpComparison) -> list[dict[str, Any]]:
     """Each function of the two with its compilations and seconds on both sides; one that a side lacks has null there."""
-    sides = [told_functions(view) for view in (one, two)]
+    sides = [{function.id: function for function in told_functions(view)} for view in (one, two)]
     rows = []
-    pairs = [(m.record if m else None, o.record if o else None) for m, o in found.pairs.pairs] if found.pairs else []
-    for mine, theirs in pairs:
+    for pair in found.pairs.pairs if found.pairs else ():
         cells: list[dict[str, Any] | None] = []
         title, at = "", ""
-        for record, known in zip((mine, theirs), sides):
-            function = next((f for f in known if record is not None and _is(f.item, record)), None)
+        for met, known in zip(pair, sides):
+            function = known.get(met.id) if met is not None else None
             if function is None:
                 cells.append(None)
                 continue
             title, at = function.title, function.at
-            spent = [entry.seconds for entry in function.entries if entry.seconds is not None]
-            cells.append({
-                "entries": [entry.to_json() for entry in function.entries], "seconds": round(sum(spent), 6) if spent else None,
-            })  # fmt: skip
+            cells.append({"entries": [entry.to_json() for entry in function.entries], "seconds": function.seconds})
         if title:
             rows.append({"name": title, "at": at, "cells": cells})
     return rows
-
-
-def _is(item: dict[str, Any], record: FunctionRecord) -> bool:
-    """Whether the manifest's ``item`` is this function."""
-    first = [(entry.get("generation", 0), entry["compile_id"]) for entry in item["entries"][:1]]
-    return first == [(entry.key.generation, entry.key.text) for entry in record.entries[:1]] and (
-        item["function"], item["from"]
-    ) == (record.code.qualname, f"{record.code.filename}:{record.code.line}")  # fmt: skip

@@ -6,11 +6,13 @@ says in sentences, and where it leads: a line of the chain.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
+from depyf.run.advice.registry import text_of
 from depyf.run.causes.cause import Cause, CauseKind
-from depyf.run.causes.stored import causes_in
-from depyf.run.records import CompileKey
+from depyf.run.records import CompileKey, Place
+from depyf.safety.escape import one_line
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.links.chain_links import chains_of, source_paths
 from depyf.views.report.links.program_lines import short_name
@@ -20,26 +22,42 @@ _ORDER = ("break", "recompile", "dimension", "eager", "failed", "seconds", "kern
 _MOST_NAMES = 12
 
 
+@dataclass
+class _Badge:
+    kind: str
+    text: str
+    says: dict[str, None] = field(default_factory=dict)
+    seconds: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"kind": self.kind, "text": self.text, "says": list(self.says)}
+        return found if self.seconds is None else {**found, "seconds": self.seconds}
+
+
 class _Badges:
     """Badges by line; those that say the same are one."""
 
     def __init__(self, paths: dict[str, str]) -> None:
         self.paths = paths
-        self.of: dict[tuple[str, int], dict[tuple[str, str], dict[str, Any]]] = {}
+        self.of: dict[tuple[str, int], dict[tuple[str, str], _Badge]] = {}
 
-    def known(self, at: str) -> bool:
-        return at.rpartition(":")[0] in self.paths and at.rpartition(":")[2].isdigit()
+    def known(self, place: Place | None) -> bool:
+        return place is not None and place.filename in self.paths
 
-    def add(self, at: str, kind: str, text: str, *says: str) -> dict[str, Any] | None:
-        """Put a badge at ``file:line``; None where the dump does not have that file."""
-        if not self.known(at):
-            return None
-        path, _, line = at.rpartition(":")
-        found = self.of.setdefault((path, int(line)), {}).setdefault(
-            (kind, text), {"kind": kind, "text": text, "says": []}
-        )
-        found["says"] += [one for one in says if one and one not in found["says"]]
-        return found
+    def add(self, place: Place | None, kind: str, text: str, *says: str, seconds: float | None = None) -> None:
+        """Put a badge at a line; nothing where the dump does not have its file."""
+        if place is not None and self.known(place):
+            badge = self.of.setdefault((place.filename, place.line), {}).setdefault((kind, text), _Badge(kind, text))
+            badge.says.update(dict.fromkeys(one for one in says if one))
+            badge.seconds = badge.seconds if seconds is None else seconds
+
+    def to_json(self, path: str) -> list[list[Any]]:
+        """Those of one file: [line, badges]."""
+        own = ((line, badges) for (file, line), badges in sorted(self.of.items()) if file == path)
+        return [
+            [line, [badge.to_json() for badge in sorted(badges.values(), key=lambda badge: _ORDER.index(badge.kind))]]
+            for line, badges in own
+        ]
 
 
 def source_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
@@ -51,68 +69,60 @@ def source_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | Non
     functions = told_functions(view)
     for function in functions:
         _function(badges, function)
-    for cause in causes_in(view.page):
+    for cause in view.causes:
         _cause(badges, cause)
-    for item in view.page.get("never_compiled", ()):
-        badges.add(str(item.get("from", "")), "eager", "not compiled", str(item.get("reason", "")))
+    for code, reason in view.run.never_compiled:
+        badges.add(Place(code.filename, code.line), "eager", "not compiled", reason)
     compiled: dict[str, dict[int, list[str | int]]] = {path: {} for path in paths}
     _kernels(view, badges, compiled, {name: path for path, name in paths.items()})
     files = []
     for path, name in paths.items():
-        lines = {line: _sorted(found) for (file, line), found in sorted(badges.of.items()) if file == path}
         files.append({
-            "file": name, "path": path, "name": short_name(path), "badges": [[line, found] for line, found in lines.items()],
+            "file": name, "path": path, "name": short_name(path), "badges": badges.to_json(path),
             "chain": [[line, parts] for line, parts in sorted(compiled[path].items())],
         })  # fmt: skip
     files.sort(key=lambda file: (-len(file["badges"]), -len(file["chain"])))
     return {"files": files}
 
 
-def _sorted(found: dict[tuple[str, str], dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted(
-        found.values(), key=lambda badge: _ORDER.index(badge["kind"]) if badge["kind"] in _ORDER else len(_ORDER)
-    )
-
-
 def _function(badges: _Badges, function: ToldFunction) -> None:
-    at = function.at
+    at = function.place
     if not badges.known(at):  # a wrapper of torch around a module: the line that called it
-        calls = [caller.get("at", "") for entry in function.entries for caller in entry.item.get("called_by", ())[-1:]]
+        calls = [caller.place for entry in function.entries for caller in entry.record.callers[-1:]]
         at = next((place for place in calls if badges.known(place)), at)
     known = [entry.seconds for entry in function.entries if entry.seconds is not None]
     ids = ", ".join(entry.key.label for entry in function.entries)
     if known:
-        found = badges.add(
-            at, "seconds", _seconds(sum(known)), f"compiling {function.title}: {len(known)} compilations ({ids})"
-        )
-        if found is not None:
-            found["seconds"] = round(sum(known), 3)
-    again = [entry for entry in function.entries if entry.item.get("recompiled_because")]
+        badges.add(
+            at, "seconds", _seconds(sum(known)), f"compiling {function.title}: {len(known)} compilations ({ids})",
+            seconds=round(sum(known), 3),
+        )  # fmt: skip
+    again = [entry for entry in function.entries if entry.record.recompiles]
     if again:
         says = []
         for entry in again:
-            one = entry.item["recompiled_because"][0]
-            values = f", expected {one['expected']}, got {one['actual']}" if one.get("expected") and "expected" not in one["guard"] else ""  # fmt: skip
-            says.append(f"{entry.key.label}: {one['guard']}{values}")
+            one = entry.record.recompiles[0]
+            values = ""
+            if one.expected and "expected" not in one.guard:
+                values = f", expected {one.expected}, got {one.actual}"
+            says.append(f"{entry.key.label}: {one.guard}{values}")
         badges.add(at, "recompile", f"{len(again)} recompilation{'s' if len(again) > 1 else ''}", *says)
     for entry in function.entries:
-        for one in entry.item.get("graph_breaks", ()):
-            advice = [str(use.get("text", "")) for use in one.get("advice", ())[:2]]
+        for broken in entry.record.breaks:
             badges.add(
-                str(one.get("at", "")), "break", "break", f"{one.get('cause') or one.get('reason', '')} ({entry.key.label})",
-                *(f"try: {text}" for text in advice),
+                broken.place, "break", "break", f"{broken.cause or broken.reason} ({entry.key.label})",
+                *(f"try: {text_of(use)}" for use in broken.advice[:2]),
             )  # fmt: skip
-        for symbol in entry.item.get("symbols", ()):
-            if symbol.get("became") and symbol.get("specialised_at"):
-                why = symbol.get("specialised_by") or symbol.get("why", "")
+        for symbol in entry.record.symbols:
+            if symbol.became and symbol.where is not None:
+                why = symbol.by or symbol.why
                 badges.add(
-                    str(symbol["specialised_at"]), "dimension", f"{symbol['source']} = {symbol['became']}",
-                    f"{symbol['source']} was dynamic and became the constant {symbol['became']} here ({entry.key.label}){': ' + why if why else ''}",
+                    symbol.where, "dimension", f"{symbol.source} = {symbol.became}",
+                    f"{symbol.source} was dynamic and became the constant {symbol.became} here ({entry.key.label}){': ' + why if why else ''}",
                 )  # fmt: skip
-        if entry.state in ("python", "failed"):
-            kind = "eager" if entry.state == "python" else "failed"
-            text = "ran as Python" if kind == "eager" else "failed"
-            badges.add(at, kind, text, f"{entry.key.label}: {entry.item['failed']}")
+        if entry.record.failed:
+            kind, text = ("failed", "failed") if entry.failed else ("eager", "ran as Python")
+            badges.add(at, kind, text, f"{entry.key.label}: {one_line(entry.record.failed)}")
 
 
 def _cause(badges: _Badges, cause: Cause) -> None:
@@ -120,7 +130,7 @@ def _cause(badges: _Badges, cause: Cause) -> None:
     if cause.kind is CauseKind.RECOMPILES and cause.place is not None:
         at = cause.place.filename, cause.place.line
         known = [text for kind, text in badges.of.get(at, ()) if kind == "recompile"]
-        badges.add(f"{at[0]}:{at[1]}", "recompile", known[0] if known else "recompiles", cause.text)
+        badges.add(cause.place, "recompile", known[0] if known else "recompiles", cause.text)
 
 
 def _kernels(
@@ -148,7 +158,7 @@ def _kernels(
                     shown = list(dict.fromkeys(names))
                     more = [f"and {len(shown) - _MOST_NAMES} more"] if len(shown) > _MOST_NAMES else []
                     badges.add(
-                        f"{path}:{line}", "kernels", f"{len(names)} kernel{'s' if len(names) > 1 else ''}",
+                        Place(path, line), "kernels", f"{len(names)} kernel{'s' if len(names) > 1 else ''}",
                         f"computed in {one.key.label} by", *shown[:_MOST_NAMES], *more,
                     )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from depyf.views.report.dump_view import DumpView
@@ -12,26 +13,31 @@ from depyf.views.report.waterfall import Span, spans_of
 def timeline_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
     """A row for each compilation, in the order in which they began; None for a dump without times."""
     spans = spans_of(view)
-    rows = []
+    rows: list[tuple[tuple[bool, float], dict[str, Any]]] = []
     names: dict[str, int] = {}
-    known = {entry.key.slug: (function, entry) for function in told_functions(view) for entry in function.entries}
-    for slug, own in spans.items():
-        function, entry = known.get(slug, (None, None))
+    known = {entry.key: (function, entry) for function in told_functions(view) for entry in function.entries}
+    for key, own in spans.items():
+        function, entry = known.get(key, (None, None))
         main = [span for span in own if span.thread == 0]
-        caches = entry.item.get("caches", ()) if entry is not None else ()
-        rows.append({
+        caches = entry.record.caches if entry is not None else ()
+        start = min(span.start for span in own)
+        rows.append(((entry is None, start), {
             **(entry.to_json() if entry is not None else {"id": ""}),
             "function": function.title if function is not None else "",
-            "start": min(span.start for span in own),
+            "start": start,
             "end": max(span.start + span.seconds for span in own),
             "spent": round(sum(span.seconds for span in main if span.depth == 0), 6),
-            "caches": [[cache.get("cache", ""), cache.get("status", "")] for cache in caches],
+            "caches": [[cache.cache, cache.status] for cache in caches],
             "spans": [_packed(span, names) for span in own],
-        })  # fmt: skip
+        }))  # fmt: skip
     if not rows:
         return None
-    rows.sort(key=lambda row: (row["id"] == "", row["start"]))
-    return {"names": list(names), "rows": rows, "began": view.timings.get("began")}
+    rows.sort(key=lambda row: row[0])
+    return {
+        "names": list(names),
+        "rows": [row for _, row in rows],
+        "began": view.run.began if math.isfinite(view.run.began) and view.run.began else None,
+    }
 
 
 def _packed(span: Span, names: dict[str, int]) -> list[Any]:

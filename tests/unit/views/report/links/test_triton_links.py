@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from depyf.run.graphs.node_origins import KernelNodes
 from depyf.views.report.links.graph_lines import graph_lines
 from depyf.views.report.links.kernel_calls import call_origins
 from depyf.views.report.links.kernel_lines import kernel_links
@@ -172,8 +173,8 @@ def test_a_kernel_of_the_program_is_one_operation() -> None:
     kernels = {"triton_poi_fused_relu_0": kernel_text(KERNEL), "scale_0": kernel_text(OWN_KERNEL)}
     wrapper = wrapper_text(OWN_WRAPPER, frozenset(kernels))
     graph = graph_lines(OWN_GRAPH)
-    noted = {"kernels": [{"buffers": ["buf0"], "nodes": ["empty"]}, {"buffers": ["buf1"], "nodes": ["relu", "triton_kernel_wrapper_mutation_1"]}]}  # fmt: skip
-    for recorded in (noted, None):
+    noted = (KernelNodes(("buf0",), ("empty",)), KernelNodes(("buf1",), ("relu", "triton_kernel_wrapper_mutation_1")))
+    for recorded in (noted, ()):
         found = call_origins(wrapper, kernels, graph, recorded)
         assert [set(one.nodes) for one in found[1:]] == [
             {"triton_kernel_wrapper_mutation_1"},

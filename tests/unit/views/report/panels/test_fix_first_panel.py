@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from depyf.run.records import NOTHING_TO_COMPILE
+from pathlib import Path
+
+from depyf.run.records import NOTHING_TO_COMPILE, BreakRecord, Place, RecompileRecord
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.panels.fix_first_panel import fix_first_panel
-from made_dumps import entry, made_dump
+from made_dumps import compilation, function, run_dump
 
-CAUSE = {
-    "kind": "recompiles", "function": "f", "at": "a.py:3", "line": "n += 1", "asked": "n == 1", "module": "", "inside": "",
-    "compile_ids": [{"compile_id": "0/1", "generation": 0}], "caused": [{"compile_id": "0/1", "generation": 0}],
-    "costs": {"compilations": 1, "python": 0, "operations": 0, "breaks": 0}, "text": "n is a constant", "more": "",
-    "advice": [{"id": "mark-dynamic", "values": {"tensor": "x", "size": "1"}}, {"id": "of another depyf", "values": {}}],
-    "functions": ["f"], "ran_as_python": [],
-}  # fmt: skip
+KILLED = Path(__file__).parents[3] / "run" / "store" / "dumps" / "killed"
+COUNTED = RecompileRecord("0/0", "L['n'] == 1", Place("a.py", 3, "f", "n += 1"), "1", "2")
+PRINT = BreakRecord("", Place("a.py", 2, "f", "print(x)"), "print", "print() writes", "", (), "", False)
 
 
-def panel(folder, **files):
-    functions = [
-        {"function": "f", "from": "a.py:1", "entries": [entry("0/0", graph_breaks=[{"at": "a.py:2"}]), entry("0/1")]},
-        {"function": "g", "from": "a.py:9", "entries": [entry("1/0", compiled=False, failed="a loop", advice=[])]},
-        {"function": "h", "from": "a.py:12", "entries": [entry("2/0", compiled=False, failed="E", raised=True)]},
-    ]
-    manifest = {"functions": functions, "causes": [CAUSE], "never_compiled": [{"function": "gen", "from": "a.py:20", "reason": "a generator"}]}  # fmt: skip
-    return fix_first_panel(DumpView(made_dump(folder, manifest, **files)), None)
+def panel(folder, **more):
+    functions = (
+        function("0", "f", 1, compilation("0/0", breaks=(PRINT,)), compilation("0/1", recompiles=(COUNTED,))),
+        function("1", "g", 9, compilation("1/0", failed="a loop")),
+        function("2", "h", 12, compilation("2/0", failed="E", raised=True)),
+    )
+    left_alone = ((function("3", "gen", 20).code, "a generator"),)
+    return fix_first_panel(DumpView(run_dump(folder, *functions, never_compiled=left_alone, **more)), None)
 
 
 def test_a_cause_has_the_seconds_of_what_it_caused(tmp_path):
-    seconds = {"0_0": {"entire_frame_compile_time": 2.0}, "0_1": {"entire_frame_compile_time": 1.5}}
-    data = panel(tmp_path, timings__json={"seconds": seconds})
-    (cause,) = data["causes"]
-    assert cause["seconds"] == 1.5 and data["seconds"] == 3.5
-    assert cause["at"] == "a.py:3" and cause["entries"] == [{"id": "0/1"}]
+    data = panel(tmp_path, seconds={"0/0": 2.0, "0/1": 1.5})
+    assert data["seconds"] == 3.5
+    told = {cause["at"]: (cause["line"], cause["seconds"], cause["entries"]) for cause in data["causes"]}
+    assert told["a.py:3"] == ("n += 1", 1.5, [{"id": "0/1"}]) and told["a.py:2"][1] is None
 
 
 def test_functions_stand_where_they_ended(tmp_path):
@@ -40,20 +37,28 @@ def test_functions_stand_where_they_ended(tmp_path):
     assert [(row["name"], row["why"]) for row in data["python"]] == [("g", "a loop"), ("gen", "a generator")]
     assert [(row["name"], row["why"]) for row in data["failed"]] == [("h", "E")]
     assert data["counts"] == {
-        "functions": 3, "compilations": 2, "breaks": 1, "recompilations": 0, "python": 1, "failed": 1, "kernels": 0,
+        "functions": 3, "compilations": 2, "breaks": 1, "recompilations": 1, "python": 1, "failed": 1, "kernels": 0,
     }  # fmt: skip
     assert data["seconds"] is None
 
 
 def test_a_function_with_nothing_to_compile_is_no_loss(tmp_path):
     """As in index.md: what follows the last break is often only a ``return``."""
-    functions = [
-        {"function": "f", "from": "a.py:1", "entries": [entry("0/0", compiled=False, failed=NOTHING_TO_COMPILE)]}
-    ]
-    data = fix_first_panel(DumpView(made_dump(tmp_path, {"functions": functions, "causes": []})), None)
+    folder = run_dump(tmp_path, function("0", "f", 1, compilation("0/0", failed=NOTHING_TO_COMPILE)))
+    data = fix_first_panel(DumpView(folder), None)
     assert data["counts"]["python"] == 0 and data["python"] == []
 
 
-def test_of_a_run_that_has_not_finished_nothing_is_said(tmp_path):
+def test_where_nothing_tells_of_a_run_nothing_is_said(tmp_path):
     (tmp_path / "full_code_for_f_0.py").write_text("pass\n")
     assert fix_first_panel(DumpView(tmp_path), None) is None
+
+
+def test_a_killed_run_has_its_causes():
+    view = DumpView(KILLED)
+    data = fix_first_panel(view, None)
+    assert [(cause["kind"], cause["line"]) for cause in data["causes"]] == [
+        ("breaks", 'print("scaled")'),
+        ("recompiles", "y = x * factor"),
+    ]
+    assert any("has not finished" in line for line in view.missing)

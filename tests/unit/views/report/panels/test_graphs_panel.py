@@ -27,7 +27,7 @@ def test_captured_graphs_come_first_and_operations_are_counted(tmp_path):
     ]
     for name in names.values():
         (tmp_path / name).write_text(TEXT)
-    layers = {"layers": [{"module": "self.l", "class": "Linear", "lines": [[4, 5]]}, "damaged"]}
+    layers = {"layers": [{"module": "self.l", "class": "Linear", "lines": [[4, 5], [5, 4]]}]}
     functions = [{"function": "f", "from": "a.py:1", "entries": [entry("0/0")]}]
     folder = made_dump(
         tmp_path, {"files": files, "functions": functions}, **{"__compiled_fn_0_0.Captured_Graph.0.layers.json": layers}
@@ -39,3 +39,13 @@ def test_captured_graphs_come_first_and_operations_are_counted(tmp_path):
     assert found[0]["layers"] == [["self.l", "Linear", [[4, 5]]]] and found[1]["layers"] == [
         ["self.l", "Linear", [[5, 5]]]
     ]  # by the same operators in the same order
+
+
+def test_damaged_layers_are_told(tmp_path):
+    name = "__compiled_fn_0_0.Captured_Graph.0.py"
+    (tmp_path / name).write_text(TEXT)
+    item = {"file": name, "kind": "graph", "stage": "Captured_Graph", "index": 0, "compile_id": "0/0"}
+    layers = {"__compiled_fn_0_0.Captured_Graph.0.layers.json": {"layers": ["damaged"]}}
+    view = DumpView(made_dump(tmp_path, {"files": [item]}, **layers))
+    (found,) = graphs_panel(view, None)["graphs"]
+    assert found["layers"] == [] and "layers[0] is not an object" in view.missing[-1]

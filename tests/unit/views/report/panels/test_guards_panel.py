@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from depyf.run.records import GuardRecord, Place
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.panels.guards_panel import guards_panel
-from made_dumps import entry, made_dump
+from made_dumps import compilation, entry, function, made_dump, run_dump
 
-FUNCTIONS = {"functions": [{"function": "f", "from": "a.py:1", "entries": [entry("0/1"), entry("0/0")]}]}
+
+def guard(expression, line=0, **more):
+    place = Place("a.py", line, "f", f"line {line}") if line else None
+    return replace(GuardRecord("EQUALS", expression, expression, place=place), **more)
 
 
 def test_entries_stand_in_order_and_guards_by_line(tmp_path):
-    page = {
-        "entries": [
-            {"compile_id": "0/1", "generation": 0, "state": "live", "guards": [0, 1]},
-            {"compile_id": "0/0", "generation": 0, "state": "live", "guards": [2, 1, 7, "x"]},
-        ],
-        "guards": [
-            {"expression": "n == 2", "at": "a.py:9", "value": "3", "holds": False}, {"expression": "grad mode"},
-            {"expression": "n == 1", "at": "a.py:3"}, {"expression": "of no entry"},
-        ],
-    }  # fmt: skip
-    data = guards_panel(DumpView(made_dump(tmp_path, FUNCTIONS, guards__json=page)), None)
+    two, grad, one = guard("n == 2", 9, value="3", holds=False), guard("grad mode"), guard("n == 1", 3)
+    entries = compilation("0/1", guards=(two, grad)), compilation("0/0", guards=(one, grad))
+    data = guards_panel(DumpView(run_dump(tmp_path, function("0", "f", 1, *entries))), None)
     assert [(e["id"], e["function"]) for e in data["entries"]] == [("0/0", "f"), ("0/1", "f")]
     assert [(g["expression"], g["entries"]) for g in data["guards"]] == [
         ("n == 1", [0]),
@@ -28,10 +26,28 @@ def test_entries_stand_in_order_and_guards_by_line(tmp_path):
         ("grad mode", [0, 1]),
     ]
     assert data["guards"][1]["value"] == "3" and data["guards"][1]["holds"] is False
+    assert data["guards"][0]["at"] == "a.py:3" and data["guards"][0]["line"] == "line 3"
 
 
-def test_older_and_damaged_dumps_have_no_panel(tmp_path):
-    assert guards_panel(DumpView(made_dump(tmp_path / "a", FUNCTIONS)), None) is None
-    assert guards_panel(DumpView(made_dump(tmp_path / "b", FUNCTIONS, guards__json=[1])), None) is None
-    view = DumpView(made_dump(tmp_path / "c", FUNCTIONS, guards__json="no JSON"))
-    assert guards_panel(view, None) is None and view.missing
+def test_what_a_page_cannot_tell_apart_is_one(tmp_path):
+    alike = guard("n == 1", 3), guard("n == 1", 3, text="torch's own words of it")
+    entries = compilation("0/0", guards=alike[:1]), compilation("0/1", guards=alike[1:])
+    data = guards_panel(DumpView(run_dump(tmp_path, function("0", "f", 1, *entries))), None)
+    assert [g["entries"] for g in data["guards"]] == [[0, 1]]
+
+
+def test_a_dump_without_guards_has_no_panel(tmp_path):
+    assert guards_panel(DumpView(run_dump(tmp_path, function("0", "f", 1, compilation("0/0")))), None) is None
+
+
+def test_guards_of_an_earlier_depyf(tmp_path):
+    """They are in ``guards.json``; where that is damaged, the rest is shown."""
+    functions = {"functions": [{"function": "f", "from": "a.py:1", "entries": [entry("0/0")]}]}
+    page = {
+        "entries": [{"compile_id": "0/0", "generation": 0, "state": "live", "guards": [0]}],
+        "guards": [{"kind": "EQUALS", "expression": "n == 1", "at": "a.py:3"}],
+    }
+    data = guards_panel(DumpView(made_dump(tmp_path / "a", functions, guards__json=page)), None)
+    assert [(g["expression"], g["entries"]) for g in data["guards"]] == [("n == 1", [0])]
+    assert guards_panel(DumpView(made_dump(tmp_path / "b", functions, guards__json=[1])), None) is None
+    assert guards_panel(DumpView(made_dump(tmp_path / "c", functions, guards__json="no JSON")), None) is None

