@@ -11,7 +11,7 @@ import functools
 from depyf.run.advice.source_names import named
 from depyf.run.guards.guard_kind import tree_of
 
-_OF_A_TENSOR = ("size", "stride")
+_OF_A_TENSOR = ("size", "stride", "storage_offset")
 
 
 @functools.lru_cache(maxsize=1024)
@@ -36,7 +36,7 @@ class _Spelled(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
-        return self._short(node)
+        return node if node.attr in _OF_A_TENSOR else self._short(node)
 
     def _short(self, node: ast.expr) -> ast.AST:
         """``self._modules['fc']`` is ``self.fc``."""

@@ -105,6 +105,11 @@ def test_a_relation_is_spelled_as_the_program_spells_it() -> None:
     assert sentence(found, True, str) == "a.size(0) <= self.fc.w.size(1) holds in some calls, and not in others"
 
 
+def test_a_storage_offset_is_none_of_the_names() -> None:
+    found = reported_differences("2 <= L['x'].storage_offset()", NO_CALL)
+    assert stated(found)[0] == "x.storage_offset() >= 2" and found[0].source == "L['x']" and advice(found) == ()
+
+
 def test_equal_sizes_need_a_way_out_only_where_no_line_asks() -> None:
     found = reported_differences("x.size()[1] == x.size()[0]", NO_CALL)
     assert [use.id for use in advice(found)] == ["unequal-sizes"]

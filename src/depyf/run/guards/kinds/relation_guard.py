@@ -27,6 +27,7 @@ from depyf.run.guards.program_words import in_program
 from depyf.run.records import Place
 
 _SIZE = re.compile(r"(?P<tensor>.+)\.(?P<what>size|stride)\(\)\[(?P<index>\d+)\]")
+_OFFSET = ".storage_offset()"
 _SIGNS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Is: "is", ast.IsNot: "is not",
 }  # fmt: skip
@@ -68,6 +69,8 @@ class RelationGuard(GuardKind):
         wanted = self.wanted(tree, look)
         difference = Difference(self.name, source, "", None, relation, wanted, found, roles=look.roles(source))
         size = _SIZE.fullmatch(source)
+        if source.endswith(_OFFSET):
+            return replace(difference, source=source.removesuffix(_OFFSET), what="storage_offset")
         if size is None:
             return difference
         tensor, index = size["tensor"], int(size["index"])
@@ -124,7 +127,8 @@ class RelationGuard(GuardKind):
         words = _IN_WORDS.get(difference.relation)
         if not words or not difference.found.text:
             return ""
-        what = f"{difference.what} {difference.index} of " if difference.index is not None else ""
+        measured = difference.what.replace("_", " ")
+        what = f"{measured} {difference.dimension} of ".replace("  ", " ") if measured else ""
         is_now = f"{what}{shown(named(difference.source))} is {difference.found.text} in some calls"
         return f"{is_now}, and the code compiled before is for {words} {difference.wanted.text}"
 
@@ -135,7 +139,7 @@ class RelationGuard(GuardKind):
         if difference.what == "size" and (least or difference.found.text in ("0", "1")):
             small = replace(difference, found=GuardSide("1", "int")) if not difference.small else difference
             return size_advice(small)
-        return (use("condition"),)
+        return () if difference.what == "storage_offset" else (use("condition"),)
 
 
 def equal_sizes(difference: Difference, shown: Callable[[str], str]) -> str:
@@ -154,6 +158,8 @@ def _relation(name: str, difference: Difference) -> str:
 
 
 def _whole(difference: Difference) -> str:
+    if difference.what == "storage_offset":
+        return difference.source + _OFFSET
     if difference.index is None:
         return difference.source
     return f"{difference.source}.{difference.what}()[{difference.index}]"
