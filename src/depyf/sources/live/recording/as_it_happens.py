@@ -14,7 +14,7 @@ from dataclasses import replace
 from depyf.run.files.layout import source_files
 from depyf.run.files.program_files import program_files
 from depyf.run.files.writer import DumpWriter
-from depyf.run.records import CompileKey, FunctionRecord, GraphRecord
+from depyf.run.records import CallerRecord, CompileKey, FunctionRecord, GraphRecord
 from depyf.run.run import Run, SourceRecord
 from depyf.run.store.journal import Journal
 from depyf.run.store.lines import DroppedLine, NoteLine
@@ -23,7 +23,7 @@ from depyf.safety.source_lines import source_text
 from depyf.sources.live.events.missing_reports import gaps
 from depyf.sources.live.guards.printed_guards import file_resolver
 from depyf.sources.live.processes.ranks import rank_count
-from depyf.sources.live.recording.capture import Capture, FunctionBuilder
+from depyf.sources.live.recording.capture import Capture, EntryBuilder, FunctionBuilder
 from depyf.sources.live.recording.code_record import ProgramSources
 from depyf.sources.live.recording.snapshot import callers_of, entry_record, live_code_of, times_of_key, torch_version
 from depyf.sources.live.resume import origin
@@ -46,7 +46,10 @@ class AsItHappens:
         self._of_code: dict[int, tuple[int, str]] = {}
         """The id of a code object -> its function; it may be that of one that is gone."""
         self._notes = 0
-        self._resolver: tuple[tuple[int, int], Callable[[str], str]] = (0, 0), str
+        self._files: set[str] = set()
+        self._resolver: Callable[[str], str] | None = None
+        self._callers: Callable[[EntryBuilder], tuple[CallerRecord, ...]] | None = None
+        self._known = (0, 0), 0
 
     def begin(self) -> None:
         self._journal.begin(Run(torch_version(), platform.python_version(), not_reported=gaps(), ranks=rank_count()))
@@ -58,9 +61,9 @@ class AsItHappens:
             entry, function = capture.entries.get(key), capture.functions.get(key.function)
             if entry is None or function is None:
                 return
-            shown = self._function(key.function, function)
+            shown = self._function(key.function, function, entry.closed)
             self._journal.put(key.function, shown)
-            record = entry_record(entry, None, self._resolve(), callers_of(capture), at_end=False)
+            record = entry_record(entry, None, *self._readers(), at_end=False)
             self._journal.put(key, record)
             self._copy(program_files(Run("", "", (replace(shown, entries=(record,)),))))
             if entry.closed and (key in capture.timings or key in capture.phases):
@@ -90,19 +93,23 @@ class AsItHappens:
                 self.sources[names[path]] = None
                 self._journal.add(SourceRecord(names[path], path))
 
-    def _function(self, number: tuple[int, str], builder: FunctionBuilder) -> FunctionRecord:
+    def _function(self, number: tuple[int, str], builder: FunctionBuilder, closed: bool) -> FunctionRecord:
+        """``closed``: what is found now is found once, and used at the end, too."""
         code = live_code_of(builder)
         if code is not None:
             self._of_code[id(code)] = number
         parent = self._of_code.get(builder.family) if builder.family and builder.family != id(code) else None
-        if parent is None and not builder.code.source and (code is None or origin(code) is None):
+        if closed and parent is None and not builder.code.source and (code is None or origin(code) is None):
             builder.code = self._sources.with_source(builder.code)
         return FunctionRecord(number, builder.code, (), parent, tuple(builder.resume_names))
 
-    def _resolve(self) -> Callable[[str], str]:
-        """Made anew where files were read since."""
-        known = len(linecache.cache), len(self._capture.functions)
-        if self._resolver[0] != known:
-            names = [*linecache.cache, *(builder.code.filename for builder in self._capture.functions.values())]
-            self._resolver = known, file_resolver(names, "torch")
-        return self._resolver[1]
+    def _readers(self) -> tuple[Callable[[str], str], Callable[[EntryBuilder], tuple[CallerRecord, ...]]]:
+        """What completes names of files, and what tells the callers; made anew where there is more to know."""
+        capture = self._capture
+        self._files.update(builder.code.filename for builder in capture.functions.values())
+        if self._resolver is None or self._known[0] != (len(linecache.cache), len(self._files)):
+            self._resolver = file_resolver([*linecache.cache, *self._files], "torch")
+        if self._callers is None or self._known[1] != len(capture.functions):
+            self._callers = callers_of(capture)
+        self._known = (len(linecache.cache), len(self._files)), len(capture.functions)
+        return self._resolver, self._callers

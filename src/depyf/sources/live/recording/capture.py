@@ -23,6 +23,7 @@ from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.node_origins import NodeOrigins
 from depyf.run.phase_times import PhaseClock, PhaseTime
 from depyf.run.records import (
+    BreakRecord,
     CacheRecord,
     CodeRecord,
     CompileKey,
@@ -101,6 +102,8 @@ class EntryBuilder:
     """The text of the guards when it was read, and what it says."""
     breaks: dict[str, BrokenAt] = field(default_factory=dict)
     """torch's report of each graph break -> what else was known then."""
+    parsed_breaks: dict[str, tuple[frozenset[str], BreakRecord]] = field(default_factory=dict)
+    """What those reports say, read with these options in force."""
     in_force: frozenset[str] = frozenset()
     """The options that were as an advice would have them when torch reported a break or a recompilation."""
     operations: int | None = None

@@ -37,6 +37,7 @@ from depyf.run.records import (
 from depyf.run.run import Run, TimesRecord
 from depyf.safety.escape import one_line, safe_name
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries, guard_text
+from depyf.sources.live.events.break_stack import BrokenAt
 from depyf.sources.live.events.callers import folded
 from depyf.sources.live.events.graph_breaks import parse_break
 from depyf.sources.live.events.missing_reports import gaps
@@ -376,11 +377,20 @@ def _advice(entry: EntryBuilder, live: LiveEntry | None) -> tuple[AdviceUse, ...
 
 def _breaks(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str], str]) -> tuple[BreakRecord, ...]:
     """The graph breaks; where nothing was compiled and torch reported no error, it could not go on after the last."""
-    records = tuple(parse_break(text, entry.in_force, at, resolve) for text, at in entry.breaks.items())
+    records = tuple(_break(entry, text, at, resolve) for text, at in entry.breaks.items())
     went_on = _compiled(entry, live) or entry.raised or not entry.closed
     if records and not went_on and (not entry.failed or entry.failed.startswith("Unsupported")):
         return (*records[:-1], replace(records[-1], skipped=True))
     return records
+
+
+def _break(entry: EntryBuilder, text: str, at: BrokenAt, resolve: Callable[[str], str]) -> BreakRecord:
+    """A report is read once, while torch compiles; again where a file is known by now of which it names the end."""
+    known = entry.parsed_breaks.get(text)
+    places = (known[1].place, known[1].caller) if known is not None else ()
+    if known is None or known[0] != entry.in_force or any(p and resolve(p.filename) != p.filename for p in places):
+        known = entry.parsed_breaks[text] = entry.in_force, parse_break(text, entry.in_force, at, resolve)
+    return known[1]
 
 
 def _compiled(entry: EntryBuilder, live: LiveEntry | None) -> bool:
