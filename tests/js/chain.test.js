@@ -7,6 +7,7 @@ import {
   addressed,
   coloursOf,
   commonNumbers,
+  inferredBecause,
   namesBetween,
   numbersAt,
   openedFirst,
@@ -146,4 +147,10 @@ test("a position in one text has its place in the other", () => {
   assert.ok(at(1, 6) > 1 && at(1, 6) < 2, "ten lines that only the second one has pass while the first one stands");
   assert.equal(at(0, 4), 14);
   assert.equal(counterpart([], [10, 20], 0, 4.5), 9.5, "nothing in common");
+});
+
+test("a cache is named only where one had the compilation", () => {
+  assert.match(inferredBecause({ cached: true }), /^A cache of torch had this compilation/);
+  assert.doesNotMatch(inferredBecause({ cached: false }), /cache/);
+  assert.doesNotMatch(inferredBecause({}), /cache/);
 });

@@ -11,6 +11,7 @@ import {
 } from "../../src/depyf/views/report/assets/js/graph_text.js";
 import { alikeGuards, spelledGuard } from "../../src/depyf/views/report/assets/js/guards.js";
 import { byLine } from "../../src/depyf/views/report/assets/js/memory.js";
+import { ranksVerdict } from "../../src/depyf/views/report/assets/js/ranks.js";
 import { foldedRows, reasonsOf } from "../../src/depyf/views/report/assets/js/recompilations.js";
 import { kindOf, piecesOfSpans, scaleOf, timesByKind } from "../../src/depyf/views/report/assets/js/timeline.js";
 import { chainOf, placeName } from "../../src/depyf/views/report/assets/js/told.js";
@@ -205,4 +206,27 @@ test("a compilation leads to its chain, where the page has one", () => {
   assert.equal(chainOf(page, { id: "0/1" }, "Forward_graph", 12), "0/1/Forward_graph/12");
   assert.equal(chainOf(page, { id: "0/1", generation: 2 }), "0/1r2");
   assert.equal(chainOf({ ...page, panels: [] }, { id: "0/1" }), null);
+});
+
+test("ranks do the same only where nothing of them diverges", () => {
+  const alike = {
+    ranks: [{ rank: 0 }, { rank: 1 }],
+    functions: [{ differs: false }],
+    collectives: [],
+    apart: [{ rank: 1, equal: true }],
+  };
+  assert.match(ranksVerdict(alike), /^All ranks compiled the same/);
+  const parted = { ...alike, apart: [{ rank: 1, equal: false }] };
+  assert.equal(ranksVerdict(parted), "The ranks do not do the same: rank 1 diverges from rank 0.");
+  const failed = { ...alike, apart: [{ rank: null, equal: false }] };
+  assert.match(ranksVerdict(failed), /is not known/);
+  const gone = {
+    ...alike,
+    functions: [{ differs: true }],
+    apart: [
+      { rank: 1, equal: false },
+      { rank: 2, equal: false },
+    ],
+  };
+  assert.equal(ranksVerdict(gone), "The ranks do not do the same: 1 function, ranks 1, 2 diverge from rank 0.");
 });

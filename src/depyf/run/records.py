@@ -441,6 +441,11 @@ class EntryRecord:
         return EntryState.NOTHING if self.failed == NOTHING_TO_COMPILE else EntryState.PYTHON
 
     @property
+    def found_in(self) -> tuple[str, ...]:
+        """The caches of torch that had it, or a part of it."""
+        return tuple(dict.fromkeys(record.cache for record in self.caches if record.status == "hit"))
+
+    @property
     def broke(self) -> bool:
         """Whether its graph ends before the function does."""
         return bool(self.breaks) or (self.transformed is not None and bool(self.transformed.resumes))

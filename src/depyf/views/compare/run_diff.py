@@ -75,11 +75,7 @@ def hit_on_one_side(
 
 def _hits(functions: Iterable[FunctionRecord]) -> dict[str, set[str]]:
     """compile id -> the caches that had it."""
-    return {
-        entry.key.text: {cache.cache for cache in entry.caches if cache.status == "hit"}
-        for function in functions
-        for entry in function.entries
-    }
+    return {entry.key.text: set(entry.found_in) for function in functions for entry in function.entries}
 
 
 def _place(place: Place | None, folder: str) -> str:

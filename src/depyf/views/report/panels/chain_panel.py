@@ -24,13 +24,15 @@ def chain_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None
     return {"compilations": found} if found else None
 
 
-def _functions(view: DumpView) -> dict[CompileKey, dict[str, str]]:
-    """Compile id -> the function, and where it is defined."""
-    found: dict[CompileKey, dict[str, str]] = {}
+def _functions(view: DumpView) -> dict[CompileKey, dict[str, Any]]:
+    """Compile id -> the function, where it is defined, and whether a cache of torch had the compilation."""
+    found: dict[CompileKey, dict[str, Any]] = {}
     for function in view.run.functions:
         code = function.code
         for entry in function.entries:
-            found[entry.key] = {"function": code.shown, "at": f"{code.filename}:{code.line}"}
+            found[entry.key] = {
+                "function": code.shown, "at": f"{code.filename}:{code.line}", "cached": bool(entry.found_in),
+            }  # fmt: skip
     return found
 
 

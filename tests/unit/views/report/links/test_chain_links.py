@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from depyf.run.records import CompileKey
+from depyf.run.records import CacheRecord, CompileKey
+from depyf.run.run import Run
+from depyf.run.store.lines import run_page
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.links.chain_links import LinkedPane, StageChain, chain
 from depyf.views.report.panels.chain_panel import chain_panel
 from golden_dump import NODES, unpack
+from made_dumps import compilation, function
 
 KEY = CompileKey(0, "0/0")
 
@@ -182,3 +185,15 @@ def test_lines_of_the_program_that_filled_a_cache_are_those_of_this_one(tmp_path
     test_softmax_leads_to_its_two_kernels(golden)
     test_the_same_line_in_two_layers_is_told_apart(golden)
     test_backward_operations_lead_to_their_forward_line(golden)
+
+
+@pytest.mark.parametrize("status", ["hit", "miss"])
+def test_a_cache_is_said_to_have_a_compilation_where_it_says_so_itself(tmp_path: Path, status: str) -> None:
+    """That nothing is recorded of the kernels is no sign of it."""
+    folder = unpack(tmp_path / "dump", "stacks")
+    made = function("0", "f", 1, compilation("0/0", caches=(CacheRecord("FX graph", status),)))
+    (folder / "run.jsonl").write_text(run_page(Run("2.13.0", "3.11", (made,), finished=True)))
+    page = chain_panel(DumpView(folder), None)
+    assert page is not None
+    (found,) = page["compilations"]
+    assert found["inferred"] and found["cached"] == (status == "hit")

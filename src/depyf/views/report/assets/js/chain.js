@@ -5,6 +5,7 @@ import {
   coloursOf,
   commonNumbers,
   idOf,
+  inferredBecause,
   namesBetween,
   numbersAt,
   openedFirst,
@@ -217,12 +218,7 @@ export function showChain(container, data, page) {
           { class: "muted" },
           "Select a line: its relatives light up in every stage. Shift and click a second line to see what lies between. Lines of one colour come from one line of the program.",
         ),
-        compilations[current].inferred &&
-          el(
-            "span",
-            { class: "muted" },
-            "This compilation came from torch's cache, which keeps no record of what each kernel computes: here that follows from the values that the kernels read and write.",
-          ),
+        compilations[current].inferred && el("span", { class: "muted" }, inferredBecause(compilations[current])),
       );
       return;
     }

@@ -100,3 +100,11 @@ export function partsOfLine(compilation, pane, line) {
   const parts = idOf(compilation).split("/");
   return compilation.rank ? ["chain", compilation.rank, ...parts, pane.id, line] : [...parts, pane.id, line];
 }
+
+/** Why values had to tell which operations the kernels compute; whether a cache had it is what the caches answered. */
+export function inferredBecause({ cached }) {
+  const found = "that follows here from the values that the kernels read and write.";
+  return cached
+    ? `A cache of torch had this compilation, and keeps no record of what each kernel computes: ${found}`
+    : `torch's record does not say of every kernel what it computes: ${found}`;
+}

@@ -16,26 +16,9 @@ const RANK_FACTS = [
 const KINDS_OF_STATE = { ok: "good", broke: "break", python: "eager", failed: "failed" };
 
 export function showRanks(container, data, page) {
-  const differing = data.functions.filter((row) => row.differs).length;
-  const apart = data.collectives.filter((row) => row.differs).length;
   fill(
     container,
-    el(
-      "p",
-      { class: "lead" },
-      differing || apart
-        ? [
-            "The ranks do not do the same: ",
-            [
-              differing && count(differing, "function"),
-              apart && `${count(apart, "collective")} that ${apart === 1 ? "does" : "do"} not match`,
-            ]
-              .filter(Boolean)
-              .join(", "),
-            ".",
-          ]
-        : "All ranks compiled the same functions the same way, with the same collectives.",
-    ),
+    el("p", { class: "lead" }, ranksVerdict(data)),
     rankTable("Each rank", data.ranks, summaryRows(data.ranks)),
     rankHeading("Functions"),
     rankTable(
@@ -61,6 +44,23 @@ export function showRanks(container, data, page) {
         ]
       : null,
   );
+}
+
+/** Whether the ranks do the same, in a sentence: they do only where `depyf merge` says so, too. */
+export function ranksVerdict(data) {
+  const functions = data.functions.filter((row) => row.differs).length;
+  const collectives = data.collectives.filter((row) => row.differs).length;
+  const parted = data.apart.filter((found) => !found.equal);
+  const ranks = parted.filter((found) => found.rank !== null).map((found) => found.rank);
+  const differing = [
+    functions && count(functions, "function"),
+    collectives && `${count(collectives, "collective")} that ${collectives === 1 ? "does" : "do"} not match`,
+    ranks.length &&
+      `${ranks.length === 1 ? "rank" : "ranks"} ${ranks.join(", ")} ${ranks.length === 1 ? "diverges" : "diverge"} from rank ${data.ranks[0].rank}`,
+  ].filter(Boolean);
+  if (differing.length) return `The ranks do not do the same: ${differing.join(", ")}.`;
+  if (parted.length) return "Whether the ranks do the same is not known: they could not be compared.";
+  return "All ranks compiled the same functions the same way, with the same collectives.";
 }
 
 function rankHeading(text) {
