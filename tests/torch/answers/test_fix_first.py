@@ -1,4 +1,4 @@
-"""What to fix first: causes with their place, in the index, in the manifest and at the end of ``depyf run``."""
+"""What to fix first: causes with their place, in the index, in the run and at the end of ``depyf run``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import torch
 from dumps import check_dump
 
 import depyf
-from depyf.run.causes.stored import compile_seconds, stored_causes
-from depyf.run.files.reading import read_manifest
+from depyf.run.causes.collect import causes_of
+from depyf.run.store.loading import load
 from depyf.views.pages.sections.fix_first import TERMINAL, fix_first
 
 pytestmark = pytest.mark.torch
@@ -89,7 +89,7 @@ def inner_error(x):
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """The manifest and the index of a training loop, its counters constants of the compiled code."""
+    """The run and the index of a training loop, its counters constants of the compiled code."""
     folder = tmp_path_factory.mktemp("trained")
     torch._dynamo.reset()
     global count
@@ -101,7 +101,7 @@ def trained(tmp_path_factory):
         for _ in range(6):
             compiled(net, optimizer, torch.ones(2, 4))
     check_dump(folder)
-    return read_manifest(folder), (folder / "index.md").read_text()
+    return load(folder), (folder / "index.md").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -118,12 +118,12 @@ def failed(tmp_path_factory):
         for function, argument in zip(compiled, (x, torch.ones(2), torch.ones(2), torch.ones(2))):
             with pytest.raises(Exception):  # noqa: B017  four errors of torch, with a class each
                 function(argument)
-    return read_manifest(folder), (folder / "index.md").read_text()
+    return load(folder), (folder / "index.md").read_text()
 
 
-def the(manifest, line):
-    found = [cause for cause in stored_causes(manifest) if cause.place is not None and line in cause.place.text]
-    assert len(found) == 1, [cause.place for cause in stored_causes(manifest)]
+def the(run, line):
+    found = [cause for cause in causes_of(run) if cause.place is not None and line in cause.place.text]
+    assert len(found) == 1, [cause.place for cause in causes_of(run)]
     return found[0]
 
 
@@ -157,16 +157,16 @@ def test_breaks_with_one_way_out_are_one_cause(trained):
 
 
 def test_seconds_are_on_the_terminal_only(trained):
-    manifest, index = trained
-    causes = stored_causes(manifest)
+    run, index = trained
+    causes = causes_of(run)
     told = "\n".join(fix_first(causes, 5, TERMINAL, {key: 2.0 for cause in causes for key in cause.caused}))
     assert " s of compiling" in told and " s of compiling" not in index
-    assert compile_seconds(manifest, causes)
+    assert all(run.seconds_of[key] > 0 for cause in causes for key in cause.caused)
 
 
 def test_a_failed_compilation_is_shown_as_failed(failed):
-    manifest, index = failed
-    ways = {cause.function: cause for cause in stored_causes(manifest)}
+    run, index = failed
+    ways = {cause.function: cause for cause in causes_of(run)}
     assert {cause.kind.value for cause in ways.values()} == {"failed"}
     marked = ways["constant"]
     assert marked.text == "x.size(0) is marked dynamic (mark_dynamic), and this line needs it to be 4"
@@ -199,7 +199,7 @@ def test_a_wrapper_of_torch_is_called_by_what_it_wraps(tmp_path):
         for _ in range(2):
             scaler(torch.ones(2))
     check_dump(tmp_path)
-    causes = stored_causes(read_manifest(tmp_path))
+    causes = causes_of(load(tmp_path))
     rank = next(cause for cause in causes if "rank" in cause.text)
     assert (
         rank.function == "stacked (Sequential)"
@@ -225,8 +225,7 @@ def trained_and_evaluated(tmp_path_factory):
         model.eval()
         with torch.no_grad():
             model(torch.ones(2, 5, 4), torch.nn.Transformer.generate_square_subsequent_mask(5))
-    manifest = read_manifest(folder)
-    return folder, stored_causes(manifest)
+    return folder, causes_of(load(folder))
 
 
 def test_a_break_below_two_functions_of_one_name_is_at_the_inner_call(trained_and_evaluated):
@@ -266,7 +265,7 @@ def test_a_condition_is_no_value_that_was_needed(tmp_path):
     with depyf.prepare_debug(str(tmp_path)):
         for size in (4, 5, 3):
             function(torch.ones(size), torch.ones(8))
-    texts = {cause.text: cause for cause in stored_causes(read_manifest(tmp_path))}
+    texts = {cause.text: cause for cause in causes_of(load(tmp_path))}
     told = "size 0 of `x` is 3 in some calls, and the code compiled before is for other values than 3"
     assert told in texts and texts[told].needed
 
@@ -287,7 +286,7 @@ def test_many_breaks_with_one_way_out_are_one_cause(tmp_path, capsys):
     torch._dynamo.reset()
     with depyf.prepare_debug(str(tmp_path)):
         torch.compile(printing, backend="eager")(torch.ones(2))
-    (cause,) = stored_causes(read_manifest(tmp_path))
+    (cause,) = causes_of(load(tmp_path))
     first = printing.__code__.co_firstlineno + 1
     assert cause.place is not None and cause.place.line == first
     assert cause.more == f"also at 4 lines: test_fix_first.py:{first + 2}, {first + 4}-{first + 5}, {first + 7}"
@@ -300,7 +299,7 @@ def test_equal_sizes_in_words(tmp_path):
     with depyf.prepare_debug(str(tmp_path)):
         for shape in ((8, 8), (4, 8), (9, 9)):
             function(torch.ones(shape))
-    (cause,) = stored_causes(read_manifest(tmp_path))
+    (cause,) = causes_of(load(tmp_path))
     told = "sizes 0 and 1 of `x` were equal when it was compiled, so torch took them for one size (duck sizing)"
     assert cause.text.startswith(told)
     assert [use.id for use in cause.advice] == ["unequal-sizes"]

@@ -11,8 +11,8 @@ from torch._dynamo import graph_break_hints
 import depyf
 from depyf.actions.doctor.switches import follow
 from depyf.run.advice.advice import AdviceUse
-from depyf.run.causes.stored import stored_causes
-from depyf.run.files.reading import read_manifest
+from depyf.run.causes.collect import causes_of
+from depyf.run.store.loading import load
 from depyf.sources.live.events.graph_breaks import parse_break
 from depyf.sources.live.events.module_path import module_path
 
@@ -76,7 +76,7 @@ def test_a_comprehension_belongs_to_the_function_around_it(tmp_path):
     torch._dynamo.reset()
     with depyf.prepare_debug(str(tmp_path)):
         torch.compile(outer, backend="eager")(torch.ones(3, 2))
-    causes = stored_causes(read_manifest(tmp_path))
+    causes = causes_of(load(tmp_path))
     assert not [cause for cause in causes if "<listcomp>" in "".join((cause.function, *cause.functions, *cause.python))]
     assert any("rows_of" in cause.python for cause in causes)
     assert "VariableTracker" not in "".join(cause.text for cause in causes)
@@ -107,7 +107,7 @@ def breaks_of(folder):
     torch._dynamo.reset()
     with depyf.prepare_debug(str(folder)):
         torch.compile(logging_twice, backend="eager")(torch.ones(2))
-    return stored_causes(read_manifest(folder))
+    return causes_of(load(folder))
 
 
 def test_a_method_that_a_library_gives_to_loggers(tmp_path, monkeypatch):
