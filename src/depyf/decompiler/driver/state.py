@@ -49,6 +49,8 @@ class State:
     costs_something: bool = False
     """Whether an exit became a flag, a copy or a temporary."""
     body: Body = ()
+    prepared: bool = False
+    """Whether the compiler prepared for annotations in this module or class body."""
     held: frozenset[TempKey] = frozenset()
     """Temporaries that nothing reads, kept until the branch after them has been taken."""
     deleted: frozenset[TempKey] = frozenset()
@@ -62,6 +64,11 @@ class State:
     def resumed(self) -> bool:
         """Whether the code is a resume function: the rest of a function that the generator split."""
         return self.unit.name.startswith(self.promises.resumed)
+
+    @property
+    def is_class(self) -> bool:
+        """Whether the code is a class body, or what is run like one."""
+        return not self.is_function and self.unit.name != "<module>"
 
     @property
     def is_function(self) -> bool:

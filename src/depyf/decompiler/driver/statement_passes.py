@@ -17,11 +17,16 @@ from depyf.decompiler.generated.immediate_stores import exchange, store_at_once
 from depyf.decompiler.generated.inline_values import inline_values
 from depyf.decompiler.generated.name_values import name_values
 from depyf.decompiler.generated.sink_assignments import sink_assignments
+from depyf.decompiler.idioms.annotation_traces import restore_traces
+from depyf.decompiler.idioms.annotations import annotate_function, place_annotations
+from depyf.decompiler.idioms.class_body import class_body, ends_outside
 from depyf.decompiler.idioms.dead_temporaries import deletions, drop_dead_temporaries, unread_temporaries
+from depyf.decompiler.idioms.eager_annotations import eager_annotations, is_mark
+from depyf.decompiler.idioms.final_return import final_return, say_ellipsis
 from depyf.decompiler.idioms.one_line import join_lines
 from depyf.decompiler.idioms.release import release_temporaries
 from depyf.decompiler.idioms.temporaries import number_temporaries, renumber_nested
-from depyf.decompiler.idioms.whole_bodies import finish_body
+from depyf.decompiler.idioms.whole_bodies import finish_statements
 from depyf.decompiler.ir.stmt import Body, Stmt
 from depyf.decompiler.structure.labels import Lowering
 from depyf.decompiler.structure.layout.fall_off import fall_off
@@ -143,13 +148,35 @@ def _hold(state: State) -> None:
     state.held = unread_temporaries(state.body) - state.deleted
 
 
+def _annotations(state: State, body: Body) -> Body:
+    if state.is_class:
+        body = ends_outside(body, annotate_function)
+    state.prepared = any(is_mark(stmt) for stmt in body)
+    return eager_annotations(state.unit, place_annotations(body, state.is_class))
+
+
+def _in_namespace(state: State) -> bool:
+    return not state.is_function
+
+
 def idioms(*, plain: bool = False) -> Pass:
-    """What the compiler adds around and into every body, taken away; without guesses where ``plain``."""
+    """Statements that the compiler made of other ones; without guesses where ``plain``."""
     return _on_body(
         "compiler_idioms",
-        lambda s, body: finish_body(s.program.columns, body, idioms=not plain),
-        "implicit returns and asserts show only in the finished statements",
-        "plain_copies",
+        lambda s, body: finish_statements(s.program.columns, body, indents=not plain),
+        "asserts and branches show only in the finished statements",
+        "class_body",
+        shows="printable",
+    )
+
+
+def returns(*, plain: bool = False) -> Pass:
+    """The implicit ``return`` at the end goes; where ``plain``, any ``return`` there."""
+    return _on_body(
+        "final_return",
+        lambda s, body: final_return(s.program.columns, body, idioms=not plain),
+        "which returns are implicit shows once branches are what they were",
+        "compiler_idioms",
         shows="printable",
     )
 
@@ -160,7 +187,7 @@ def dead_temporaries(*, held: bool = False) -> Pass:
         "dead_temporaries",
         lambda _, body: drop_dead_temporaries(body, held=held),
         "their values are evaluated all the same",
-        "compiler_idioms",
+        "annotation_traces",
         "one_line",
         when=_with_temporaries,
         shows="printable",
@@ -222,13 +249,46 @@ _JOINED = frozenset(
     }
 )
 PLAIN_COPIES = _on_body("plain_copies", lambda _, body: drop_copies(body), "temporaries that are only passed on")
+ANNOTATIONS = _on_body(
+    "annotations",
+    _annotations,
+    "what evaluates them is taken for statements else",
+    "plain_copies",
+    when=_in_namespace,
+    shows="printable",
+)
+CLASS_BODY = _on_body(
+    "class_body",
+    lambda s, body: class_body(body, s.unit.notes_class_line),
+    "the compiler stores names in front of each class body",
+    "annotations",
+    when=lambda state: state.is_class,
+    shows="printable",
+)
 IDIOMS = idioms()
 PLAIN_IDIOMS = idioms(plain=True)
+FINAL_RETURN = returns()
+PLAIN_FINAL_RETURN = returns(plain=True)
+ELLIPSIS = _on_body(
+    "ellipsis",
+    lambda s, body: say_ellipsis(s.program.columns, body),
+    "`...` leaves nothing but its columns: it is a `pass` without a return after it",
+    "final_return",
+    shows="printable",
+)
+ANNOTATION_TRACES = _on_body(
+    "annotation_traces",
+    lambda s, body: restore_traces(s.unit, body, s.prepared),
+    "annotations that left no code are added to the finished body",
+    "ellipsis",
+    when=_in_namespace,
+    shows="printable",
+)
 ONE_LINE = _on_body(
     "one_line",
     lambda _, body: join_lines(body),
     "`del a, b` and `import a, b` are one statement",
-    "compiler_idioms",
+    "annotation_traces",
     when=lambda s: not _JOINED.isdisjoint(s.operations) or _with_temporaries(s),
     shows="printable",
 )

@@ -1,4 +1,4 @@
-"""Whole-body idioms: what the compiler adds around every function, module and class body.
+"""The statements of a whole body as the source had them: ``assert``, branches, ``else`` of a ``try``, ``finally``.
 
 Input and output: the Python dialect.
 """
@@ -10,12 +10,7 @@ from dataclasses import replace
 
 from depyf.decompiler.bytecode.codeunit import CO_OPTIMIZED, CodeUnit
 from depyf.decompiler.bytecode.tables.columns import Columns
-from depyf.decompiler.idioms.annotation_traces import restore_traces
-from depyf.decompiler.idioms.annotations import annotate_function, place_annotations
 from depyf.decompiler.idioms.branches import Branches, last_line
-from depyf.decompiler.idioms.class_body import class_body, ends_outside
-from depyf.decompiler.idioms.eager_annotations import eager_annotations, is_mark
-from depyf.decompiler.idioms.final_return import final_return, say_ellipsis
 from depyf.decompiler.idioms.leaving_finally import leaving_finally
 from depyf.decompiler.ir.expr import BoolOf, Const, Expr, Invoke, Name, Un
 from depyf.decompiler.ir.markers import CommonConstant
@@ -40,26 +35,9 @@ _FINISHED = COMPOUND | {Raise, Return}
 """Statements that may be others when they are finished."""
 
 
-def finish_body(columns: Columns, body: Body, *, idioms: bool = True) -> Body:
-    """Implicit returns, asserts, annotations, class prologue and empty bodies.
-
-    Without ``idioms`` it is not known which returns are implicit: a ``return`` at the very end is dropped then.
-    """
-    unit = columns.unit
-    is_class = not unit.flags & CO_OPTIMIZED and unit.name != "<module>"
-    prepared = False
-    if not unit.flags & CO_OPTIMIZED:
-        if is_class:
-            body = ends_outside(body, annotate_function)
-        prepared = any(is_mark(stmt) for stmt in body)
-        body = eager_annotations(unit, place_annotations(body, is_class))
-    if is_class:
-        body = class_body(body, unit.notes_class_line)
-    body = _statements(body, Branches(columns, indents=idioms))
-    body = final_return(columns, body, idioms=idioms)
-    if idioms:
-        body = say_ellipsis(columns, body)
-    return body if unit.flags & CO_OPTIMIZED else restore_traces(unit, body, prepared)
+def finish_statements(columns: Columns, body: Body, *, indents: bool = True) -> Body:
+    """``body`` with the ``assert``, ``else`` and nesting that the source had; ``indents``: columns tell how deep."""
+    return _statements(body, Branches(columns, indents=indents))
 
 
 def _statements(body: Body, branches: Branches, level: int | None = None) -> Body:

@@ -121,7 +121,7 @@ def _leave(regions: Regions, region: Region, exits: list[tuple[int, int]], resum
     """Restore the statements of ``exits``, where the body of ``finally``, to copies of which they lead, always leaves.
 
     A value on the stack was to be returned, it is dropped in its copy; a copy in the middle of the region is that of
-    another ``return``.  What follows the other copies, one of which is kept, is dead then (``idioms/whole_bodies.py``).
+    another ``return``.  What follows the other copies, one of which is kept, is dead then (``leaving_finally``).
     """
     program = regions.program
     copies = {copy for _, copy in exits}
