@@ -247,3 +247,52 @@ def test_why_and_testing_say_the_same():
         compiled(torch.ones(3), 2)
     text = str(failed.value)
     assert text.count("because of ") == text.count(f"because of {__file__}:"), "a shortened file name"
+
+
+class Inherited:
+    @torch.compile(backend="eager")
+    def scaled(s, x):
+        return x * s.factor
+
+    factor = 2
+
+
+class Inheriting(Inherited):
+    factor = 3
+
+
+def test_what_a_value_is_counts_not_its_name(tmp_path):
+    """The object of a method is that whatever the parameter is called; a number is one though it is called ``mode_stack``."""
+    torch._dynamo.reset()
+
+    def by_number(x, mode_stack):
+        return x + 1 if mode_stack > 3 else x - 1
+
+    def further(x, *items):
+        return x + len(items)
+
+    numbered = torch.compile(by_number, backend="eager", dynamic=True)
+    variadic = torch.compile(further, backend="eager")
+    with prepare_debug(tmp_path):
+        Inherited().scaled(torch.ones(3))
+        Inheriting().scaled(torch.ones(3))
+        numbered(torch.ones(3), 5)
+        numbered(torch.ones(3), 2)
+        variadic(torch.ones(3), 1)
+        variadic(torch.ones(3), 1, 2)
+    found = [[advice["id"] for advice in reason["advice"]] for reason in reasons(tmp_path)]
+    assert found == [["class-of-self"], ["condition"], ["same-arguments"]]
+
+
+def test_what_torch_does_not_name_is_asked(tmp_path):
+    """A guard on the base of a view raises for what is no view, and torch reports the error alone."""
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda G: (G * 2).sum(), backend="eager")
+    with prepare_debug(tmp_path):
+        for shape in ((8, 3, 3, 3), (16, 8, 3, 3)):
+            compiled(torch.ones(shape).view(shape[0], -1))
+        compiled(torch.ones(32, 64))
+    found = [(reason["guard"], reason["expected"]) for reason in reasons(tmp_path)]
+    assert "NoneType" not in (tmp_path / "index.md").read_text()
+    if "_base" in (tmp_path / "full_code_for_lambda_0.py").read_text():  # an older torch has no such guard
+        assert ("G is a view", "a view of another tensor") in found, found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from depyf.run.guards.difference import Difference, GuardSide
@@ -16,7 +18,8 @@ from depyf.run.guards.known_kinds import (
     sentence,
     stated,
 )
-from depyf.run.records import Place
+from depyf.run.records import Place, RecompileRecord
+from depyf.run.store.codec import made, plain
 
 
 @pytest.mark.parametrize(
@@ -120,3 +123,10 @@ def test_a_difference_of_another_depyf_is_shown() -> None:
     newer = Difference("of another depyf", "L['x']", wanted=GuardSide("this"), found=GuardSide("that"))
     assert stated((newer,)) == ("this", "that") and advice((newer,)) == ()
     assert guard_text("its text", (newer,)) == "its text"
+
+
+def test_differences_are_stored_as_they_are() -> None:
+    text = "tensor 'x' size mismatch at index 0. expected 3, actual 4"
+    record = recompile_record("0/0", text, None, reported_differences(text, NO_CALL))
+    assert record.differences[0].found == GuardSide("4", "int")
+    assert made(RecompileRecord, json.loads(json.dumps(plain(record))), "a record") == record
