@@ -80,11 +80,11 @@ def told(text: str) -> tuple[str, str, str, str]:
             "GLOBAL_STATE changed: grad_mode autocast(cpu)_enabled",
             "torch's global state: grad mode, autocast", "", "", "one-global-state",
         ),
-        ("KeyError on L['d']['k']", "L['d']['k'] is there", "", "", "always-there"),
+        ("KeyError on L['d']['k']", "d['k'] is there", "", "", "always-there"),
         ("Duplicate tensor found where not expected! Source: x", "no two arguments are one tensor", "", "", "distinct-tensors"),
         (
             "Cache line invalidated because L['f'] got deallocated",
-            "L['f'] is the object of when it was compiled", "", "the object is gone", "keep-the-object",
+            "f is the object of when it was compiled", "", "the object is gone", "keep-the-object",
         ),
         ("mode_stack == 'a'", "", "'a'", "", "one-value"),
         ("obj_id == 3", "", "3", "", "compile-dynamic; number-as-tensor"),

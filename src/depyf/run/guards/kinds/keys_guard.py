@@ -129,7 +129,7 @@ class KeysGuard(GuardKind):
         return (Difference(self.name, match["source"], THERE, None, "==", *sides),)
 
     def guard_text(self, text: str, differences: tuple[Difference, ...]) -> str:
-        return f"{differences[0].source} is there" if differences[0].what == THERE else text
+        return f"{named(differences[0].source)} is there" if differences[0].what == THERE else text
 
     def values(self, difference: Difference) -> tuple[str, str]:
         """What was wanted is the guard itself."""

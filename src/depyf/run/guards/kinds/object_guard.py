@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from depyf.run.advice.registry import use
+from depyf.run.advice.source_names import named
 from depyf.run.guards.difference import Difference, GuardSide
 from depyf.run.guards.guard_kind import (
     GuardFact,
@@ -95,7 +96,7 @@ class ObjectGuard(GuardKind):
 
     def guard_text(self, text: str, differences: tuple[Difference, ...]) -> str:
         first = differences[0]
-        return f"{first.source} is the object of when it was compiled" if first.what == _ALIVE else text
+        return f"{named(first.source)} is the object of when it was compiled" if first.what == _ALIVE else text
 
     def values(self, difference: Difference) -> tuple[str, str]:
         """What was wanted is the guard itself."""

@@ -48,7 +48,7 @@ class ViewGuard(GuardKind):
         return difference.wanted.text if difference.found.text else "", difference.found.text
 
     def guard_text(self, text: str, differences: tuple[Difference, ...]) -> str:
-        return f"{differences[0].source} is a view"
+        return f"{named(differences[0].source)} is a view"
 
     def sentence(self, difference: Difference, placed: bool, shown: Callable[[str], str]) -> str:
         return f"{shown(named(difference.source))} is a view of another tensor in some calls, and not in others"
