@@ -42,11 +42,14 @@ class DumpView:
         """Without anything where the folder does not tell of it."""
         self.known = False
         """Whether it does."""
+        self.listed = True
+        """Whether there is a manifest: without, files are known by their names."""
         self._texts: dict[str, str | None] = {}
         names = self._listing()
         try:
             self.files = read_manifest(self.folder).files
         except NoManifest:
+            self.listed = False
             self.files = tuple(_named(name) for name in names if name.endswith(SHOWN))
             if not self.files and not self.ranks:
                 raise
@@ -58,6 +61,10 @@ class DumpView:
             self.run = load(self.folder)
             self.known = True
             self.missing += self.run.missing
+            if self.listed and not self.run.finished:
+                self.missing.append(
+                    "The process ended before the run did: what came after its last record is not here."
+                )
         except NoManifest:
             pass  # said above
         except DumpError as error:

@@ -84,6 +84,13 @@ def test_the_run_of_a_dump_that_is_damaged_is_told_and_its_files_are_shown(tmp_p
     assert [panel for panel in shown(view) if panel is not None] == []
 
 
+def test_a_run_that_was_killed_is_said_to_be(tmp_path: Path) -> None:
+    """Its pages were made by ``depyf index``."""
+    made = function("0", "f", 1, compilation("0/0"))
+    whole, killed = (DumpView(run_dump(tmp_path / str(end), made, finished=end)) for end in (True, False))
+    assert whole.missing == [] and ["ended before" in line for line in killed.missing] == [True]
+
+
 def test_no_file_of_the_program_is_read(tmp_path: Path) -> None:
     """The dump may name any file: of the lines that it names it has the texts, or they are not shown."""
     program = tmp_path / "a.py"
