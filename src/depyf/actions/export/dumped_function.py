@@ -10,17 +10,22 @@ import ast
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from depyf.errors import DepyfError
 from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
-from depyf.run.files.file_record import FileRecord
-from depyf.run.files.layout import GUARDS_DATA
-from depyf.run.files.reading import DumpError, Manifest, read_file, read_json, read_manifest
+from depyf.run.files.layout import transformed_file
+from depyf.run.files.reading import DumpError, Manifest, read_file, read_manifest
+from depyf.run.global_names import transformed_name
+from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.recorded.recorded_inputs import Recorded, read_recorded
+from depyf.run.records import CodeRecord, CompileKey, EntryRecord, FunctionRecord, GuardRecord
+from depyf.run.run import Run
+from depyf.run.store.earlier import NOT_KEPT
+from depyf.run.store.loading import load
 from depyf.safety.escape import printable, safe_name
+from depyf.views.dump.whole_dump import pages_of
+from depyf.views.pages.full_code import caller_name, original_text, other_names
 
-_ENTRY = re.compile(r"__transformed_code_(\w+?)_for_\w+")
 _STAGES = (CAPTURED, FORWARD, BACKWARD)
 
 
@@ -36,10 +41,13 @@ class DumpedGraph:
     called: str
     compile_id: str
     pages: dict[str, str]
-    facts: dict[str, dict[str, Any]]
+    facts: dict[str, GraphFacts]
     recorded: Recorded | None = None
     wrapper: str = ""
     """The code that Inductor wrote for it, or for its forward."""
+
+    def known(self, stage: str) -> GraphFacts:
+        return self.facts.get(stage, GraphFacts())
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,7 @@ class DumpedEntry:
     slug: str
     compile_id: str
     source: str
-    guards: tuple[dict[str, Any], ...]
+    guards: tuple[GuardRecord, ...]
     graphs: tuple[str, ...]
 
 
@@ -99,8 +107,11 @@ def read_function(folder: Path, wanted: str = "") -> CompiledFunction:
     if not folder.is_dir():
         raise ExportError(f"{printable(str(folder))} is no folder; a dump is what depyf.prepare_debug wrote")
     try:
-        manifest = read_manifest(folder)
-        return _function(folder, manifest, _chosen(folder, manifest, wanted))
+        manifest, run = read_manifest(folder), load(folder)
+        damage = next((text for text in run.missing if text != NOT_KEPT), "")
+        if damage:  # without a guard that is not there the package would run where it must not
+            raise ExportError(damage)
+        return _function(folder, manifest, run, _chosen(folder, run, wanted))
     except ExportError:
         raise
     except DumpError as error:
@@ -111,19 +122,22 @@ def read_function(folder: Path, wanted: str = "") -> CompiledFunction:
         ) from error
 
 
-def _chosen(folder: Path, manifest: Manifest, wanted: str) -> FileRecord:
-    pages = [file for file in manifest.files if file.kind == "full_code" and file.name.endswith(".py")]
+_Page = tuple[str, tuple[FunctionRecord, ...]]
+
+
+def _chosen(folder: Path, run: Run, wanted: str) -> _Page:
+    """The name of a page, and the functions on it: the one that was asked for, and its resume functions."""
+    pages = [*pages_of(run).items()]
     if not pages:
         raise ExportError(f"{printable(str(folder))} holds no compiled function")
-    made = {file.compile_id for file in manifest.files if file.kind == "transformed_code"}
-    compiled = [page for page in pages if not made.isdisjoint(page.compile_ids)] or pages
+    compiled = [page for page in pages if any(e.transformed is not None for f in page[1] for e in f.entries)] or pages
     if not wanted and len(compiled) == 1:
         return compiled[0]
     exact = [page for page in pages if wanted in _names(page)]
     if len(exact) == 1:
         return exact[0]
     some = exact or compiled
-    known = ", ".join(f"{page.function or '?'} ({page.name.removesuffix('.py')})" for page in some)
+    known = ", ".join(f"{functions[0].code.qualname} ({name.removesuffix('.py')})" for name, functions in some)
     what = (
         "it holds more than one compiled function: name one with --function"
         if not wanted
@@ -132,98 +146,58 @@ def _chosen(folder: Path, manifest: Manifest, wanted: str) -> FileRecord:
     raise ExportError(printable(f"{folder}: {what}; there are {known}"))
 
 
-def _names(file: FileRecord) -> set[str]:
-    return {file.function, file.function.rpartition(".")[2], file.name.removesuffix(".py"), file.name}
+def _names(page: _Page) -> set[str]:
+    name, functions = page
+    qualname = functions[0].code.qualname
+    return {qualname, qualname.rpartition(".")[2], name.removesuffix(".py"), name}
 
 
-def _function(folder: Path, manifest: Manifest, file: FileRecord) -> CompiledFunction:
-    tree = ast.parse(read_file(folder, file.name))
-    transformed = {
-        other.name.removesuffix(".py"): other for other in manifest.files if other.kind == "transformed_code"
-    }
-    guards = _guards(folder, manifest)
-    graphs = _graphs(folder, manifest)
-    page = _Page(tree)
-    codes = []
-    for node, locals_, given, call, chosen in page.dispatchers:
-        entries = [
-            _entry(folder, name, transformed[name], guards, graphs)
-            for name in chosen
-            if name in transformed and _ENTRY.fullmatch(name)
-        ]
-        codes.append(
-            DumpedCode(
-                node.name, page.aliases(node.name), _with_defaults(node.args, page.original(node.name)), locals_, given,
-                call, tuple(entries), page.original_text(node.name),
-            )
-        )  # fmt: skip
-    if not codes or not codes[0].entries:
-        raise ExportError(
-            f"{printable(file.function or file.name)}: nothing of it was compiled and decompiled; {file.name} says why"
-        )
+def _function(folder: Path, manifest: Manifest, run: Run, page: _Page) -> CompiledFunction:
+    name, functions = page
+    graphs = _graphs(folder, manifest, run)
+    codes = [_dumped_code(folder, manifest, function, graphs) for function in functions]
+    root = functions[0].code
+    if not codes[0].entries:
+        raise ExportError(f"{printable(root.qualname)}: nothing of it was compiled and decompiled; {name} says why")
     used = {name: graphs[name] for code in codes for entry in code.entries for name in entry.graphs if name in graphs}
-    sources = {
-        other.path: read_file(folder, other.name)
-        for other in manifest.files
-        if other.kind == "source" and other.origins
-    }
+    sources = {source.path: read_file(folder, source.file) for source in run.sources}
     return CompiledFunction(
-        file.function or codes[0].name, file.origin, file.name, manifest.torch,
-        tuple(codes), used, sources,
-    )  # fmt: skip
+        root.qualname, f"{root.filename}:{root.line}", name, run.torch_version, tuple(codes), used, sources
+    )
 
 
-class _Page:
-    """What the page of a function says: see ``views/pages/full_code.py``."""
-
-    def __init__(self, tree: ast.Module) -> None:
-        self.functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-        self._aliases: dict[str, list[str]] = {}
-        for node in tree.body:
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
-                names = [target.id for target in node.targets if isinstance(target, ast.Name)]
-                self._aliases.setdefault(node.value.id, []).extend(names)
-        found = [(node, _dispatch(node)) for node in self.functions.values()]
-        self.dispatchers = [(node, *parts) for node, parts in found if parts is not None]
-
-    def aliases(self, name: str) -> tuple[str, ...]:
-        return tuple(self._aliases.get(name, ()))
-
-    def original(self, name: str) -> ast.FunctionDef | None:
-        return self.functions.get(f"__original_{name.lstrip('_')}")
-
-    def original_text(self, name: str) -> str:
-        node = self.original(name)
-        if node is None or any(isinstance(part, ast.Raise) for part in node.body[:1]):
-            return ""
-        return ast.unparse(node)
+def _dumped_code(
+    folder: Path, manifest: Manifest, function: FunctionRecord, graphs: dict[str, DumpedGraph]
+) -> DumpedCode:
+    code, name = function.code, caller_name(function)
+    original = _original(function)
+    return DumpedCode(
+        name=name,
+        aliases=other_names(function),
+        signature=_with_defaults(_signature(code), original),
+        locals=code.locals,
+        given=tuple(code.spelled[local] for local in code.locals),
+        call=code.forwarded,
+        entries=tuple(
+            _entry(folder, transformed_name(entry.key, code.name), entry, graphs)
+            for entry in function.entries
+            if transformed_file(entry.key, code) in manifest.names
+        ),
+        original="" if original is None else ast.unparse(original),
+    )
 
 
-_Parts = tuple[tuple[str, ...], tuple[str, ...], str, list[str]]
+def _signature(code: CodeRecord) -> ast.arguments:
+    node = ast.parse(f"def f({code.parameters}): pass").body[0]
+    assert isinstance(node, ast.FunctionDef)
+    return node.args
 
 
-def _dispatch(node: ast.FunctionDef) -> _Parts | None:
-    """The parts of a function that begins with ``L, G = frame_0.enter({...})``; None for another one."""
-    first = node.body[0]
-    if not isinstance(first, ast.Assign) or not isinstance(first.value, ast.Call):
-        return None
-    called = first.value.func
-    if not isinstance(called, ast.Attribute) or called.attr != "enter" or not first.value.args:
-        return None
-    given = first.value.args[0]
-    if not isinstance(given, ast.Dict):
-        return None
-    names = tuple(str(ast.literal_eval(key)) for key in given.keys if key is not None)
-    values = tuple(ast.unparse(value) for value in given.values)
-    chosen, call = [], ""
-    for part in node.body[1:]:
-        returned = part.body[0] if isinstance(part, ast.If) else part
-        if isinstance(returned, ast.Return) and isinstance(returned.value, ast.Call):
-            value = returned.value
-            call = ast.unparse(ast.Call(ast.Name("f"), value.args, value.keywords))[2:-1]
-            if isinstance(part, ast.If) and isinstance(value.func, ast.Name):
-                chosen.append(value.func.id)
-    return names, values, call, chosen
+def _original(function: FunctionRecord) -> ast.FunctionDef | None:
+    """The function as it was before torch.compile, as its page shows it; None where its source cannot be read."""
+    node = ast.parse(original_text(function)).body[-1]
+    stub = isinstance(node, ast.FunctionDef) and isinstance(node.body[0], ast.Raise)
+    return node if isinstance(node, ast.FunctionDef) and not stub else None
 
 
 def _with_defaults(signature: ast.arguments, original: ast.FunctionDef | None) -> ast.arguments:
@@ -250,46 +224,20 @@ def _literal(value: ast.expr) -> bool:
         return False
 
 
-def _guards(folder: Path, manifest: Manifest) -> dict[tuple[str, int], tuple[dict[str, Any], ...]]:
-    """(compile id, generation) -> its guards, in order."""
-    if GUARDS_DATA not in manifest.names:
-        return {}
-    data = read_json(folder, GUARDS_DATA)
-    try:
-        pool = data["guards"]
-        return {
-            (str(entry["compile_id"]), int(entry["generation"])): tuple(
-                dict(pool[i]) for i in entry["guards"] if i >= 0
-            )
-            for entry in data["entries"]
-        }
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ExportError(f"{printable(str(folder / GUARDS_DATA))} is damaged: {printable(repr(error))}") from error
-
-
-def _entry(
-    folder: Path,
-    name: str,
-    file: FileRecord,
-    guards: dict[tuple[str, int], tuple[dict[str, Any], ...]],
-    graphs: dict[str, DumpedGraph],
-) -> DumpedEntry:
-    match = _ENTRY.fullmatch(name)
-    assert match is not None
-    source = read_file(folder, file.name)
+def _entry(folder: Path, name: str, entry: EntryRecord, graphs: dict[str, DumpedGraph]) -> DumpedEntry:
+    source = read_file(folder, f"{name}.py")
     words = dict.fromkeys(re.findall(r"\b__compiled_fn_\w+\b", "\n".join(_code(source))))
-    compile_id = file.compile_id or ""
-    key = compile_id, file.generation
     used = tuple(word for word in words if word in graphs)
-    return DumpedEntry(name, match[1], compile_id, source, guards.get(key, ()), used)
+    return DumpedEntry(name, entry.key.slug, entry.key.text, source, entry.guards, used)
 
 
 def _code(source: str) -> list[str]:
     return [line for line in source.splitlines() if not line.lstrip().startswith("#")]
 
 
-def _graphs(folder: Path, manifest: Manifest) -> dict[str, DumpedGraph]:
+def _graphs(folder: Path, manifest: Manifest, run: Run) -> dict[str, DumpedGraph]:
     """What transformed code calls each graph -> the graph."""
+    facts = {(graph.key, graph.stage, graph.index): graph.facts for graph in run.graphs}
     found: dict[str, DumpedGraph] = {}
     recorded = {
         source: file.name for file in manifest.files if file.kind == "recorded_inputs" for source in file.origins
@@ -299,12 +247,9 @@ def _graphs(folder: Path, manifest: Manifest) -> dict[str, DumpedGraph]:
             continue
         called = file.name.partition(".")[0] + (f"_{file.index}" if file.index else "")
         graph = found.setdefault(called, DumpedGraph(called, file.compile_id or "", {}, {}))
-        stage, facts = file.stage, file.name.removesuffix(".py") + ".json"
+        stage, key = file.stage, CompileKey(file.generation, file.compile_id or "")
         graph.pages[stage] = read_file(folder, file.name)
-        known = read_json(folder, facts) if facts in manifest.names else {}
-        if not isinstance(known, dict):
-            raise ExportError(f"{printable(str(folder / facts))} is damaged: it does not hold what is known of a graph")
-        graph.facts[stage] = known
+        graph.facts[stage] = facts.get((key, stage, file.index)) or GraphFacts()
         if stage == CAPTURED and file.name in recorded:
             known_inputs = read_recorded(folder, recorded[file.name])
             found[called] = replace(graph, recorded=known_inputs)

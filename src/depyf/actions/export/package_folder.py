@@ -213,7 +213,7 @@ class _Making:
                     values.read_guard(told, names, guard.hook)
                 for called in chosen.graphs:
                     graphs.append(graph_module(called))
-                    for item in self.function.graphs[called].facts.get(CAPTURED, {}).get("inputs", ()):
+                    for item in self.function.graphs[called].known(CAPTURED).inputs:
                         values.read_input(graph_module(called), item, names)
             calls.append(RecordedCall(entry, self.names.entries[entry.name], tuple(graphs), values, _state(entry)))
         return calls
@@ -228,7 +228,7 @@ class _Making:
                 kept = (
                     frozenset(c.name for c in graph.recorded.constants if c.tensor) if graph.recorded else frozenset()
                 )
-                text, hooks = graph_text(graph.pages[CAPTURED], name, title, graph.facts[CAPTURED], kept)
+                text, hooks = graph_text(graph.pages[CAPTURED], name, title, graph.known(CAPTURED), kept)
             except KeyError:
                 raise ExportError(f"the dump has no captured graph for {called}") from None
             except CannotRender as error:
@@ -251,7 +251,7 @@ class _Making:
         inputs = len(captured.parameters) if captured is not None else -1
         why = "Inductor wrote no code for it"
         if graph.wrapper:
-            why = why_not(graph.facts.get(FORWARD, {}), inputs, BACKWARD in graph.pages)
+            why = why_not(graph.known(FORWARD), inputs, BACKWARD in graph.pages)
         if why:
             self.done.notes.append(f"{name} runs as its captured graph: {why}.")
             return False
@@ -351,7 +351,7 @@ def _state(entry: DumpedEntry) -> tuple[str, ...]:
     """What the guard on torch's state says that is other than usual, as keywords of ``Call``."""
     found: list[str] = []
     for guard in entry.guards:
-        found += surroundings(str(guard.get("expression", "")))
+        found += surroundings(guard.expression)
     return tuple(dict.fromkeys(found))
 
 
@@ -360,11 +360,11 @@ def _modules(function: CompiledFunction) -> dict[str, str]:
     found = {}
     for entry in function.entries:
         for guard in entry.guards:
-            name = re.fullmatch(r"G\['(\w+)'\]", str(guard.get("source", "")))
-            module = re.fullmatch(r"module ([A-Za-z_][\w.]*)", str(guard.get("value", "")))
+            name = re.fullmatch(r"G\['(\w+)'\]", guard.source)
+            module = re.fullmatch(r"module ([A-Za-z_][\w.]*)", guard.value)
             if name is not None and module is not None:
                 found[name[1]] = module[1]
-            cls = _CLASS.fullmatch(str(guard.get("expression", "")))
+            cls = _CLASS.fullmatch(guard.expression)
             if cls is not None and cls[2] not in ("__main__", "builtins"):
                 found[cls[1]] = f"{cls[2]}:{cls[3]}"
     return found
@@ -372,11 +372,7 @@ def _modules(function: CompiledFunction) -> dict[str, str]:
 
 def _global_tensors(function: CompiledFunction) -> frozenset[str]:
     """Globals of the program that graphs take as inputs."""
-    sources = [
-        str(item.get("source", ""))
-        for graph in function.graphs.values()
-        for item in graph.facts.get(CAPTURED, {}).get("inputs", ())
-    ]
+    sources = [item.source for graph in function.graphs.values() for item in graph.known(CAPTURED).inputs]
     return frozenset(match[1] for source in sources if (match := re.fullmatch(r"G\['(\w+)'\]", source)) is not None)
 
 

@@ -16,10 +16,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from depyf.actions.gallery.input_table import CannotRender
 from depyf.decompiler.emit.comments import remark
+from depyf.run.graphs.graph_facts import ConstantFacts, GraphFacts
 from depyf.run.graphs.graph_text import GraphClass, attributes_of
 
 _READS_NODES = re.compile(r"\bhigher_order\.(?:autograd_function_apply|scan|associative_scan|invoke_quant\w*)\(")
@@ -31,12 +31,12 @@ def class_name(name: str, path: tuple[str, ...]) -> str:
     return "_".join([name, *(re.sub(r"\W+", "_", part) for part in path)])
 
 
-def constants_of(facts: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def constants_of(facts: GraphFacts) -> dict[str, ConstantFacts]:
     """Attribute -> its record."""
-    return {str(item["name"]): item for item in facts.get("constants", ())}
+    return {item.name: item for item in facts.constants}
 
 
-def class_text(graph: GraphClass, name: str, constants: Mapping[str, Mapping[str, Any]]) -> str:
+def class_text(graph: GraphClass, name: str, constants: Mapping[str, ConstantFacts]) -> str:
     """The text of one class (its children are separate classes).  CannotRender: an attribute is not known."""
     children = {child.path[-1] for child in graph.children}
     own: dict[str, str] = {child.path[-1]: class_name(name, child.path) + "()" for child in graph.children}
@@ -77,18 +77,18 @@ def _header(graph: GraphClass) -> list[str]:
     return ["    def forward(", "        self,", *(f"        {text}," for text in parameters), "    ):"]
 
 
-def _constant(name: str, record: Mapping[str, Any]) -> str:
+def _constant(name: str, record: ConstantFacts) -> str:
     """An expression for a constant of the graph; one whose values were too many to record is made up."""
-    tensor = record.get("tensor")
+    tensor = record.tensor
     if tensor is None:
-        if not record.get("text"):
-            raise CannotRender(f"it reads self.{name}, a {record.get('kind', 'value')} of the program")
-        return str(record["text"])
-    if tensor.get("subclass"):
-        raise CannotRender(f"it reads self.{name}, a {tensor['subclass']}")
-    dtype, shape = str(tensor["dtype"]), tuple(int(size) for size in tensor["shape"])
-    device = "" if tensor.get("device", "cpu") == "cpu" else f', device="{tensor["device"]}"'
-    values = record.get("values")
+        if not record.text:
+            raise CannotRender(f"it reads self.{name}, a {record.kind} of the program")
+        return record.text
+    if tensor.subclass:
+        raise CannotRender(f"it reads self.{name}, a {tensor.subclass}")
+    dtype, shape = tensor.dtype, tensor.shape
+    device = "" if tensor.device == "cpu" else f', device="{tensor.device}"'
+    values = record.values
     if values is not None:
         items = ", ".join(_literal(value) for value in values)
         if not shape:
@@ -96,18 +96,18 @@ def _constant(name: str, record: Mapping[str, Any]) -> str:
         shaped = "" if len(shape) == 1 else f".reshape{shape}"
         return f"torch.tensor([{items}], dtype={dtype}{device}){shaped}"
     count = math.prod(shape)
-    low, high = record.get("low"), record.get("high")
+    low, high = record.low, record.high
     if not count or low is None or high is None:
         return remark(f"torch.zeros({shape}, dtype={dtype}{device})", "its values were not recorded")
     if dtype.startswith(("torch.int", "torch.uint", "torch.bool")):
         made = f"(torch.arange({count}) % {int(high) - int(low) + 1} + {int(low)}).reshape({shape}).to({dtype})"
     else:
         made = f"torch.linspace({low!r}, {high!r}, {count}, dtype=torch.float64).reshape({shape}).to({dtype})"
-    place = f'.to("{tensor["device"]}")' if device else ""
+    place = f'.to("{tensor.device}")' if device else ""
     return remark(f"{made}{place}", "too many values to record: made up, in the same range")
 
 
-def _literal(value: Any) -> str:
+def _literal(value: float) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     return repr(value)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from depyf.errors import DepyfError
 from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
 from depyf.run.files.layout import INDEX
-from depyf.run.files.reading import MANIFEST, DumpError, Manifest, NoManifest, read_file, read_json, read_manifest
+from depyf.run.files.reading import MANIFEST, DumpError, Manifest, NoManifest, read_file, read_manifest
+from depyf.run.graphs.graph_facts import GraphFacts
+from depyf.run.records import CompileKey
+from depyf.run.store.loading import load
 from depyf.safety.escape import safe_name
 
 _STAGES = (CAPTURED, FORWARD, BACKWARD)
@@ -26,11 +28,11 @@ class GalleryError(DepyfError):
 
 @dataclass(frozen=True, slots=True)
 class StageFile:
-    """One graph of a dump: its page, and what ``__compiled_fn_*.json`` says of it ({} where there is none)."""
+    """One graph of a dump: its page, and what is known of it beside."""
 
     name: str
     text: str
-    facts: dict[str, Any]
+    facts: GraphFacts = field(default_factory=GraphFacts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +98,12 @@ def _manifest(folder: Path) -> Manifest:
 
 
 def _graphs(folder: Path, manifest: Manifest) -> tuple[CompiledGraph, ...]:
+    run = load(folder)
     functions = {
-        entry["compile_id"]: (function["function"], function["from"])
-        for function in manifest.functions
-        for entry in function["entries"]
+        entry.key: (function.code.qualname, f"{function.code.filename}:{function.code.line}")
+        for function, entry in run.entries
     }
+    facts = {(graph.key, graph.stage, graph.index): graph.facts for graph in run.graphs}
     listed = manifest.names
     found: dict[tuple[int, str, int], CompiledGraph] = {}
     wrappers: set[tuple[int, str]] = set()
@@ -110,9 +113,11 @@ def _graphs(folder: Path, manifest: Manifest) -> tuple[CompiledGraph, ...]:
         if file.kind != "graph" or file.stage not in _STAGES:
             continue
         key = (file.generation, file.compile_id or "", file.index)
-        function, place = functions.get(key[1], ("", ""))
+        compiled = CompileKey(*key[:2])
+        function, place = functions.get(compiled, ("", ""))
         graph = found.setdefault(key, CompiledGraph(key[1], key[0], key[2], function, place, {}, torch=manifest.torch))
-        graph.stages[file.stage] = _stage(folder, file.name, listed)
+        known = facts.get((compiled, file.stage, file.index)) or GraphFacts()
+        graph.stages[file.stage] = StageFile(file.name, read_file(folder, file.name), known)
     ordered = sorted(found, key=lambda key: (key[0], key[1].startswith("!"), _numbers(key[1]), key[2]))
     cut = {key[:2] for key in found if _count(found, key, FORWARD) > _count(found, key, CAPTURED)}
     return tuple(
@@ -133,11 +138,3 @@ def _count(found: dict[tuple[int, str, int], CompiledGraph], key: tuple[int, str
 
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", text))
-
-
-def _stage(folder: Path, name: str, listed: frozenset[str]) -> StageFile:
-    facts_name = name.removesuffix(".py") + ".json"
-    facts = read_json(folder, facts_name) if facts_name in listed else {}
-    if not isinstance(facts, dict):
-        raise DumpError(f"{folder / facts_name} is damaged: it does not hold what is known of a graph's inputs")
-    return StageFile(name, read_file(folder, name), facts)

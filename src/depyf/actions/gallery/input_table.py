@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from depyf.decompiler.emit.comments import remark
+from depyf.run.graphs.graph_facts import GraphFacts, InputFacts, TensorFacts
 from depyf.run.graphs.graph_text import GraphClass, Parameter
 from depyf.run.graphs.masks import exactly_true, most_true, totals
 from depyf.run.graphs.value_types import Number, TensorType, evaluate, tensor_type
@@ -37,25 +37,24 @@ class Count:
 
 
 def input_lines(
-    graph: GraphClass, facts: Mapping[str, Any], symbols: Mapping[str, Number], with_grad: frozenset[int]
+    graph: GraphClass, facts: GraphFacts, symbols: Mapping[str, Number], with_grad: frozenset[int]
 ) -> list[str]:
     """``"ids": make.integers(2, 8, high=64),`` for each input, with a remark: "input_ids: it selects rows of an embedding".
 
     ``with_grad``: positions of inputs whose gradient the dump has a graph for, used where nothing was recorded.
     """
-    recorded = {str(item["name"]): item for item in facts.get("inputs", ())}
+    recorded = {item.name: item for item in facts.inputs}
     types = {p.name: kind for p in graph.parameters if (kind := tensor_type(p.type, symbols)) is not None}
     counts = _counts(graph, types, symbols)
-    storages = _storages(list(facts.get("inputs", ())))
+    storages = _storages(facts.inputs)
     lines = []
     for position, parameter in enumerate(graph.parameters):
         item = recorded.get(parameter.original) or _from_type(
             parameter, types.get(parameter.name), position in with_grad
         )
         value, why = _value(parameter, item, counts.get(parameter.name), symbols, storages)
-        source = readable_source(str(item.get("source", "")))
-        role = str(item.get("role", "input"))
-        notes = [source if role == "input" else f"{role} {source}".strip(), why]
+        source = readable_source(item.source)
+        notes = [source if item.role == "input" else f"{item.role} {source}".strip(), why]
         why = ": ".join(note for note in notes if note and note != parameter.name)
         lines.append(remark(f'"{parameter.name}": {value},', why))
     return lines
@@ -66,59 +65,56 @@ def readable_source(source: str) -> str:
     return _LOCAL.sub(r"\1", _MODULE_PART.sub(r".\1", source))
 
 
-def _from_type(parameter: Parameter, kind: TensorType | None, grad: bool) -> dict[str, Any]:
+def _from_type(parameter: Parameter, kind: TensorType | None, grad: bool) -> InputFacts:
     """What the printed type says, for a dump without records."""
     if kind is None:
-        return {"kind": "int", "symbol": parameter.type[4:-1]} if parameter.type.startswith("Sym(") else {"kind": "?"}
+        sym = parameter.type.startswith("Sym(")
+        return InputFacts("", "int", symbol=parameter.type[4:-1]) if sym else InputFacts("", "?")
     if None in kind.shape or kind.stride is not None and None in kind.stride:
-        return {"kind": "a tensor of unknown size"}
+        return InputFacts("", "a tensor of unknown size")
     device = re.search(r"\](\w+(?::\d+)?)$", parameter.type)
     role = "parameter" if "_parameters_" in parameter.original else "buffer" if "_buffers_" in parameter.original else "input"  # fmt: skip
-    sizes = [str(size) for size in kind.shape]
-    strides = list(kind.stride if kind.stride is not None else contiguous(tuple(int(s or 0) for s in kind.shape)))
-    return {
-        "kind": "tensor", "role": role,
-        "tensor": {
-            "dtype": f"torch.{kind.dtype}", "size": sizes, "shape": list(kind.shape), "strides": strides,
-            "stride": [str(step) for step in strides], "device": device[1] if device else "cpu",
-            "requires_grad": grad and kind.floating,
-        },
-    }  # fmt: skip
+    shape = tuple(int(size or 0) for size in kind.shape)
+    strides = contiguous(shape) if kind.stride is None else tuple(int(step or 0) for step in kind.stride)
+    tensor = TensorFacts(
+        f"torch.{kind.dtype}", tuple(map(str, shape)), tuple(map(str, strides)), shape, strides,
+        device=device[1] if device else "cpu", requires_grad=grad and kind.floating,
+    )  # fmt: skip
+    return InputFacts("", "tensor", role=role, tensor=tensor)
 
 
 def _value(
     parameter: Parameter,
-    item: Mapping[str, Any],
+    item: InputFacts,
     count: Count | None,
     symbols: Mapping[str, Number],
     storages: Mapping[int, int],
 ) -> tuple[str, str]:
     """The expression, and why it is what it is."""
-    what = str(item.get("kind", ""))
+    what = item.kind
     if what in ("int", "float", "bool"):
-        symbol = str(item.get("symbol", ""))
-        if symbol and evaluate(symbol, symbols) is not None:
-            return symbol, ""
-        if item.get("value") is None:
+        if item.symbol and evaluate(item.symbol, symbols) is not None:
+            return item.symbol, ""
+        if item.value is None:
             raise CannotRender(f"the value of its input {parameter.name} ({parameter.type or what}) is not known")
-        return repr(item["value"]), ""
+        return repr(item.value), ""
     if what == "NoneType":
         return "None", ""
-    tensor = item.get("tensor")
+    tensor = item.tensor
     if what != "tensor" or tensor is None:
         raise CannotRender(f"its input {parameter.name} is an object of the program ({what})")
-    if tensor.get("subclass"):
-        raise CannotRender(f"its input {parameter.name} is a {tensor['subclass']}, not a plain tensor")
-    if tensor.get("layout", "torch.strided") != "torch.strided":
-        raise CannotRender(f"its input {parameter.name} has the layout {tensor['layout']}")
-    dtype = str(tensor["dtype"]).removeprefix("torch.")
+    if tensor.subclass:
+        raise CannotRender(f"its input {parameter.name} is a {tensor.subclass}, not a plain tensor")
+    if tensor.layout != "torch.strided":
+        raise CannotRender(f"its input {parameter.name} has the layout {tensor.layout}")
+    dtype = tensor.dtype.removeprefix("torch.")
     if dtype.startswith(("q", "bits")):
         raise CannotRender(f"its input {parameter.name} is quantised ({dtype})")
-    if item.get("value") is not None:
-        return f"torch.tensor({_literal(item['value'])}, dtype=torch.{dtype})", "a number of the program"
-    number = int((item.get("storage") or (-1,))[0])
+    if item.value is not None:
+        return f"torch.tensor({_literal(item.value)}, dtype=torch.{dtype})", "a number of the program"
+    number = item.storage[0] if item.storage is not None else -1
     shared = (number, storages[number]) if number in storages else None
-    return _tensor(item, dtype, count, symbols, shared), count.why if count is not None else ""
+    return _tensor(item, tensor, dtype, count, symbols, shared), count.why if count is not None else ""
 
 
 def _counts(graph: GraphClass, types: Mapping[str, TensorType], symbols: Mapping[str, Number]) -> dict[str, Count]:
@@ -129,24 +125,27 @@ def _counts(graph: GraphClass, types: Mapping[str, TensorType], symbols: Mapping
     return found
 
 
-def _literal(value: Any) -> str:
+def _literal(value: float) -> str:
     """``nan`` and infinities, which JSON keeps, are no names of Python."""
     return repr(value) if not isinstance(value, float) or math.isfinite(value) else f'float("{value}")'
 
 
-def _storages(inputs: list[Mapping[str, Any]]) -> dict[int, int]:
+def _storages(inputs: Iterable[InputFacts]) -> dict[int, int]:
     """The storages that several inputs are views of -> their length in elements.
 
     Only of inputs of one dtype without gradients: a graph that writes to one of these writes to the others.
     """
-    members: dict[int, list[Mapping[str, Any]]] = {}
+    members: dict[int, list[TensorFacts]] = {}
+    lengths: dict[int, int] = {}
     for item in inputs:
-        if item.get("storage") and item.get("tensor"):
-            members.setdefault(int(item["storage"][0]), []).append({**item["tensor"], "bytes": item["storage"][1]})
+        if item.storage is not None and item.tensor is not None:
+            number, length = item.storage
+            members.setdefault(number, []).append(item.tensor)
+            lengths.setdefault(number, length)
     found = {}
     for number, tensors in members.items():
-        if len({t["dtype"] for t in tensors}) == 1 and not any(t.get("requires_grad") for t in tensors):
-            whole = tensors[0]["bytes"] // _itemsize(tensors[0]["dtype"])
+        if len({t.dtype for t in tensors}) == 1 and not any(t.requires_grad for t in tensors):
+            whole = lengths[number] // _itemsize(tensors[0].dtype)
             found[number] = max(whole, *(_end(tensor) for tensor in tensors))
     return found
 
@@ -157,23 +156,22 @@ def _itemsize(dtype: str) -> int:
     return max(1, int(bits[1]) // 8) if bits else 1
 
 
-def _end(tensor: Mapping[str, Any]) -> int:
+def _end(tensor: TensorFacts) -> int:
     """How far into its storage a tensor reaches."""
-    reach = sum((int(n) - 1) * int(step) for n, step in zip(tensor["shape"], tensor["strides"]))
-    return int(tensor.get("offset", 0)) + (1 + reach if all(tensor["shape"]) else 0)
+    reach = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.strides))
+    return tensor.offset + (1 + reach if all(tensor.shape) else 0)
 
 
 def _tensor(
-    item: Mapping[str, Any],
+    item: InputFacts,
+    tensor: TensorFacts,
     dtype: str,
     count: Count | None,
     symbols: Mapping[str, Number],
     shared: tuple[int, int] | None,
 ) -> str:
-    tensor = item["tensor"]
-    shape = tuple(int(size) for size in tensor["shape"])
-    arguments = [_number(text, size, symbols) for text, size in zip(tensor["size"], shape)]
-    strides = tuple(int(step) for step in tensor["strides"])
+    shape, strides = tensor.shape, tensor.strides
+    arguments = [_number(text, size, symbols) for text, size in zip(tensor.size, shape)]
     plain = shared is None and same_layout(shape, strides)  # made element by element, none beside them
     counted = [f"{count.argument}={count.number}"] if count is not None and (plain or count.argument == "most") else []
     if dtype == "bool":
@@ -189,32 +187,32 @@ def _tensor(
     if dtype != usual:
         arguments.append(f"dtype=torch.{dtype}")
     if not same_layout(shape, strides):
-        steps = [_number(text, step, symbols) for text, step in zip(tensor["stride"], strides)]
+        steps = [_number(text, step, symbols) for text, step in zip(tensor.stride, strides)]
         arguments.append(f"stride=({', '.join(steps)}{',' if len(steps) == 1 else ''})")
-    if tensor.get("offset"):
-        arguments.append(f"offset={tensor['offset']}")
-    if tensor.get("device", "cpu") != "cpu":
-        arguments.append(f'device="{tensor["device"]}"')
-    if tensor.get("requires_grad"):
+    if tensor.offset:
+        arguments.append(f"offset={tensor.offset}")
+    if tensor.device != "cpu":
+        arguments.append(f'device="{tensor.device}"')
+    if tensor.requires_grad:
         arguments.append("grad=True")
     if shared is not None:
         arguments.append(f"shared={shared}")
     return f"make.{maker}({', '.join(arguments)})"
 
 
-def _whole_numbers(item: Mapping[str, Any]) -> list[str]:
+def _whole_numbers(item: InputFacts) -> list[str]:
     """Between the smallest and the largest of those that were recorded; else 0 and 1, which are inside almost anything."""
-    low, high = map(int, item.get("passed") or (0, 1))
+    low, high = map(int, item.passed or (0, 1))
     if max(-low, high) >= _EXACT:
         low, high = 0, 1
     return [*([f"low={low}"] if low else []), f"high={high + 1}"]
 
 
-def _real_numbers(item: Mapping[str, Any], dtype: str, shape: tuple[int, ...]) -> tuple[str, list[str]]:
+def _real_numbers(item: InputFacts, dtype: str, shape: tuple[int, ...]) -> tuple[str, list[str]]:
     """The maker and its arguments.  Recorded numbers of one sign, or from -1 to 1, may be all that is allowed."""
-    role = str(item.get("role", "input"))
-    low, high = item.get("passed") or (0.0, 0.0)
-    if item.get("passed") and (low < high or role == "input"):
+    role = item.role
+    low, high = item.passed or (0.0, 0.0)
+    if item.passed and (low < high or role == "input"):
         if low == high:  # other numbers of that sign, which show more; zeros are no negative numbers
             low, high = sorted((low / 2, low * 3 / 2)) if low else (0.0, 1.0)
         if low >= 0 or high <= 0 or (role == "input" and low >= -1 and high <= 1):

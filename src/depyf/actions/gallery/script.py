@@ -11,7 +11,6 @@ import ast
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from depyf.actions.gallery.classes import class_text, constants_of
 from depyf.actions.gallery.dump import CompiledGraph
@@ -19,6 +18,7 @@ from depyf.actions.gallery.fill import Value, fill
 from depyf.actions.gallery.input_table import CannotRender, input_lines, readable_source, same_layout
 from depyf.decompiler.emit.comments import comment, in_docstring, remark, split_remark
 from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
+from depyf.run.graphs.graph_facts import AotFacts, GraphFacts, ModeFacts
 from depyf.run.graphs.graph_text import GraphClass, imports_of, read_graph, short_path
 from depyf.run.graphs.process_groups import NOTE, groups_of
 from depyf.run.graphs.script_parts import harness_text
@@ -76,14 +76,14 @@ class _Aot:
 
     forward: GraphClass
     backward: GraphClass | None
-    facts: dict[str, Any]
+    facts: AotFacts
     strides: tuple[tuple[int, ...] | None, ...] = ()
     saved: tuple[str, ...] = ()
     """What the forward graph returns for the backward graph."""
 
     @property
     def front(self) -> int:
-        return len(self.facts["mutated"]) + len(self.facts["outputs"]) + int(self.facts["bases"])
+        return len(self.facts.mutated) + len(self.facts.outputs) + self.facts.bases
 
 
 def render(graph: CompiledGraph, root: str = "", recorded: Recorded | None = None) -> Script:
@@ -95,7 +95,7 @@ def render(graph: CompiledGraph, root: str = "", recorded: Recorded | None = Non
     captured = read_graph(stage.text, root)
     if captured is None:
         raise CannotRender(f"{stage.name} holds no graph that can be read")
-    symbols: dict[str, Number] = dict(stage.facts.get("symbols", {}))
+    symbols: dict[str, Number] = dict(stage.facts.symbols)
     aot, notes = _aot(graph, captured, root, symbols)
     with_grad = _with_grad(aot)
     lines = input_lines(captured, stage.facts, symbols, with_grad)
@@ -108,7 +108,7 @@ def render(graph: CompiledGraph, root: str = "", recorded: Recorded | None = Non
         classes.append((aot.forward, "Forward", graph.stages[FORWARD].facts))
         if aot.backward is not None:
             classes.append((aot.backward, "Backward", graph.stages[BACKWARD].facts))
-    functions = {str(k): str(v) for _, _, facts in classes for k, v in facts.get("functions", {}).items()}
+    functions = dict(pair for _, _, facts in classes for pair in facts.functions)
     bodies = []
     for one, name, facts in classes:
         constants = constants_of(facts)
@@ -155,22 +155,22 @@ def _aot(
     why = "AOTAutograd's graphs are left out: "
     if graph.cut:
         return None, [why + "the backend cut the captured graph into pieces."]
-    facts = stage.facts.get("aot")
+    facts = stage.facts.aot
     forward = read_graph(stage.text, root)
     if forward is None or facts is None:
         return None, [why + "the dump does not say how they are called."]
-    if facts["subclasses"] or facts["tokens"] or len(forward.parameters) != len(captured.parameters):
+    if facts.subclasses or facts.tokens or len(forward.parameters) != len(captured.parameters):
         return None, [why + "they take other inputs than the captured graph."]
     if graph.stages.get(BACKWARD) is None:
         return _Aot(forward, None, facts), []
     back = graph.stages[BACKWARD]
-    for name, value in back.facts.get("symbols", {}).items():
+    for name, value in back.facts.symbols:
         symbols.setdefault(name, value)
     backward = read_graph(back.text, root)
     aot = _Aot(forward, backward, facts)
     saved = () if backward is None else _saved(forward.returned()[aot.front :], backward)
     missing = [] if backward is None else [name for name in _taken(backward) if name not in saved]
-    wanted = len(facts["mutated_tangents"]) + len(facts["output_tangents"]) + int(facts["bases"])
+    wanted = len(facts.mutated_tangents) + len(facts.output_tangents) + facts.bases
     if backward is None or missing or wanted != sum(p.name.startswith("tangents_") for p in backward.parameters):
         note = "AOTAutograd's backward graph is left out: it takes what the forward graph does not return."
         return _Aot(forward, None, facts), [note]
@@ -240,7 +240,7 @@ def _page(
         "CLASSES": "\n\n\n".join(classes).split("\n"),
         "SHARED": bool(shared) or any("shared=" in line for line in inputs),
         **_what_the_graph_needs(graph, texts, notes),
-        **_ambient(facts.get("modes", {})),
+        **_ambient(facts.modes),
         **_aot_values(aot, [p.name for p in captured.parameters]),
     }
     _, _, functions = fill({**values, "STANDARD_LIBRARY": [], "HARNESS": []}).partition("\ndef make_inputs(")
@@ -251,11 +251,11 @@ def _page(
     return fill({**values, "STANDARD_LIBRARY": standard, "HARNESS": harness.split("\n")})
 
 
-def symbol_lines(inputs: list[str], symbols: Mapping[str, Number], facts: Mapping[str, Any]) -> list[str]:
+def symbol_lines(inputs: list[str], symbols: Mapping[str, Number], facts: GraphFacts) -> list[str]:
     """The dynamic sizes that inputs have, with their values and where they come from."""
-    sources = {i["symbol"]: i.get("source", "") for i in facts.get("inputs", ()) if i.get("symbol")}
+    sources = {item.symbol: item.source for item in facts.inputs if item.symbol}
     used = _used_symbols(inputs, symbols)
-    lines = [remark(f"{name} = {symbols[name]}", readable_source(str(sources.get(name, "")))) for name in used]
+    lines = [remark(f"{name} = {symbols[name]}", readable_source(sources.get(name, ""))) for name in used]
     return [comment("Dynamic sizes, with the values they had; others may be tried."), *lines] if lines else []
 
 
@@ -327,17 +327,19 @@ def tolerance_of(texts: str) -> float:
     return next((value for mark, name, value in _LOW_PRECISION if f'"{mark}' in texts or name in texts), 1e-4)
 
 
-def managers_of(modes: Mapping[str, Any]) -> list[str]:
+def managers_of(modes: ModeFacts | None) -> list[str]:
     """The context managers for the state of torch in which the program called the graph."""
+    if modes is None:
+        return []
     managers = []
-    if modes.get("inference"):
+    if modes.inference:
         managers.append("torch.inference_mode()")
-    elif not modes.get("grad", True):
+    elif not modes.grad:
         managers.append("torch.no_grad()")
-    return managers + [f'torch.autocast("{device}", {dtype})' for device, dtype in modes.get("autocast", {}).items()]
+    return managers + [f'torch.autocast("{device}", {dtype})' for device, dtype in modes.autocast.items()]
 
 
-def _ambient(modes: Mapping[str, Any]) -> dict[str, Value]:
+def _ambient(modes: ModeFacts | None) -> dict[str, Value]:
     managers = managers_of(modes)
     if len(managers) < 2:
         return {"ENTERED": [], "MODE": managers[0] if managers else "contextlib.nullcontext()"}
@@ -347,10 +349,10 @@ def _ambient(modes: Mapping[str, Any]) -> dict[str, Value]:
 def _bases(aot: _Aot) -> list[str]:
     """Expressions for the intermediate results that outputs are views of."""
     found = []
-    for base in range(int(aot.facts["bases"])):
+    for base in range(aot.facts.bases):
         views = [
             i
-            for i, (kind, index) in enumerate(zip(aot.facts["outputs"], aot.facts["output_bases"]))
+            for i, (kind, index) in enumerate(zip(aot.facts.outputs, aot.facts.output_bases))
             if index == base and kind in ("alias_of_intermediate", "alias_of_intermediate_save_as_output")
         ]
         found.append(f"outputs[{views[0]}]._base" if views else "None")
@@ -363,11 +365,11 @@ def _aot_values(aot: _Aot | None, inputs: list[str]) -> dict[str, Value]:
         conditions = dict.fromkeys(("AOT", "BACKWARD", "ARGUMENT_TARGETS"), False)
         return {**dict.fromkeys(_AOT_HOLES, ""), **conditions, "WAYS": "torch.compile"}
     facts, bases, kept = aot.facts, _bases(aot), _kept_inputs(aot)
-    targets = [f"arguments[{i}]" for i in facts["mutated_tangents"]]
-    targets += [f"outputs[{i}]" for i in facts["output_tangents"]]
-    written = [f"arguments[{i}]" for i in facts["mutated"]]
-    labels = [f"input {inputs[i]}" for i in facts["mutated"]]
-    labels += [f"output {i}" for i in range(len(facts["outputs"]))] + [f"base {i}" for i in range(int(facts["bases"]))]
+    targets = [f"arguments[{i}]" for i in facts.mutated_tangents]
+    targets += [f"outputs[{i}]" for i in facts.output_tangents]
+    written = [f"arguments[{i}]" for i in facts.mutated]
+    labels = [f"input {inputs[i]}" for i in facts.mutated]
+    labels += [f"output {i}" for i in range(len(facts.outputs))] + [f"base {i}" for i in range(facts.bases)]
     both = aot.backward is not None
     return {
         "AOT": True,

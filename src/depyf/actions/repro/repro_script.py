@@ -105,7 +105,7 @@ class _ReproPage:
         code = "\n".join(code_lines(texts))
         if one_way := ONE_WAY.search(code):
             raise CannotRender(f"Dynamo cannot read back the operator {one_way['name']} that it wrote")
-        functions = {str(k): str(v) for k, v in self.facts.get("functions", {}).items()}
+        functions = dict(self.facts.functions)
         imports, unknown = imports_of([self.captured], functions)
         if unknown:
             raise CannotRender(f"it calls {', '.join(unknown)}, which belongs to the program")
@@ -196,7 +196,7 @@ class _ReproPage:
         return "\n".join([*symbols, "", "", function]) if symbols else function
 
     def _made_up(self) -> tuple[dict[str, str], list[str]]:
-        symbols: dict[str, Number] = dict(self.facts.get("symbols", {}))
+        symbols: dict[str, Number] = dict(self.facts.symbols)
         lines = input_lines(self.captured, self.facts, symbols, frozenset())
         return dict(zip([p.name for p in self.captured.parameters], lines)), symbol_lines(lines, symbols, self.facts)
 
@@ -206,7 +206,9 @@ class _ReproPage:
         large = [
             item
             for item in (first.constants if first is not None else ())
-            if not item.left_out and item.name.isidentifier() and known.get(item.name, {}).get("values") is None
+            if not item.left_out
+            and item.name.isidentifier()
+            and (item.name not in known or known[item.name].values is None)
         ]
         if not large or first is None:
             return ""
@@ -219,7 +221,7 @@ class _ReproPage:
         recorded = self.subject.failed or self.subject.first
         random = RANDOM.search(code) is not None
         graph = "captured()" if self._constants() else "Captured()"
-        modes = managers_of(self.facts.get("modes", {}))
+        modes = managers_of(self.facts.modes)
         computed = _computed(self.captured, recorded)
         lines = ["def main():", '    print(f"torch {torch.__version__}, Python {sys.version.split()[0]}")']
         settings = dict(self.how.settings)

@@ -15,7 +15,9 @@ from depyf.run.compile_stages import CAPTURED
 from depyf.run.files.reading import DumpError, Manifest, rank_folders, read_manifest
 from depyf.run.recorded.recorded_inputs import Recorded, read_recorded
 from depyf.run.records import CompileKey
-from depyf.safety.escape import printable
+from depyf.run.run import Run
+from depyf.run.store.loading import load
+from depyf.safety.escape import one_line, printable
 
 _SHOWN = 12
 
@@ -44,7 +46,11 @@ def read_subject(folder: Path, compile_id: str, number: int = 0) -> ReproSubject
     except DumpError as error:
         ranks = ", ".join(path.name for path in rank_folders(folder).values())
         raise ReproError(f"{error}; name one of {ranks}" if ranks else str(error)) from error
-    wanted, error_text = _wanted(manifest, compile_id)
+    try:
+        run = load(folder)
+        wanted, error_text = _wanted(run, manifest, compile_id)
+    except DumpError as error:
+        raise ReproError(str(error)) from error
     try:
         graphs = [graph for graph in read_dump(folder) if _key(graph) == wanted]
     except GalleryError as error:
@@ -65,19 +71,16 @@ def read_subject(folder: Path, compile_id: str, number: int = 0) -> ReproSubject
         )
     except DumpError as error:
         raise ReproError(str(error)) from error
-    return ReproSubject(graph, first, failed, error_text, manifest.python)
+    return ReproSubject(graph, first, failed, error_text, run.python_version)
 
 
 def _key(graph: CompiledGraph) -> CompileKey:
     return CompileKey(graph.generation, graph.compile_id)
 
 
-def _wanted(manifest: Manifest, compile_id: str) -> tuple[CompileKey, str]:
+def _wanted(run: Run, manifest: Manifest, compile_id: str) -> tuple[CompileKey, str]:
     """The compilation, and why it failed."""
-    entries = [entry for function in manifest.functions for entry in function["entries"]]
-    keys = {
-        CompileKey(entry.get("generation", 0), entry["compile_id"]): str(entry.get("failed") or "") for entry in entries
-    }
+    keys = {entry.key: one_line(entry.failed) for function in run.functions for entry in function.entries}
     for file in manifest.files:
         if file.kind == "graph":
             keys.setdefault(CompileKey(file.generation, file.compile_id or ""), "")

@@ -33,6 +33,7 @@ from depyf.run.records import (
 )
 from depyf.run.run import Run, SourceRecord
 from depyf.run.store.earlier_pages import DumpPages
+from depyf.safety.escape import printable
 
 NOT_KEPT = (
     "An earlier depyf wrote this dump: it has no run.jsonl. Some details of guards and of compilations are not in it."
@@ -46,13 +47,13 @@ def run_in_manifest(folder: Path) -> Run:
     """The run in a folder with a manifest; NoManifest where there is none."""
     manifest = read_manifest(folder)
     page = manifest.page
-    guards = _guards(folder) if GUARDS_DATA in manifest.names else {}
+    pages = DumpPages(folder, manifest.names)
+    guards = _guards(folder, pages.damaged) if GUARDS_DATA in manifest.names else {}
     transformed = {
         _key(item): _transformed(item)
         for item in page["files"]
         if item["kind"] == "transformed_code" and "level" not in item
     }
-    pages = DumpPages(folder, manifest.names)
     functions = pages.functions(tuple(_function(item, guards, transformed) for item in page.get("functions", ())))
     return Run(
         torch_version=manifest.torch,
@@ -75,7 +76,7 @@ def run_in_manifest(folder: Path) -> Run:
             if place is not None
         ),
         finished=True,
-        missing=(NOT_KEPT,),
+        missing=(NOT_KEPT, *pages.damaged),
     )
 
 
@@ -196,14 +197,17 @@ def _graph(item: _Item) -> GraphRecord:
     )  # fmt: skip
 
 
-def _guards(folder: Path) -> dict[CompileKey, tuple[GuardRecord, ...]]:
-    """Compile id -> its guards; {} where the file is damaged: it is not in the way of the rest."""
+def _guards(folder: Path, damaged: list[str]) -> dict[CompileKey, tuple[GuardRecord, ...]]:
+    """Compile id -> its guards; {} where the file is ``damaged``: it is not in the way of the rest."""
     try:
         page = read_json(folder, GUARDS_DATA)
         known = [_guard(item) for item in page["guards"]]
         return {_key(item): _numbered(item["guards"], known) for item in page["entries"]}
-    except (DumpError, KeyError, TypeError, IndexError, AttributeError):
-        return {}
+    except DumpError as error:
+        damaged.append(str(error))
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        damaged.append(f"{printable(str(folder / GUARDS_DATA))} is damaged: {printable(repr(error))}")
+    return {}
 
 
 def _numbered(numbers: Iterable[int], known: list[GuardRecord]) -> tuple[GuardRecord, ...]:

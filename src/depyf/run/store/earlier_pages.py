@@ -2,14 +2,14 @@
 
 Input: the folder of such a dump, its functions and graphs as its manifest tells.  Output: the same with parameters, sources
 and names of resume functions (of ``full_code_for_*.py`` and ``__original_code_*.txt``), and with the facts of graphs (of the
-JSON file beside each).  What is missing or damaged is left as it was.  Nothing else reads a page of a dump back.
+JSON file beside each).  What is missing or damaged is left as it was; ``damaged`` says what.  Nothing else reads a page of a dump back.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from depyf.run.files.reading import DumpError, read_file, read_json
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.records import CodeRecord, FunctionRecord, GraphRecord
 from depyf.run.store.codec import NotThat, made
+from depyf.safety.escape import printable
 from depyf.safety.unheard import parse
 
 _RESUME = "__resume"
@@ -30,10 +31,12 @@ class DumpPages:
 
     folder: Path
     names: frozenset[str]
+    damaged: list[str] = field(default_factory=list)
+    """What could not be read, a sentence each."""
 
     def functions(self, functions: tuple[FunctionRecord, ...]) -> tuple[FunctionRecord, ...]:
         pages = [name for name in sorted(self.names) if name.startswith("full_code_for_") and name.endswith(".py")]
-        known = {number: found for name in pages for number, found in _calls(self._text(name))}
+        known = {number: found for name in pages for number, found in self._calls(name)}
         return tuple(self._whole(function, known.get(_number(function))) for function in functions)
 
     def _whole(self, function: FunctionRecord, call: DefinedCall | None) -> FunctionRecord:
@@ -48,14 +51,23 @@ class DumpPages:
             return graph
         try:
             return replace(graph, facts=facts_in(read_json(self.folder, name), name))
-        except (DumpError, NotThat):
+        except (DumpError, NotThat) as error:
+            self.damaged.append(printable(str(error)))
             return graph
 
     def _text(self, name: str) -> str:
         try:
             return read_file(self.folder, name) if name in self.names else ""
-        except DumpError:
+        except DumpError as error:
+            self.damaged.append(str(error))
             return ""
+
+    def _calls(self, name: str) -> list[tuple[str, DefinedCall]]:
+        try:
+            return list(_calls(self._text(name)))
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            self.damaged.append(f"{printable(str(self.folder / name))} is no Python: {printable(str(error))}")
+            return []
 
 
 def facts_in(page: Any, where: str) -> GraphFacts:
@@ -107,10 +119,7 @@ class DefinedCall:
 
 def _calls(page: str) -> Iterator[tuple[str, DefinedCall]]:
     """Number of the frame -> how the function is called, for all functions of a page."""
-    try:
-        body = parse(page).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
+    body = parse(page).body
     frames: dict[str, str] = {}
     others: dict[str, list[str]] = {}
     for node in body:

@@ -103,10 +103,9 @@ def _function(function: FunctionRecord) -> list[str]:
     ]
     parts += [
         remark(f"{name} = {caller_name(function)}", "another name for the same resume function")
-        for name in dict.fromkeys(map(without_changing_parts, function.resume_names[1:]))
-        if name.isidentifier() and name != caller_name(function)
+        for name in other_names(function)
     ]
-    parts.append(_original(function))
+    parts.append(original_text(function))
     for entry in function.entries:
         parts += _entry(function, entry)
     return parts
@@ -140,7 +139,13 @@ def original_of(caller: str) -> str:
     return f"__original_{caller.lstrip('_')}"
 
 
-def _original(function: FunctionRecord) -> str:
+def other_names(function: FunctionRecord) -> tuple[str, ...]:
+    """What transformed code calls it beside ``caller_name``."""
+    names = dict.fromkeys(map(without_changing_parts, function.resume_names[1:]))
+    return tuple(name for name in names if name.isidentifier() and name != caller_name(function))
+
+
+def original_text(function: FunctionRecord) -> str:
     """The function as it was before torch.compile, under a separate name."""
     code, name = function.code, original_name(function)
     source = spelled_out(_without_future(textwrap.dedent(code.source)))  # nothing that reads the page is warned of it

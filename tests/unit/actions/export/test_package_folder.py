@@ -70,17 +70,20 @@ def dump(folder: Path, **changed: Any) -> Path:
         {"file": "__compiled_fn_0_0.Captured_Graph.0.py", "kind": "graph", "stage": "Captured_Graph", "index": 0, "compile_id": "0/0", "generation": 0, "from": ["/a/b.py:3"]},
         {"file": "__compiled_fn_0_0.Captured_Graph.0.json", "kind": "graph_inputs", "compile_id": "0/0", "generation": 0},
         {"file": "guards.json", "kind": "guards"},
+        {"file": "__original_code_0_for_f.txt", "kind": "original_code"},
     ]  # fmt: skip
+    functions = [{"function": "f", "from": "/a/b.py:3", "entries": [{"compile_id": "0/0", "compiled": True}]}]
     guards = changed.pop("guards", GUARDS)
-    facts = {"inputs": [{"name": "L_x_", "kind": "tensor", "source": "L['x']", "tensor": {"dtype": "torch.float32", "shape": [3], "strides": [1]}}]}  # fmt: skip
+    facts = {"inputs": [{"name": "L_x_", "kind": "tensor", "source": "L['x']", "tensor": {"dtype": "torch.float32", "size": ["3"], "stride": ["1"], "shape": [3], "strides": [1]}}]}  # fmt: skip
     texts: dict[str, Any] = {
         "full_code_for_f_0.py": PAGE,
         "__transformed_code_0_0_for_f.py": CODE,
+        "__original_code_0_for_f.txt": "The function f\n\ndef f(x, n=2):\n    return x * n\n\nBytecode:\n\n",
         "__compiled_fn_0_0.Captured_Graph.0.py": GRAPH,
         "__compiled_fn_0_0.Captured_Graph.0.json": json.dumps(facts),
         "guards.json": json.dumps({"entries": [{"compile_id": "0/0", "generation": 0, "guards": list(range(len(guards)))}], "guards": guards}),
     }  # fmt: skip
-    return made_dump(folder, {"files": files}, **{**texts, **changed})
+    return made_dump(folder, {"files": files, "functions": functions}, **{**texts, **changed})
 
 
 def texts_of(folder: Path) -> dict[str, str]:

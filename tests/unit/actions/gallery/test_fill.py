@@ -65,8 +65,6 @@ def test_operators_of_the_program_on_a_gpu():
         '        y: "f32[3][1]cuda:1" = torch.ops.mine.twice(l_x_);  l_x_ = None\n'
         "        return (y,)\n"
     )
-    text = render(
-        CompiledGraph("0/0", 0, 0, "f", "f.py:1", {CAPTURED: StageFile("graph", page, {})}, torch="2.13")
-    ).text
+    text = render(CompiledGraph("0/0", 0, 0, "f", "f.py:1", {CAPTURED: StageFile("graph", page)}, torch="2.13")).text
     assert '    parser.add_argument("--import"' in text and 'missing(("mine.twice",))' in text
     assert '    if torch.cuda.device_count() < 2:\n        print("this graph was compiled for cuda:1,' in text

@@ -9,6 +9,7 @@ import pytest
 
 from depyf.actions.gallery.input_table import input_lines
 from depyf.run.graphs.graph_text import read_graph
+from depyf.run.store.earlier_pages import facts_in
 
 IDS = 'ids: "i64[2, 8][8, 1]cpu"'
 X = 'x: "f32[16, 4][4, 1]cpu"'
@@ -19,7 +20,10 @@ def lines_of(parameters, body, facts, symbols=None):
     page = f"class GraphModule(torch.nn.Module):\n    def forward(self, {', '.join(parameters)}):\n"
     graph = read_graph(page + textwrap.indent(body + "\nreturn ()", "        ") + "\n", "")
     assert graph is not None
-    lines = [line.split("  # ")[0].rstrip(",") for line in input_lines(graph, facts, symbols or {}, frozenset())]
+    lines = [
+        line.split("  # ")[0].rstrip(",")
+        for line in input_lines(graph, facts_in(facts, "facts"), symbols or {}, frozenset())
+    ]
     return dict(line.split(": ", 1) for line in lines)
 
 

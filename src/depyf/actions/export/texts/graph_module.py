@@ -6,12 +6,10 @@ the graph has inner graphs or constants.  Raises ``CannotRender`` where the page
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from depyf.actions.gallery.classes import class_text
 from depyf.actions.gallery.input_table import CannotRender
 from depyf.decompiler.emit.comments import in_docstring
+from depyf.run.graphs.graph_facts import ConstantFacts, GraphFacts
 from depyf.run.graphs.graph_text import GraphClass, attributes_of, imports_of, read_graph
 from depyf.run.graphs.script_parts import harness_text
 from depyf.safety.escape import printable
@@ -19,9 +17,7 @@ from depyf.safety.escape import printable
 _WIDTH = 110
 
 
-def graph_text(
-    page: str, name: str, title: str, facts: Mapping[str, Any], recorded: frozenset[str]
-) -> tuple[str, list[str]]:
+def graph_text(page: str, name: str, title: str, facts: GraphFacts, recorded: frozenset[str]) -> tuple[str, list[str]]:
     """The text of the module that defines ``name``, and the constants that it takes from ``hooks``.
 
     ``recorded``: the constants whose values are kept in the package.
@@ -29,7 +25,7 @@ def graph_text(
     graph = read_graph(page, "")
     if graph is None:
         raise CannotRender("its page holds no graph that can be read")
-    functions = {str(k): str(v) for k, v in dict(facts.get("functions", {})).items()}
+    functions = dict(facts.functions)
     imports, unknown = imports_of([graph], functions)
     if unknown:
         raise CannotRender(f"it calls {', '.join(unknown)}, which belongs to the program")
@@ -56,21 +52,19 @@ def graph_text(
     return f'"""{docstring}"""\n\n' + "\n".join(lines) + f"\n\n\n{body}\n", hooks
 
 
-def _constants(
-    name: str, facts: Mapping[str, Any], recorded: frozenset[str], hooks: list[str]
-) -> dict[str, Mapping[str, Any]]:
+def _constants(name: str, facts: GraphFacts, recorded: frozenset[str], hooks: list[str]) -> dict[str, ConstantFacts]:
     """Attribute -> its record; what is too large to be written down, or no data, is looked up."""
-    found: dict[str, Mapping[str, Any]] = {}
-    for item in facts.get("constants", ()):
-        attribute = str(item["name"])
-        if item.get("values") is not None or (item.get("tensor") is None and item.get("text")):
+    found: dict[str, ConstantFacts] = {}
+    for item in facts.constants:
+        attribute = item.name
+        if item.values is not None or (item.tensor is None and item.text):
             found[attribute] = item
         elif attribute in recorded:
-            found[attribute] = {"text": f"recorded_constant({name!r}, {attribute!r})"}
+            found[attribute] = ConstantFacts(attribute, "", text=f"recorded_constant({name!r}, {attribute!r})")
         else:
             hook = f"{name}{attribute if attribute.startswith('_') else '_' + attribute}".replace(".", "_")
             hooks.append(hook)
-            found[attribute] = {"text": f"hooks.{hook}"}
+            found[attribute] = ConstantFacts(attribute, "", text=f"hooks.{hook}")
     return found
 
 

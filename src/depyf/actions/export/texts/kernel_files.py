@@ -7,9 +7,8 @@ from its file when it is imported, and has it built as torch would.  Nothing is 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from typing import Any
 
+from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.safety.escape import safe_name
 
 _READER = '''
@@ -20,21 +19,21 @@ def _source(name):
 _ENDINGS = {"cpp": "cpp", "cpp_pybinding": "cpp", "triton": "py", "pallas": "py"}
 
 
-def why_not(facts: Mapping[str, Any], inputs: int, trained: bool) -> str:
+def why_not(facts: GraphFacts, inputs: int, trained: bool) -> str:
     """Why the wrapper of a graph cannot be called in its place; "" where it can.
 
     ``facts``: of AOTAutograd's forward graph.  ``inputs``: how many the captured graph takes.  ``trained``: it has a backward.
     """
-    aot = facts.get("aot")
-    if not isinstance(aot, Mapping):
+    aot = facts.aot
+    if aot is None:
         return "the dump does not say how it is called"
     if trained:
         return "it has a backward, which autograd does"
-    if aot.get("mutated") or aot.get("bases") or aot.get("tokens") or aot.get("subclasses"):
+    if aot.mutated or aot.bases or aot.tokens or aot.subclasses:
         return "AOTAutograd changes inputs or makes views around it"
-    if any(kind != "non_alias" for kind in aot.get("outputs", ())):
+    if any(kind != "non_alias" for kind in aot.outputs):
         return "an output is a view of an input"
-    taken = len(facts.get("inputs", ())) or aot.get("inputs")  # a cache keeps the count alone
+    taken = len(facts.inputs) or aot.inputs  # a cache keeps the count alone
     if taken != inputs:
         return "it takes other inputs than the captured graph"
     return ""

@@ -8,14 +8,15 @@ holds: a person says what is to be there).
 from __future__ import annotations
 
 import ast
+import linecache
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from depyf.actions.export.values.guarded_path import Path, about_code, mappings_in, path_of
 from depyf.run.guards.guard_kind import arguments, called
 from depyf.run.guards.kinds.object_guard import KIND as IDENTITIES
 from depyf.run.guards.known_kinds import FROZEN_CHECKS, HOOKED_CHECKS, OF_PROCESS, READS_SIZES
+from depyf.run.records import GuardRecord
 
 KEPT, FROZEN, HOOKED = "kept", "frozen", "hooked"
 _IDENTITY = frozenset(IDENTITIES.checks)
@@ -35,9 +36,9 @@ class SortedGuard:
     """What the hook stands for."""
 
 
-def sort_guard(guard: dict[str, Any], slug: str, position: int, tensors: frozenset[str]) -> SortedGuard:
+def sort_guard(guard: GuardRecord, slug: str, position: int, tensors: frozenset[str]) -> SortedGuard:
     """``tensors``: the globals that a graph takes as inputs.  SyntaxError where the guard is no expression."""
-    text = str(guard.get("expression", "")).strip()
+    text = (guard.expression or guard.text).strip()
     tree = ast.parse(text, mode="eval").body
     place = _place(guard)
     name, given = called(tree), arguments(tree)
@@ -53,9 +54,9 @@ def sort_guard(guard: dict[str, Any], slug: str, position: int, tensors: frozens
     return SortedGuard(KEPT, text, ast.unparse(_Without().visit(tree)), place)
 
 
-def _identity(guard: dict[str, Any], text: str, place: str, path: Path, given: list[ast.expr]) -> SortedGuard:
+def _identity(guard: GuardRecord, text: str, place: str, path: Path, given: list[ast.expr]) -> SortedGuard:
     """A module has a name by which it is found again; another object is filled in."""
-    what = str(guard.get("value", "")) or (ast.unparse(given[1]).strip("'\"") if len(given) > 1 else "object")
+    what = guard.value or (ast.unparse(given[1]).strip("'\"") if len(given) > 1 else "object")
     if (match := _SIMPLE.fullmatch(what)) is not None:
         return SortedGuard(KEPT, text, f"is_module({ast.unparse(given[0])}, {match[1]!r})", place)
     hook = path.slug
@@ -70,6 +71,8 @@ class _Without(ast.NodeTransformer):
         return node
 
 
-def _place(guard: dict[str, Any]) -> str:
-    at, line = str(guard.get("at", "")), str(guard.get("line", ""))
-    return f"{at}: {line}" if at and "/_dynamo/" not in at else ""
+def _place(guard: GuardRecord) -> str:
+    place = guard.place
+    if place is None or "/_dynamo/" in place.filename:
+        return ""
+    return f"{place}: {place.text or linecache.getline(place.filename, place.line).strip()}"

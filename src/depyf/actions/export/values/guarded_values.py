@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from depyf.actions.export.values.guarded_path import BUFFER, MODULE, PARAMETER, Path, Step, about_code, path_of
+from depyf.run.graphs.graph_facts import InputFacts
 from depyf.run.guards.guard_kind import GuardFact, arguments, called
 from depyf.run.guards.known_kinds import facts_of
 
@@ -90,31 +91,29 @@ class GuardedValues:
         for fact in _facts(tree):
             _add(fact, self, renamed, hook)
 
-    def read_input(self, graph: str, item: Mapping[str, Any], renamed: Mapping[str, Path] | None = None) -> None:
+    def read_input(self, graph: str, item: InputFacts, renamed: Mapping[str, Path] | None = None) -> None:
         """Add that the input ``item`` of a graph comes from where the dump says."""
-        source = item.get("source")
-        if not isinstance(source, str) or not source:
+        if not item.source:
             return
         try:
-            path = place(path_of(ast.parse(source, mode="eval").body), renamed)
+            path = place(path_of(ast.parse(item.source, mode="eval").body), renamed)
         except SyntaxError:
             return
         if path is None or about_size(path):
             return
         known = self.at(path)
-        if item.get("kind") != "tensor":
-            if not known.value and type(item.get("value")) in (int, float, bool):
-                known.value = repr(item["value"])
+        if item.kind != "tensor":
+            if not known.value and item.value is not None:
+                known.value = repr(item.value)
             return
         if known.input is None:
-            known.input = graph, str(item.get("name", ""))
-        if isinstance(item.get("tensor"), dict):
-            facts = item["tensor"]
-            passed = item.get("passed")
-            known.range = (passed[0], passed[1]) if isinstance(passed, list) and len(passed) == 2 else None
+            known.input = graph, item.name
+        facts = item.tensor
+        if facts is not None:
+            known.range = item.passed
             passed_on = {
-                "dtype": str(facts.get("dtype", "torch.float32")), "size": list(facts.get("shape", ())),
-                "stride": list(facts.get("strides", ())), "requires_grad": bool(facts.get("requires_grad", False)),
+                "dtype": facts.dtype, "size": list(facts.shape), "stride": list(facts.strides),
+                "requires_grad": facts.requires_grad,
             }  # fmt: skip
             known.tensor = passed_on if known.tensor is None else _merged(known.tensor, passed_on)
 
