@@ -8,10 +8,9 @@ not read.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from depyf.actions.edit.edit_error import EditError
 from depyf.actions.edit.edited_file import EditedFile, python
@@ -22,6 +21,7 @@ from depyf.run.files.checksums import EDITABLE, changed_lines, whole_checksum
 from depyf.run.files.file_record import FileRecord
 from depyf.run.files.reading import Manifest, read_file, read_manifest
 from depyf.run.records import CompileKey
+from depyf.run.store.loading import load
 from depyf.safety.escape import printable
 
 REPLACED = (CAPTURED, JOINT, FORWARD, BACKWARD, BEFORE_POST_GRAD, POST_GRAD)
@@ -65,27 +65,24 @@ def edited_dump(folder: str | os.PathLike[str]) -> EditedDump:
     for one in manifest.files:
         if one.made_from:
             made.setdefault(CompileKey(one.generation, one.compile_id or ""), set()).add(one.made_from)
-    files = tuple(_edited(manifest, editable))
+    run = load(manifest.folder)
+    files = tuple(_edited(manifest, editable, [entry.key for part in run.functions for entry in part.entries]))
     for file in files:
         _check(file)
     found: dict[str, set[CompileKey]] = {}
-    for function in manifest.functions:
-        found.setdefault(function["function"], set()).update(map(_key, function["entries"]))
+    for function in run.functions:
+        found.setdefault(function.code.qualname, set()).update(entry.key for entry in function.entries)
     functions = tuple(DumpedFunction(name, tuple(sorted(keys, key=_order))) for name, keys in found.items())
     return EditedDump(
         manifest.folder.absolute(), files, functions, {key: frozenset(sums) for key, sums in made.items()}
     )
 
 
-def _key(item: Mapping[str, Any]) -> CompileKey:
-    return CompileKey(item.get("generation", 0), item.get("compile_id", ""))
-
-
 def _order(key: CompileKey) -> tuple[int, int, tuple[int, ...]]:
     return key.order
 
 
-def _edited(manifest: Manifest, files: list[FileRecord]) -> Iterator[EditedFile]:
+def _edited(manifest: Manifest, files: list[FileRecord], compiled: list[CompileKey]) -> Iterator[EditedFile]:
     folder = manifest.folder.absolute()
     made = {file.name: file.made_from for file in manifest.files}
     for file in files:
@@ -104,7 +101,7 @@ def _edited(manifest: Manifest, files: list[FileRecord]) -> Iterator[EditedFile]
         if found.kind != "full_code":
             yield found
         else:
-            yield from edited_guards(found, [_key(entry) for part in manifest.functions for entry in part["entries"]])
+            yield from edited_guards(found, compiled)
 
 
 def _check(file: EditedFile) -> None:
