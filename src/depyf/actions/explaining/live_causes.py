@@ -81,9 +81,10 @@ def _failed(item: ReportedBreak) -> EntryRecord:
 def _record(item: ReportedBreak, report: Report, skipped: bool) -> BreakRecord:
     line = item.line if item.line is not None else report.line
     place = Place(report.filename, line, report.function, source_line(report.filename, line).strip())
-    reason, _, explanation = item.torch.partition(": ")
+    told, _, explanation = item.torch.partition(": ")
+    reason = item.reason or told
     facts = BreakFacts(reason, explanation or item.cause, item.hints, report.filename, False, place.text, item.torch)
     return BreakRecord(
         text=item.torch, place=place, reason=reason or item.cause, cause=item.cause, explanation=explanation,
-        hints=item.hints, code="", skipped=skipped, asked=asked_by(reason, explanation, ""), advice=for_break(facts),
+        hints=item.hints, code="", skipped=skipped, asked=asked_by(reason, explanation, ""), advice=for_break(facts, item.in_loop),
     )  # fmt: skip

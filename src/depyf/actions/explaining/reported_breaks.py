@@ -15,7 +15,7 @@ from depyf.safety.source_lines import source_line
 from depyf.sources.live.caches.entries import LiveEntry
 from depyf.sources.live.events.compilations import Compilation
 from depyf.sources.live.events.failures import told_failure
-from depyf.sources.live.events.graph_breaks import at_branch, hints_of, raised_then, told_later
+from depyf.sources.live.events.graph_breaks import BRANCH, at_branch, hints_of, is_in_loop, raised_then, told_later
 from depyf.sources.live.resume import resume_targets
 
 
@@ -33,6 +33,10 @@ class ReportedBreak:
     """torch raised an error into the program instead of compiling: its line."""
     compile_id: str = ""
     """Of the compilation that ended so."""
+    reason: str = ""
+    """torch's name of the kind of break, where torch keeps no words of it."""
+    in_loop: bool = False
+    """torch could not go on after it, because a loop was running."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -60,7 +64,10 @@ def graph_breaks_of(entry: LiveEntry, compilation: Compilation | None) -> list[R
     line = next(iter(lines)) if len(lines) == 1 else None
     texts = compilation.breaks if compilation is not None else ()
     if any(count > 1 for count in Counter((code.co_name, code.co_firstlineno) for code in rest).values()):
-        return [*map(_break, texts), ReportedBreak(at_branch(rest[0].co_filename, rest[0].co_firstlineno), (), line)]
+        return [
+            *map(_break, texts),
+            ReportedBreak(at_branch(rest[0].co_filename, rest[0].co_firstlineno), (), line, reason=BRANCH),
+        ]
     if rest and not texts and compilation is not None:
         return [_break("", line)]
     return [_break(text, line if len(texts) == 1 else None) for text in texts]
@@ -87,7 +94,7 @@ def _break(text: str, line: int | None = None) -> ReportedBreak:
     """torch's reason taken apart: what happened, and its hints."""
     cause, told = told_later(text)
     hints = tuple(hint for hint in hints_of(text) if "report an issue" not in hint)
-    return ReportedBreak(cause, hints, line, told if told != cause else "")
+    return ReportedBreak(cause, hints, line, told if told != cause else "", in_loop=is_in_loop(text))
 
 
 def left_alone_in_words(item: ReportedBreak) -> str:

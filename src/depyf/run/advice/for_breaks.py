@@ -175,16 +175,12 @@ _BY_HINT = ("capture_scalar_outputs", "capture_dynamic_output_shape_ops")
 """Hints that say more than the reason they come with."""
 
 
-def for_break(facts: BreakFacts) -> Uses:
-    """The advice on one graph break."""
+def for_break(facts: BreakFacts, in_loop: bool = False) -> Uses:
+    """The advice on one graph break; ``in_loop``: torch could not go on after it, because a loop was running."""
     hinted = [name for name in _BY_HINT if any(name in hint for hint in facts.hints)]
     said = " ".join([facts.reason, *hinted]).lower()
-    return next((make(facts) for part, make in _REASONS if part in said), ())
-
-
-def for_loop() -> Uses:
-    """A break after which torch could not go on, because a loop was running."""
-    return (use("loop-body"),)
+    found = next((make(facts) for part, make in _REASONS if part in said), ())
+    return (*found, use("loop-body")) if in_loop else found
 
 
 def for_limit(limit: int) -> Uses:

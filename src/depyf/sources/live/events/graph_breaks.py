@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 
 from depyf.run.advice.advice import AdviceUse, SwitchKind
-from depyf.run.advice.for_breaks import BreakFacts, for_break, for_loop
+from depyf.run.advice.for_breaks import BreakFacts, for_break
 from depyf.run.advice.registry import ADVICE, applicable
 from depyf.run.installed_files import installed
 from depyf.run.records import BreakRecord, Place
@@ -158,7 +158,7 @@ def parse_break(
         code=_code(text),
         skipped=_SKIPPED in text,
         cut=_CUT in text,
-        in_loop=_IN_LOOP in text,
+        in_loop=is_in_loop(text),
         caller=caller.place if caller is not None else None,
         asked=asked_by(reason, explanation, " ".join(fields.get("Developer debug context", ()))),
         expression=expression,
@@ -223,8 +223,12 @@ def _advice(
     line = linecache.getline(shown.filename, shown.line).strip() if shown is not None else ""
     filename = place.filename if place is not None else ""
     of_library = bool(filename) and of_libraries(filename)
-    found = for_break(BreakFacts(reason, explanation, hints, filename, of_library, line, text))
-    return (*found, *for_loop()) if _IN_LOOP in text else found
+    return for_break(BreakFacts(reason, explanation, hints, filename, of_library, line, text), is_in_loop(text))
+
+
+def is_in_loop(text: str) -> bool:
+    """Whether torch could not go on after the break of a report, because a loop was running."""
+    return _IN_LOOP in " ".join(text.split())
 
 
 def told_later(text: str) -> tuple[str, str]:
@@ -237,9 +241,13 @@ def told_later(text: str) -> tuple[str, str]:
     return _plain_words(reason, explanation, None), f"{reason}: {explanation}" if explanation else reason
 
 
+BRANCH = "data-dependent branching"
+"""What torch calls a break at a branch."""
+
+
 def at_branch(filename: str, line: int) -> str:
     """The cause of a break at a branch, of which torch keeps no reason."""
-    return _plain_words("data-dependent branching", "", Place(filename, line))
+    return _plain_words(BRANCH, "", Place(filename, line))
 
 
 def hints_of(text: str) -> tuple[str, ...]:

@@ -1,0 +1,176 @@
+"""A number and a cause are the same wherever they are told: pages, terminal, doctor, report, JSON, ``explain``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+from advice_programs import PROGRAMS as ADVISED
+
+import depyf
+from depyf.actions.doctor import trial
+from depyf.actions.doctor.doctor_report import causes_lines, document, headline
+from depyf.actions.explaining.live_causes import report_causes
+from depyf.cli.run_program import _fix_first
+from depyf.run.causes.cause import Cause
+from depyf.run.causes.collect import causes_of
+from depyf.run.run import Run, totals_of
+from depyf.run.store.loading import load
+from depyf.views.pages.sections.fix_first import ON_TERMINAL, TERMINAL, fix_first, to_fix
+from depyf.views.pages.sections.totals import words_of
+from depyf.views.report.dump_view import DumpView
+from depyf.views.report.panels.fix_first_panel import fix_first_panel
+
+pytestmark = pytest.mark.torch
+
+ONES = torch.ones(3)
+
+
+def sizes(x):
+    return x * 2
+
+
+def met_twice(x, n):
+    y = x * n
+    print(end="")
+    return y + 1
+
+
+def branch(x):
+    if x.sum() > 0:
+        return x + 1
+    return x - 1
+
+
+def item(x):
+    return x * x.sum().item()
+
+
+def manual(x):
+    y = x + 1
+    torch._dynamo.graph_break()
+    return y * 2
+
+
+def in_a_loop(x):
+    for _ in range(2):
+        print(end="")
+        x = x + 1
+    return x
+
+
+class Counts:
+    n = 0
+
+
+def counter(x):
+    Counts.n += 1
+    return x * Counts.n
+
+
+OWN = {
+    sizes: [(ONES,), (torch.ones(4),)],
+    met_twice: [(ONES, 2), (ONES, 3)],
+    branch: [(ONES,)],
+    item: [(ONES,)],
+    manual: [(ONES,)],
+    in_a_loop: [(ONES,)],
+    counter: [(ONES,)] * 10,
+}
+OTHERS = ("train-and-eval", "write-outside", "same-keys", "check-outside", "not-traced")
+
+
+@dataclass(frozen=True)
+class Told:
+    folder: Path
+    run: Run
+    causes: tuple[Cause, ...]
+
+
+def told(folder: Path) -> Told:
+    run = load(folder)
+    return Told(folder, run, causes_of(run))
+
+
+@pytest.fixture(scope="module", params=[*(f.__name__ for f in OWN), *OTHERS])
+def known(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dump")
+    torch._dynamo.reset()
+    Counts.n = 0
+    own = {function.__name__: function for function in OWN}.get(request.param)
+    with depyf.prepare_debug(folder):
+        if own is None:
+            ADVISED[request.param].run(False)
+        else:
+            compiled = torch.compile(own, backend="eager")
+            for arguments in OWN[own]:
+                compiled(*arguments)
+    return told(folder), None if own is None else depyf.explain(own)
+
+
+def test_the_pages(known):
+    found, _ = known
+    words, index = words_of(totals_of([found.run])), (found.folder / "index.md").read_text()
+    happened = index.partition("## What happened")[2].partition("\n## ")[0]
+    for text in (words.compilations, words.breaks, words.recompilations, words.ran_as_python, words.errors):
+        assert text in happened
+    assert "\n".join(fix_first(found.causes)) in index
+    breaks = index.partition("## Graph breaks\n")[2].partition("\n## ")[0]
+    assert sum(line[:1].isdigit() for line in breaks.splitlines()) == len(found.run.breaks)
+
+
+def test_the_json(known):
+    found, _ = known
+    page = json.loads((found.folder / "manifest.json").read_text())
+    assert page["causes"] == [cause.to_json() for cause in found.causes]
+    entries = [entry for function in page["functions"] for entry in function["entries"]]
+    assert sum(not entry["failed"] for entry in entries) == found.run.compilations
+    assert sum(bool(e["recompiled_because"]) for e in entries if not e["failed"]) == found.run.recompilations
+
+
+def test_the_report(known):
+    found, _ = known
+    panel = fix_first_panel(DumpView(found.folder), None)
+    run, counts = found.run, panel["counts"]
+    assert [cause["text"] for cause in panel["causes"]] == [cause.text for cause in found.causes]
+    assert (counts["compilations"], counts["breaks"], counts["recompilations"]) == (
+        run.compilations, len(run.breaks), run.recompilations,
+    )  # fmt: skip
+    assert (counts["python"], counts["failed"]) == (run.ran_as_python, run.errors)
+
+
+def test_the_terminal(known, tmp_path):
+    """The end of ``depyf run``, and ``depyf doctor``."""
+    found, _ = known
+    seconds = found.run.seconds_of
+    assert (
+        _fix_first(found.folder)[: 2 * ON_TERMINAL]
+        == (fix_first(found.causes, ON_TERMINAL, TERMINAL, seconds)[: 2 * ON_TERMINAL])
+    )
+    measured = trial._measured(found.folder, tmp_path / "result.json", 0)
+    words = words_of(totals_of([found.run]))
+    said = headline("program", measured)
+    assert f": {words.compilations}, {words.breaks}" in said
+    assert (words.ran_as_python in said) == bool(found.run.ran_as_python)
+    assert measured.causes == found.causes
+    text = "\n".join(causes_lines(measured))
+    assert all(cause.text in text for cause in to_fix(found.causes)[:7])
+    page = document("program", measured, None, None)
+    assert (page["compilations"], page["graph_breaks"]) == (found.run.compilations, len(found.run.breaks))
+
+
+def test_explain(known):
+    """It knows less: of a value that a guard missed, only what was expected, and nothing of a limit that was reached."""
+    found, report = known
+    if report is None:
+        return
+    facts = report.facts()
+    run = found.run
+    assert facts[0].startswith(f"{run.compilations} ") and facts[3] == words_of(totals_of([run])).recompilations
+    causes = report_causes(report)
+    assert [(c.kind, c.place, c.remedies) for c in causes] == [(c.kind, c.place, c.remedies) for c in found.causes]
+    for mine, theirs in zip(causes, found.causes, strict=True):
+        assert mine.text.partition(" (")[0] == theirs.text.partition(" (")[0]
