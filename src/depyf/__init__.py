@@ -29,7 +29,8 @@ _FROM = {
 }
 _NAMES = {name: module for module, names in _FROM.items() for name in names}
 _MODULES = ("decompiler", "doctor", "explain", "optimization", "report", "testing", "utils")
-"""Modules that are reached as ``depyf.NAME`` without an import; ``explain`` and ``report`` are called like functions."""
+"""Modules that are reached as ``depyf.NAME`` without an import; ``explain`` and ``report`` are called like
+functions."""
 
 __all__ = [
     "BytecodeError",

@@ -198,7 +198,8 @@ def _dump_of_child() -> Capture | None:
 
 
 def _watch_exit() -> None:
-    """Be called at the exit of this process, from the first block on: ``atexit`` keeps the slot of what is taken out of it."""
+    """Be called at the exit of this process, from the first block on: ``atexit`` keeps the slot of what is taken out of
+    it."""
     if _Current.watches_exit_of != os.getpid():
         _Current.watches_exit_of = os.getpid()
         atexit.register(leave_at_exit)

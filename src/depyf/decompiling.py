@@ -50,7 +50,8 @@ def owner_of_code(target: Any) -> types.CodeType | types.FunctionType | None:
     """The function inside ``target``, whose ``__code__`` can be exchanged, or a code object; None where there is none.
 
     Looked through are methods, ``functools.partial`` and its like, wrappers of ``lru_cache``, what ``torch.compile``
-    returns, descriptors (``staticmethod``, ``property``), generators, and objects that can be called, modules among them.
+    returns, descriptors (``staticmethod``, ``property``), generators, and objects that can be called, modules among
+    them.
     """
     seen: list[Any] = []
     while not any(target is known for known in seen):
@@ -102,26 +103,27 @@ def _one_step_inside(target: Any) -> Any:
 def decompile(
     target: types.CodeType | Callable[..., Any] | bytes, *, version: str | tuple[int, int] | None = None
 ) -> str:
-    """The Python source of ``target``: a code object, or a function, method, lambda, generator or other object that has one.
+    """The Python source of ``target``: a code object, or a function, method, lambda, generator or other object that has
+    one.
 
-    ``bytes`` are those of a ``.pyc`` file, or marshal data of a code object, and give ``decompile_pyc(target, ...).shown``;
-    ``version`` (``"3.11"``) says which CPython wrote them, where no header does.
+    ``bytes`` are those of a ``.pyc`` file, or marshal data of a code object, and give ``decompile_pyc(target,
+    ...).shown``; ``version`` (``"3.11"``) says which CPython wrote them, where no header does.
 
-    Looked through are ``functools.partial``, the wrapper of ``lru_cache``, what ``torch.compile`` returns, descriptors such as
-    ``staticmethod``, modules and other objects that can be called.  A class gives a ``class`` statement with its methods, and those
-    of its attributes that have a literal.
+    Looked through are ``functools.partial``, the wrapper of ``lru_cache``, what ``torch.compile`` returns, descriptors
+    such as ``staticmethod``, modules and other objects that can be called.  A class gives a ``class`` statement with
+    its methods, and those of its attributes that have a literal.
 
-    The result is a ``str`` that ends in a newline.  It is proven to mean the same as the bytecode; otherwise its first line
-    says so, and why.  Constants without a literal are defined at its top.  Where that is impossible, or a name is one that
-    no source can have, the first line says so, too.
+    The result is a ``str`` that ends in a newline.  It is proven to mean the same as the bytecode; otherwise its first
+    line says so, and why.  Constants without a literal are defined at its top.  Where that is impossible, or a name is
+    one that no source can have, the first line says so, too.
 
-    The proof is about the code object.  Decorators and annotations are not part of it, and left out.  The current default
-    values of a function are shown in its signature: as literals, as names of globals, or as ``__default_NAME``, which the
-    first line mentions.  A code object has no defaults.  Code that Dynamo generated is shown as a dump shows it, the code
-    of a comprehension or generator expression as a function that returns one.
+    The proof is about the code object.  Decorators and annotations are not part of it, and left out.  The current
+    default values of a function are shown in its signature: as literals, as names of globals, or as ``__default_NAME``,
+    which the first line mentions.  A code object has no defaults.  Code that Dynamo generated is shown as a dump shows
+    it, the code of a comprehension or generator expression as a function that returns one.
 
-    Raises DecompilationError where there is no translation, DepyfError for an object without bytecode, BytecodeError for bytes
-    that are none.
+    Raises DecompilationError where there is no translation, DepyfError for an object without bytecode, BytecodeError
+    for bytes that are none.
     """
     if isinstance(target, (bytes, bytearray, memoryview)):
         return decompile_pyc(bytes(target), version=version).shown
@@ -135,7 +137,8 @@ def decompile(
 
 
 def decompile_class(cls: type, options: Options, *, strict: bool = False) -> Decompiled:
-    """A class with its methods; DepyfError for one that Python code did not make.  ``strict`` as in ``decompile_unit``."""
+    """A class with its methods; DepyfError for one that Python code did not make.  ``strict`` as in
+    ``decompile_unit``."""
     live = live_class(cls, owner_of_code)
     found = decompile_unit(live.unit, options, strict=strict)
     return replace(found, needs=(*found.needs, *live.needs))
@@ -172,8 +175,9 @@ def decompile_pyc(
     (``"3.11"``) does; without it the version is found by trying, and ``.note`` and the first line of ``.shown`` say so.
 
     The result has ``.source`` (a ``str``) and ``.verdicts``, one per code object, the module first.  The proof needs an
-    interpreter of the file's version: ``python`` (a path), the running one, or one that is found on this machine; without
-    one the verdicts are UNVERIFIED.  Raises BytecodeError for what is no valid ``.pyc``, OSError for a file that cannot be read.
+    interpreter of the file's version: ``python`` (a path), the running one, or one that is found on this machine;
+    without one the verdicts are UNVERIFIED.  Raises BytecodeError for what is no valid ``.pyc``, OSError for a file
+    that cannot be read.
     """
     return decompile_opened(_opened(path, version), Options(python=python))[0]
 
@@ -196,8 +200,9 @@ class Decompiler:
     def decompile(self, indentation: int = 4, temp_prefix: str = "__temp_", overwite_fn_name: str | None = None) -> str:
         """Source text, with ``indentation`` spaces per level and temporaries named ``temp_prefix`` plus a number.
 
-        ``overwite_fn_name`` (spelled as in depyf 0.20) replaces the function's name.  Raises DecompilationError where there
-        is no translation, DepyfError for an ``indentation`` below 1 or a ``temp_prefix`` that begins no identifier.
+        ``overwite_fn_name`` (spelled as in depyf 0.20) replaces the function's name.  Raises DecompilationError where
+        there is no translation, DepyfError for an ``indentation`` below 1 or a ``temp_prefix`` that begins no
+        identifier.
         """
         return self._run(indentation, temp_prefix, overwite_fn_name).shown
 
@@ -216,8 +221,9 @@ class Decompiler:
     ) -> types.CodeType:
         """The code recompiled from the decompiled source, under the name of ``reference_code``.
 
-        With ``filepath_template`` (which may hold a ``%s`` for the function's name) the text is written to that file, as
-        ``decompile`` shows it, and the code's lines refer to it.  Raises DecompilationError unless the source is proven.
+        With ``filepath_template`` (which may hold a ``%s`` for the function's name) the text is written to that file,
+        as ``decompile`` shows it, and the code's lines refer to it.  Raises DecompilationError unless the source is
+        proven.
         """
         decompiler = Decompiler(code_to_decompile)
         found = decompiler._run(indentation, temp_prefix, None, runs=True)

@@ -8,7 +8,8 @@ class DepyfError(Exception):
 
 
 def _line(message: object) -> str:
-    """``message`` on one line, with an escape for what moves or changes what a terminal shows: names are the program's."""
+    """``message`` on one line, with an escape for what moves or changes what a terminal shows: names are the
+    program's."""
     return "".join([char if char.isprintable() else ascii(char)[1:-1] for char in str(message)])
 
 
@@ -28,7 +29,8 @@ class DecompilationError(DepyfError):
 
 
 class BytecodeError(DepyfError):
-    """Malformed bytecode, ``.pyc`` file or marshal data; the message carries the offset, on one line of what can be printed."""
+    """Malformed bytecode, ``.pyc`` file or marshal data; the message carries the offset, on one line of what can be
+    printed."""
 
     def __init__(self, message: object) -> None:
         super().__init__(_line(message))
@@ -37,10 +39,10 @@ class BytecodeError(DepyfError):
 class NonFiniteError(DepyfError):
     """A graph created the value that ``depyf.debug(stop_on=...)`` names, and no debugger was there to stop in.
 
-    ``where`` (a ``depyf.Where``) is the line of the graph, with the user's line.  ``module`` is the path of the ``nn.Module``
-    that computes it (``h.0.attn``; "" outside of modules).  ``value`` and ``operands`` (a tuple) say what the line computed and
-    from what: each has ``name``, ``shape``, ``dtype``, ``low`` and ``high`` of the finite elements, ``nans``, ``infs`` (how many)
-    and ``first`` (the index of the first such element; None without one).
+    ``where`` (a ``depyf.Where``) is the line of the graph, with the user's line.  ``module`` is the path of the
+    ``nn.Module`` that computes it (``h.0.attn``; "" outside of modules).  ``value`` and ``operands`` (a tuple) say what
+    the line computed and from what: each has ``name``, ``shape``, ``dtype``, ``low`` and ``high`` of the finite
+    elements, ``nans``, ``infs`` (how many) and ``first`` (the index of the first such element; None without one).
     """
 
     def __init__(

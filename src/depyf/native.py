@@ -1,4 +1,5 @@
-"""What classes of the compiled build have besides: they are dataclasses in the sources (``tools/native/native_sources.py``).
+"""What classes of the compiled build have besides: they are dataclasses in the sources
+(``tools/native/native_sources.py``).
 
 In a pure build nothing calls these functions but ``build``.
 """
@@ -15,9 +16,11 @@ _COPIED = ("__dataclass_fields__", "__dataclass_params__", "__match_args__", "__
 
 
 def describe(kind: type, fields: tuple[tuple[str, str], ...], eq: bool, frozen: bool, defined: list[str]) -> None:
-    """Give ``kind`` what a dataclass has; ``fields`` are names and annotations, ``defined`` what the class defines itself.
+    """Give ``kind`` what a dataclass has; ``fields`` are names and annotations, ``defined`` what the class defines
+    itself.
 
-    It can be shown, replaced, matched and pickled then; with ``eq`` it is compared, with ``eq`` and ``frozen`` hashed by its fields.
+    It can be shown, replaced, matched and pickled then; with ``eq`` it is compared, with ``eq`` and ``frozen`` hashed
+    by its fields.
     """
     model = dataclasses.make_dataclass(kind.__name__, fields, eq=eq, frozen=frozen)
     for name in (*_COPIED, *(("__eq__", "__hash__") if eq else ())):

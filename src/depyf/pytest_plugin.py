@@ -4,8 +4,8 @@
     @pytest.mark.no_recompiles            ... if a compiled function is compiled again
     @pytest.mark.graph_count(2)           ... unless exactly two graphs are captured
 
-The fixtures ``no_graph_breaks`` and ``no_recompiles`` do the same for a test that asks for them.  torch is imported only
-when a test with one of these runs.
+The fixtures ``no_graph_breaks`` and ``no_recompiles`` do the same for a test that asks for them.  torch is imported
+only when a test with one of these runs.
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
     with depyf.testing.assert_no_graph_breaks():
         compiled(x)
 
-Each is a context manager that raises AssertionError when its block ends, with the user's line and the cause, or where it
-could not listen; an exception of the block itself goes through.  It raises DepyfError where torch is missing.  They only listen: results, caches and compiled code are torch's own.  As pytest
-markers and fixtures: ``depyf.pytest_plugin``.  Importing this does not import torch.
+Each is a context manager that raises AssertionError when its block ends, with the user's line and the cause, or where
+it could not listen; an exception of the block itself goes through.  It raises DepyfError where torch is missing.  They
+only listen: results, caches and compiled code are torch's own.  As pytest markers and fixtures:
+``depyf.pytest_plugin``.  Importing this does not import torch.
 """
 
 from __future__ import annotations

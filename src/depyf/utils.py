@@ -17,8 +17,8 @@ from depyf.errors import DepyfError
 def get_code_owner(fn: Any) -> Any:
     """The object whose ``__code__`` can be exchanged: the function inside ``fn``, or ``fn`` itself for a code object.
 
-    Methods, ``functools.partial`` objects, wrappers of ``lru_cache``, compiled functions, modules and other callables are
-    looked through.  DepyfError where there is none.
+    Methods, ``functools.partial`` objects, wrappers of ``lru_cache``, compiled functions, modules and other callables
+    are looked through.  DepyfError where there is none.
     """
     owner = owner_of_code(fn)
     if owner is None:

@@ -1,7 +1,7 @@
 """Readable text for the artifact of each pass (``depyf dump``).
 
-Input: any artifact of ``trace_passes``.  Output: text without addresses, so that two runs can be diffed.  Statements print
-as Python where they already are Python, else as nested constructor calls without line numbers.
+Input: any artifact of ``trace_passes``.  Output: text without addresses, so that two runs can be diffed.  Statements
+print as Python where they already are Python, else as nested constructor calls without line numbers.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""What ``depyf doctor`` starts: ``python -m depyf.cli.doctor_child SPEC PROGRAM ...`` runs the program as ``depyf run`` does.
+"""What ``depyf doctor`` starts: ``python -m depyf.cli.doctor_child SPEC PROGRAM ...`` runs the program as ``depyf run``
+does.
 
 The process is ours, so settings may be changed here and nowhere else: before the program runs, the advice in SPEC is
 followed, random numbers are seeded and what compiled functions return is recorded, where SPEC asks for it.
 
-Input: SPEC, a JSON file that ``actions/doctor/trial.py`` wrote.  Output: the dump, and a JSON file with how the run went.
+Input: SPEC, a JSON file that ``actions/doctor/trial.py`` wrote.  Output: the dump, and a JSON file with how the run
+went.
 """
 
 from __future__ import annotations

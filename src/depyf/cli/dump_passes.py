@@ -139,7 +139,8 @@ def _tell_step(unit: CodeUnit, attempt: Attempt, shown: Shown, number: int, rewr
 
 
 def _attempt(unit: CodeUnit, name: str | None) -> Attempt:
-    """The rung of that name, with what the program that wrote ``unit`` promises; the first that would be tried for None."""
+    """The rung of that name, with what the program that wrote ``unit`` promises; the first that would be tried for
+    None."""
     from depyf.decompiler.driver.rungs import Attempt, Rung, ladder
     from depyf.sources.live.recognise import as_dynamo_wrote
 

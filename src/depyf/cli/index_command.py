@@ -58,8 +58,8 @@ def run_index(options: argparse.Namespace) -> int:
 
 
 def completed(*folders: Path | None) -> None:
-    """The pages of a run that was killed are made before a command reads it; DepyfError where they cannot be.  Those of a
-    process that is running are its own."""
+    """The pages of a run that was killed are made before a command reads it; DepyfError where they cannot be.  Those of
+    a process that is running are its own."""
     for folder in folders:
         for path in complete(folder, alive_too=False) if folder is not None else ():
             tell(f"{path}: its process was killed; the pages are made of what it left", error=True)

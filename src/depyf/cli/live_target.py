@@ -1,4 +1,5 @@
-"""``module:qualname``: a live function is shown with its default values, a live class with its methods, as the API shows them."""
+"""``module:qualname``: a live function is shown with its default values, a live class with its methods, as the API
+shows them."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ def _decompiled(found: Any, options: Options) -> Decompiled | None:
 
 
 def _found(module: str, qualname: str) -> Any:
-    """What ``code_of_object`` finds in a module that is imported, with the function in a property or wrapper; None without it."""
+    """What ``code_of_object`` finds in a module that is imported, with the function in a property or wrapper; None
+    without it."""
     found: Any = sys.modules.get(module)
     for name in qualname.split("."):
         try:

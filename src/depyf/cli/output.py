@@ -77,7 +77,8 @@ def standard_streams() -> Iterator[None]:
 
 
 def give_up_output() -> None:
-    """Nothing more can be written: what is still to be written leads nowhere, so that the end of the process is quiet."""
+    """Nothing more can be written: what is still to be written leads nowhere, so that the end of the process is
+    quiet."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

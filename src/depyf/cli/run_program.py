@@ -99,7 +99,8 @@ def record_program(
 
 
 def run_edited_program(target: str, arguments: Sequence[str], is_module: bool, folder: str, compares: bool) -> int:
-    """Run it with the edited files of the dump in ``folder``, and say what was used; ``compares``: and what that changed.
+    """Run it with the edited files of the dump in ``folder``, and say what was used; ``compares``: and what that
+    changed.
 
     DepyfError where an edited file is wrong, which ends the program, or was never used.
     """
@@ -144,7 +145,8 @@ def _prepared(target: str, arguments: Sequence[str], is_module: bool) -> Callabl
 
 
 class _Ending:
-    """What is done when the program has ended: with its main thread, or where other threads go on, with the last of these.
+    """What is done when the program has ended: with its main thread, or where other threads go on, with the last of
+    these.
 
     The interpreter waits for these, and calls the functions of ``atexit`` then.
     """
@@ -323,7 +325,8 @@ def _fix_first(folder: Path) -> list[str]:
 
 
 def _where_to_look(folder: Path) -> str:
-    """The first thing to read in the dump, or why there is nothing; each rank of a distributed run says where its own is."""
+    """The first thing to read in the dump, or why there is nothing; each rank of a distributed run says where its own
+    is."""
     from depyf.sources.live.processes.ranks import current_rank, rank_directory
     from depyf.views.compare.stages import dumps_in
 

@@ -1,8 +1,8 @@
 """Turn what the user typed into code units.
 
 ``FILE`` is a ``.pyc`` (read, never executed) or a ``.py`` (compiled, never executed).  ``module:qualname`` is the only
-form that runs code: it imports the module.  ``FILE:QUALNAME`` picks one function or class of a file, ``ARCHIVE:MEMBER`` one file
-of an archive, ``ARCHIVE:MEMBER:QUALNAME`` both.
+form that runs code: it imports the module.  ``FILE:QUALNAME`` picks one function or class of a file, ``ARCHIVE:MEMBER``
+one file of an archive, ``ARCHIVE:MEMBER:QUALNAME`` both.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ def resolve(paths: list[str]) -> tuple[list[Job], list[Outcome]]:
 
 
 def below(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Every ``.pyc`` below a folder, sorted, with the name its text gets: ``__pycache__/x.cpython-311.pyc`` is ``x.py``."""
+    """Every ``.pyc`` below a folder, sorted, with the name its text gets: ``__pycache__/x.cpython-311.pyc`` is
+    ``x.py``."""
     paths = sorted(path for path in folder.rglob("*.pyc") if path.is_file())
     return zip(paths, text_names([path.relative_to(folder).parts for path in paths], list(map(_head, paths))))
 
@@ -217,7 +218,8 @@ def open_file(path: str, version: str | None = None) -> Opened:
 
 
 def part_of(job: Job, version: str | None = None) -> tuple[CodeUnit, CodeUnit] | None:
-    """The code of the file in ``FILE:QUALNAME`` and that of the part; None for other targets, and where the version is in doubt."""
+    """The code of the file in ``FILE:QUALNAME`` and that of the part; None for other targets, and where the version is
+    in doubt."""
     head, colon, qualname = job.target.rpartition(":")
     if job.data is not None and job.part:
         opened, qualname = open_member(job.data, job.version, "", job.target, version), job.part

@@ -98,6 +98,7 @@ def _ended(pool: ProcessPoolExecutor) -> Iterator[None]:
     except BaseException:
         for worker in set(multiprocessing.active_children()) - before:
             worker.terminate()
-        # waiting is for the pool's own thread: at the end of the process another one wakes it, and fails if it is just ending
+        # waiting is for the pool's own thread: at the end of the process another one wakes it, and fails if it is just
+        # ending
         pool.shutdown(wait=True, cancel_futures=True)
         raise

@@ -21,8 +21,8 @@ def explain(fn: Any) -> Report:
     """What torch has compiled for ``fn`` (a compiled function, method or module) so far: a report.
 
     Cache entries with their guards, graphs, graph breaks, recompilations, skipped frames, as far as torch still knows;
-    nothing had to be switched on before.  ``print`` it, show it in a notebook, or take ``.to_json()``.  DepyfError where
-    ``fn`` has no bytecode.
+    nothing had to be switched on before.  ``print`` it, show it in a notebook, or take ``.to_json()``.  DepyfError
+    where ``fn`` has no bytecode.
     """
     require_torch()
     from depyf.actions.explaining.explanation import explain as make

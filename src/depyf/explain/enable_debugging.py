@@ -1,6 +1,7 @@
 """``depyf.explain.enable_debugging``: names of the published depyf that serving engines look up.
 
-The published depyf exchanges torch's function that loads generated code; here it is left alone, and its code is recorded.
+The published depyf exchanges torch's function that loads generated code; here it is left alone, and its code is
+recorded.
 """
 
 from __future__ import annotations

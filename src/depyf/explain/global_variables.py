@@ -10,7 +10,8 @@ from typing import Any
 
 
 class PublishedState(Mapping[str, Any]):
-    """``dump_src_dir`` (str): the directory of the recording that is active, or of the last one; not there before the first.
+    """``dump_src_dir`` (str): the directory of the recording that is active, or of the last one; not there before the
+    first.
 
     ``is_inside_prepare_debug`` (bool).  ``unpatched_load_by_key_path``: torch's function that loads generated code.
     """

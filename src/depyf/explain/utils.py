@@ -44,7 +44,8 @@ def write_code_to_file_template(src: str, path_template: str) -> str:
 
 
 def _taken(part: str, path: str) -> bool:
-    """Give ``part`` the name ``path`` as well, unless something has that name: the file is there as a whole or not at all."""
+    """Give ``part`` the name ``path`` as well, unless something has that name: the file is there as a whole or not at
+    all."""
     try:
         os.link(part, path)
     except FileExistsError:

@@ -1,7 +1,7 @@
 """The stages of torch.compile, each described once: what torch calls it, where it stands, and what a dump says of it.
 
-A new artifact of torch is a new line in ``STAGES``.  A stage of another name (graphs that a backend of the program formats) has a
-file, too; it stands at the end.
+A new artifact of torch is a new line in ``STAGES``.  A stage of another name (graphs that a backend of the program
+formats) has a file, too; it stands at the end.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ WRAPPER = "kernel"
 class Stage:
     """One stage, by its ``name`` in the names of files.
 
-    ``events``: the artifacts in which torch reports it (``torch/_logging``).  ``title``: what its page is, ``short``: what a
-    debugger calls a line of it.  ``column``: its column in ``index.md``.  ``follows``: the stages it is made from, the nearest
-    first.  ``runs``: whether a graph of it may be the one that is called.
+    ``events``: the artifacts in which torch reports it (``torch/_logging``).  ``title``: what its page is, ``short``:
+    what a debugger calls a line of it.  ``column``: its column in ``index.md``.  ``follows``: the stages it is made
+    from, the nearest first.  ``runs``: whether a graph of it may be the one that is called.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Which earlier entry was nearest to the call that made another one.
 
-torch names for each entry the first guard that failed.  How many failed in all is told by the guards of the entry that was
-made then: they say what the call was like.
+torch names for each entry the first guard that failed.  How many failed in all is told by the guards of the entry that
+was made then: they say what the call was like.
 
 Input: the entries of one function.  Output: the same, with the reasons of each recompilation in that order.
 """
@@ -58,8 +58,8 @@ def _sorted(entry: EntryRecord, guards: dict[str, _EntryGuards]) -> EntryRecord:
 
 
 def _distance(earlier: _EntryGuards, own: _EntryGuards) -> tuple[int, int]:
-    """How many guards of ``earlier`` did not hold, as far as ``own`` tells; then how many sizes are constants in it: of two
-    entries that missed by as much the one for more sizes is nearer."""
+    """How many guards of ``earlier`` did not hold, as far as ``own`` tells; then how many sizes are constants in it: of
+    two entries that missed by as much the one for more sizes is nearer."""
     differing = earlier.texts - own.texts
     conditions = {text for text in differing if _OF_A_SIZE.search(text) and text not in earlier.layouts}
     tensors = {text: earlier.layouts[text] for text in differing if text in earlier.layouts}

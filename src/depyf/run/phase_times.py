@@ -39,7 +39,8 @@ class PhaseClock:
         self._threads: dict[int, int] = {}
 
     def take(self, event: Mapping[str, Any], thread: int) -> tuple[str, PhaseTime] | None:
-        """The compile id ("" for none) and the phase that ``event`` ends; None for any other event, and for short phases."""
+        """The compile id ("" for none) and the phase that ``event`` ends; None for any other event, and for short
+        phases."""
         name, mark, microseconds = event.get("name"), event.get("ph"), event.get("ts")
         if not isinstance(name, str) or not isinstance(microseconds, (int, float)):
             return None

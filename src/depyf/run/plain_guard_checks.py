@@ -1,6 +1,7 @@
 """Checks of guard expressions that are complete as Python and need no torch.
 
-``depyf.sources.live.guards.check_functions`` has them for this process; ``depyf export`` copies those that a package calls from this text.
+``depyf.sources.live.guards.check_functions`` has them for this process; ``depyf export`` copies those that a package
+calls from this text.
 """
 
 from __future__ import annotations

@@ -37,7 +37,8 @@ class CompileKey:
 
     @property
     def label(self) -> str:
-        """The id as people read it: torch's own, and after how many resets; "none" for what was compiled without one."""
+        """The id as people read it: torch's own, and after how many resets; "none" for what was compiled without
+        one."""
         text = self.text or "none"
         return f"{text} (after reset {self.generation})" if self.generation else text
 
@@ -85,7 +86,8 @@ class GuardRecord:
     place: Place | None = None
     why: str = ""
     value: str = ""
-    """What it looks at was this when the recording ended; "" where that is reached from an argument only, or is gone."""
+    """What it looks at was this when the recording ended; "" where that is reached from an argument only, or is
+    gone."""
     holds: bool = True
     """Whether ``value`` is what it wants."""
 
@@ -192,13 +194,15 @@ class SymbolRecord:
     where: Place | None = None
     """The line that specialised it."""
     sources: tuple[str, ...] = ()
-    """All that torch takes for it in the end, the first one first: sizes that were equal in the first call share a symbol."""
+    """All that torch takes for it in the end, the first one first: sizes that were equal in the first call share a
+    symbol."""
     final: str = ""
     """The range after all guards, ``[48, 51]``; "" where torch's ranges were not seen at the end."""
     equals: str = ""
     """What torch puts in its place in the end: another symbol, an expression, a number; "" where it stays."""
     dynamic: str = ""
-    """Why it is a symbol: ``marked`` (the program said so), ``changed`` (between two compilations), ``asked`` (``dynamic=True``)."""
+    """Why it is a symbol: ``marked`` (the program said so), ``changed`` (between two compilations), ``asked``
+    (``dynamic=True``)."""
     by: str = ""
     """The operator that specialised it."""
 
@@ -215,7 +219,8 @@ class ShapeFact:
     place: Place | None
     """The program's line; None for bounds of torch's own."""
     operator: str = ""
-    """The operation of the program that was compiled then: ``view``, ``cat``; "" where the program compared sizes itself."""
+    """The operation of the program that was compiled then: ``view``, ``cat``; "" where the program compared sizes
+    itself."""
     asker: str = ""
     """The function of torch that asked: ``torch._refs._broadcast_shapes``."""
 
@@ -238,7 +243,8 @@ class GivenRecord:
     by: str
     """The function that gave it: ``vllm.compilation.backends.VllmBackend.__call__``."""
     context: tuple[tuple[str, str], ...] = ()
-    """The engine's pass context then (``PassContext`` of vLLM, SGLang): ``compile_range``, ``runtime_shape``; other arguments."""
+    """The engine's pass context then (``PassContext`` of vLLM, SGLang): ``compile_range``, ``runtime_shape``; other
+    arguments."""
     order: int = 0
     """Its place among the graphs that were given under one compile id."""
 
@@ -371,8 +377,8 @@ class TransformedRecord:
 
 @dataclass(frozen=True, slots=True)
 class CallerRecord:
-    """A frame that ran while torch compiled: of a function that Dynamo saw, or else one line of the program between two of
-    those."""
+    """A frame that ran while torch compiled: of a function that Dynamo saw, or else one line of the program between two
+    of those."""
 
     place: Place
     function: tuple[int, str] | None = None
@@ -402,7 +408,8 @@ class EntryRecord:
     """``live``: in the cache when the record was made; ``event``: only reported; ``none``: never seen."""
     breaks: tuple[BreakRecord, ...] = ()
     recompiles: tuple[RecompileRecord, ...] = ()
-    """The earlier entries that did not fit, the nearest to the call first: the one of which the fewest guards failed."""
+    """The earlier entries that did not fit, the nearest to the call first: the one of which the fewest guards
+    failed."""
     failed: str = ""
     """Why there is no compiled code, in one line; "" where there is."""
     raised: bool = False
@@ -428,7 +435,8 @@ class EntryRecord:
     wrapped: str = ""
     """What it calls, where the function is torch's wrapper around a callable object."""
     refusals: tuple[RefusalRecord, ...] = ()
-    """For each earlier entry that torch asked all guards that failed; () where the entry has no guards of its own to tell by."""
+    """For each earlier entry that torch asked all guards that failed; () where the entry has no guards of its own to
+    tell by."""
     finished: bool = True
     """torch was done with it when the record was made."""
 

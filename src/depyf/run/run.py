@@ -1,7 +1,7 @@
 """One recording of torch.compile, and what is counted in it.
 
-Input: nothing.  Output invariant: pure data, without torch.  A number that is told anywhere (compilations, graph breaks,
-seconds) is a property here, and nowhere else.
+Input: nothing.  Output invariant: pure data, without torch.  A number that is told anywhere (compilations, graph
+breaks, seconds) is a property here, and nowhere else.
 """
 
 from __future__ import annotations
@@ -147,7 +147,8 @@ class Run:
 
     @property
     def breaks_met(self) -> int:
-        """How often compilations ended a graph at a break; each of ``breaks`` counts as often as compilations met it."""
+        """How often compilations ended a graph at a break; each of ``breaks`` counts as often as compilations met
+        it."""
         return sum(len({key for key, _ in broken.met}) for broken in self.breaks)
 
     @property

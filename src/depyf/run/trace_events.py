@@ -84,7 +84,8 @@ def read_event(record: logging.LogRecord) -> TraceEvent | None:
 
 
 def phase_event(record: logging.LogRecord) -> dict[str, Any] | None:
-    """What ``record`` says of a phase: ``name``, ``ph`` (``B``, ``E``), ``ts``, ``args``; None where it is another event."""
+    """What ``record`` says of a phase: ``name``, ``ph`` (``B``, ``E``), ``ts``, ``args``; None where it is another
+    event."""
     metadata = getattr(record, "metadata", None)
     payload = getattr(record, "payload", None)
     if not isinstance(metadata, dict) or PHASE not in metadata or not isinstance(payload, str):

@@ -1,7 +1,7 @@
 """Code that has two places: its line in the program, and the line of the dump whose text it is compiled from.
 
-Input: each code object that runs in the place of what Dynamo made, when it is made, with its lines in the dump.  Output: for a
-running frame the other place.  Nothing is kept alive: a code object that torch lets go of is forgotten.
+Input: each code object that runs in the place of what Dynamo made, when it is made, with its lines in the dump.
+Output: for a running frame the other place.  Nothing is kept alive: a code object that torch lets go of is forgotten.
 """
 
 from __future__ import annotations

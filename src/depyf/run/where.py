@@ -74,12 +74,12 @@ class Where:
 
 
 def where(frame: types.FrameType | None = None) -> Where:
-    """Where the innermost frame that runs a dumped file stands; call it at a debugger's prompt.  What torch compiled runs a dumped
-    file, too, where it has the lines of the program: outside of ``depyf.debug()``.
+    """Where the innermost frame that runs a dumped file stands; call it at a debugger's prompt.  What torch compiled
+    runs a dumped file, too, where it has the lines of the program: outside of ``depyf.debug()``.
 
-    ``frame``: look from this frame outwards instead of from the caller's.  Where nothing of the stack runs a dumped file, the
-    exception that is being handled tells, or the last uncaught one: this is what a debugger shows after the fact.
-    DepyfError where none of these does.
+    ``frame``: look from this frame outwards instead of from the caller's.  Where nothing of the stack runs a dumped
+    file, the exception that is being handled tells, or the last uncaught one: this is what a debugger shows after the
+    fact. DepyfError where none of these does.
     """
     here = frame if frame is not None else sys._getframe(1)
     outer: types.FrameType | None = here
@@ -119,7 +119,8 @@ def _innermost(traceback: types.TracebackType | None) -> tuple[str, int] | None:
 
 
 def _in_dump(code: types.CodeType, line: int | None, offset: int) -> tuple[str, int] | None:
-    """File and line of the dump for a line of ``code``, which may have those of the program; None where it is in no dump."""
+    """File and line of the dump for a line of ``code``, which may have those of the program; None where it is in no
+    dump."""
     file, line = place_in_dump(code, offset) or (code.co_filename, line)
     return None if manifest_entry(file) is None else (file, line or code.co_firstlineno)
 
@@ -218,7 +219,8 @@ def user_place(lines: list[str], line: int) -> tuple[str, int, str, str]:
 
 
 def calling_operator(lines: list[str], line: int) -> int:
-    """For the ``forward`` of a graph in a graph, which begins at ``line``: where the graph around it fetches it; else 0."""
+    """For the ``forward`` of a graph in a graph, which begins at ``line``: where the graph around it fetches it; else
+    0."""
     head = next(((n, m) for n in range(line, 0, -1) if (m := _INNER_CLASS.match(lines[n - 1]))), None)
     if head is None or not lines[line - 1].startswith(head[1]["indent"] + "    def "):
         return 0
@@ -227,7 +229,8 @@ def calling_operator(lines: list[str], line: int) -> int:
 
 
 def entry_of_guards(lines: list[str], line: int) -> str:
-    """On the page of a dispatcher: the compile id whose guards or code the line belongs to; "" for the dispatcher's own."""
+    """On the page of a dispatcher: the compile id whose guards or code the line belongs to; "" for the dispatcher's
+    own."""
     for text in reversed(lines[:line]):
         if text.startswith(("def ", "class ")):
             found = _OF_ENTRY.match(text)

@@ -1,7 +1,9 @@
-"""Bounds the work of a decompilation by its size, in steps and levels rather than seconds: the load of the machine does not matter.
+"""Bounds the work of a decompilation by its size, in steps and levels rather than seconds: the load of the machine does
+not matter.
 
-What real code takes grows with its size.  A file can be written so that some search or walk of depyf grows with the square of it,
-or worse: then the budget is spent, and ``TooMuchWork`` says where.  It is far above what code from a compiler takes.
+What real code takes grows with its size.  A file can be written so that some search or walk of depyf grows with the
+square of it, or worse: then the budget is spent, and ``TooMuchWork`` says where.  It is far above what code from a
+compiler takes.
 """
 
 from __future__ import annotations

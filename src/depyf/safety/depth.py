@@ -1,10 +1,10 @@
 """Recursion as deep as the code nests, whatever the recursion limit and the depth of the caller.
 
-The passes follow the nesting of the program, and ten thousand early returns nest that deep.  No setting of the process is
-changed for that: each thread counts its own depth, so what is nested deeper goes on in another thread, while this one waits.
-A function with ``any_depth`` may call itself, also through others that have it, as often as there is memory; the
-steps between two such calls must be few.  A thread gets so few of them that they fit on the smallest usual stack, also while an
-evaluator of frames is installed, as Dynamo's is: a frame of Python takes C stack then, on every version.
+The passes follow the nesting of the program, and ten thousand early returns nest that deep.  No setting of the process
+is changed for that: each thread counts its own depth, so what is nested deeper goes on in another thread, while this
+one waits. A function with ``any_depth`` may call itself, also through others that have it, as often as there is memory;
+the steps between two such calls must be few.  A thread gets so few of them that they fit on the smallest usual stack,
+also while an evaluator of frames is installed, as Dynamo's is: a frame of Python takes C stack then, on every version.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from depyf.safety.budget import Budget, Part, Unlimited
 LEVELS = 20
 """How many calls of such functions are inside each other in the thread of the caller, at most.
 
-Each takes up to six frames.  A frame takes 1.5 kB of C stack where an evaluator of frames is installed (CPython 3.13), and a small
-stack has 256 kB.
+Each takes up to six frames.  A frame takes 1.5 kB of C stack where an evaluator of frames is installed (CPython 3.13),
+and a small stack has 256 kB.
 """
 _LEVELS_IN_OWN = 100
-"""The same in a thread of ours where no such evaluator can be: the fewer threads, the less of the address space they take."""
+"""The same in a thread of ours where no such evaluator can be: the fewer threads, the less of the address space they
+take."""
 _EVALUATORS = ("torch", "_pydevd_frame_eval")
 """Modules that may install one."""
 _STEPS = 8
@@ -72,7 +73,8 @@ class _Work:
     def __init__(self) -> None:
         self.given_up = False
         self.levels = 0
-        """How many levels all threads have together; each waits for the next, so that all their stacks are taken at once."""
+        """How many levels all threads have together; each waits for the next, so that all their stacks are taken at
+        once."""
         self.threads: list[_Here] = []
 
     def give_up(self) -> None:

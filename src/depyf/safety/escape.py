@@ -89,7 +89,8 @@ def _shows(char: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def safe_name(name: str, longest: int = 120) -> str:
-    """``name`` as a part of a file name or of an identifier, at most ``longest`` bytes: ``<lambda>`` becomes ``lambda``.
+    """``name`` as a part of a file name or of an identifier, at most ``longest`` bytes: ``<lambda>`` becomes
+    ``lambda``.
 
     What is too long ends in a checksum of the whole name.
     """

@@ -1,10 +1,10 @@
 """The barrier between depyf and the program: no exception of depyf passes it.
 
 The program calls us (it enters and leaves our contexts), and so does torch on its behalf (hooks, handlers, the calls of
-``atexit`` and ``fork``).  Whatever goes wrong in there is ours: it is told where the user looks, and the program goes on.
-Two things pass: errors that tell the program how to use depyf (``DepyfError``, where a door lets them), and what is meant for the
-program (``KeyboardInterrupt``, ``SystemExit`` and all else that is no ``Exception``, ``BdbQuit``, and what the program's
-handlers of signals raise).
+``atexit`` and ``fork``).  Whatever goes wrong in there is ours: it is told where the user looks, and the program goes
+on. Two things pass: errors that tell the program how to use depyf (``DepyfError``, where a door lets them), and what is
+meant for the program (``KeyboardInterrupt``, ``SystemExit`` and all else that is no ``Exception``, ``BdbQuit``, and
+what the program's handlers of signals raise).
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def problem(error: BaseException) -> str:
 
 
 class Door:
-    """``with Door("what is done", tell): ...``: an ``Exception`` inside ends here, and ``tell`` is given a line about it.
+    """``with Door("what is done", tell): ...``: an ``Exception`` inside ends here, and ``tell`` is given a line about
+    it.
 
     ``lets``: a ``DepyfError`` goes on to the program.
     """
@@ -100,7 +101,8 @@ class Door:
 
 
 def _for_the_program(error: BaseException) -> bool:
-    """An interruption, the end of the program, its user who quits the debugger, or what a handler of a signal raises."""
+    """An interruption, the end of the program, its user who quits the debugger, or what a handler of a signal
+    raises."""
     debugger = sys.modules.get("bdb")
     if not isinstance(error, Exception) or debugger is not None and isinstance(error, debugger.BdbQuit):
         return True

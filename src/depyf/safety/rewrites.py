@@ -1,7 +1,7 @@
 """The rewrites that a pass makes, one by one, for a listener: ``depyf dump --steps`` lists them.
 
-A pass calls ``step`` for each of its rewrites.  Without a listener that reads one variable.  A listener may raise to stop
-after one of them; it travels with the work into depyf's threads, as every context variable does.
+A pass calls ``step`` for each of its rewrites.  Without a listener that reads one variable.  A listener may raise to
+stop after one of them; it travels with the work into depyf's threads, as every context variable does.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 Listener = Callable[[str, object], None]
-"""Is told what a rewrite does, as an imperative, and what it has made: a statement, an expression, the number of an instruction."""
+"""Is told what a rewrite does, as an imperative, and what it has made: a statement, an expression, the number of an
+instruction."""
 
 _listener: ContextVar[Listener | None] = ContextVar("depyf_rewrites", default=None)
 

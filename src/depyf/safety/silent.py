@@ -1,14 +1,16 @@
 """Whether a text shows by itself that no compiler warns of it, whatever the filters of the process are.
 
-A tree would tell it, too (``unheard.warns``), but to make the tree, and to compile that instead of the text, takes longer than
-to compile the text.  So the text is taken apart only as far as warnings depend on it: strings, brackets, and what stands beside
-a bracket, an ``is`` or a ``~``.  What is not sure is not silent.
+A tree would tell it, too (``unheard.warns``), but to make the tree, and to compile that instead of the text, takes
+longer than to compile the text.  So the text is taken apart only as far as warnings depend on it: strings, brackets,
+and what stands beside a bracket, an ``is`` or a ``~``.  What is not sure is not silent.
 
-What compilers warn of: ``check_caller``, ``check_subscripter``, ``check_index``, ``check_compare`` and ``compiler_assert`` in CPython's
-Python/compile.c (codegen.c from 3.13 on), the folding of ``~True`` and of ``'%s' % b''`` (ast_opt.c, flowgraph.c), and a
-``finally`` that is left (ast_preprocess.c, 3.14).  What the parser warns of is the matter of ``unheard.spelled_out``.
+What compilers warn of: ``check_caller``, ``check_subscripter``, ``check_index``, ``check_compare`` and
+``compiler_assert`` in CPython's Python/compile.c (codegen.c from 3.13 on), the folding of ``~True`` and of ``'%s' %
+b''`` (ast_opt.c, flowgraph.c), and a ``finally`` that is left (ast_preprocess.c, 3.14).  What the parser warns of is
+the matter of ``unheard.spelled_out``.
 
-Each pattern begins with a letter or a set of them, and looks back afterwards: so ``re`` passes over all other text at once.
+Each pattern begins with a letter or a set of them, and looks back afterwards: so ``re`` passes over all other text at
+once.
 """
 
 from __future__ import annotations
@@ -80,7 +82,8 @@ def silent(text: str) -> bool:
 
 
 def _without_strings(text: str, fields: list[str]) -> str | None:
-    """``text`` with all strings empty, and without comments; the code in strings joins ``fields``.  None: it is not sure."""
+    """``text`` with all strings empty, and without comments; the code in strings joins ``fields``.  None: it is not
+    sure."""
     parts = _STRING_OR_COMMENT.split(text)
     bare = "".join(parts[::2])
     if not bare.isascii() or "\\" in bare or "'" in bare or '"' in bare:
@@ -114,7 +117,8 @@ def _fields(string: str, fields: list[str]) -> bool:
 
 
 def _silent_brackets(parts: list[str], final: bool) -> bool:
-    """Whether what brackets hold is used as what it may be, and no ``finally`` is left; every second part is a bracket."""
+    """Whether what brackets hold is used as what it may be, and no ``finally`` is left; every second part is a
+    bracket."""
     opened: list[int] = []  # where each is, but 0 for that of a call or an item
     around: list[int] = []  # how far each ``finally`` around is indented
     for at in range(0, len(parts), 2):

@@ -8,13 +8,14 @@ import stat
 
 
 def source_line(path: str, line: int) -> str:
-    """The line, without the white space around it; "" unless ``path`` is an ordinary file with Python source, or text that
-    this process has compiled."""
+    """The line, without the white space around it; "" unless ``path`` is an ordinary file with Python source, or text
+    that this process has compiled."""
     return linecache.getline(path, line).strip() if path in linecache.cache or _is_source(path) else ""
 
 
 def source_text(path: str, most: int) -> str:
-    """The whole file, as this process knows it; "" where ``source_line`` has none, or it has more than ``most`` characters."""
+    """The whole file, as this process knows it; "" where ``source_line`` has none, or it has more than ``most``
+    characters."""
     text = "".join(linecache.getlines(path)) if path in linecache.cache or _is_source(path) else ""
     return text if len(text) <= most else ""
 

@@ -1,8 +1,8 @@
 """Parses and compiles untrusted source without a warning that the user's program could see.
 
-The compiler warns through the filters of the process, which are not ours to change.  So the text itself is changed where it
-would warn while it is parsed (``spelled_out``), and what would make the compiler itself warn is known from the tree
-(``warns``): such text is compiled in a separate process.
+The compiler warns through the filters of the process, which are not ours to change.  So the text itself is changed
+where it would warn while it is parsed (``spelled_out``), and what would make the compiler itself warn is known from the
+tree (``warns``): such text is compiled in a separate process.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def spelled_out(text: str) -> str:
 
 
 def spelled_lines(lines: Iterable[str]) -> Iterator[str]:
-    """The same for the lines of a text, each when it is asked for: who looks for the end of a function needs no others."""
+    """The same for the lines of a text, each when it is asked for: who looks for the end of a function needs no
+    others."""
     before: list[str] = []
     speller: _Speller | None = None
     for line in lines:
@@ -64,8 +65,8 @@ def _is_suspect(text: str) -> bool:
 
 
 class _Speller:
-    """One pass over a text, which may come in whole lines.  ``inside`` holds what is open: strings, and the code between braces of
-    those with fields."""
+    """One pass over a text, which may come in whole lines.  ``inside`` holds what is open: strings, and the code
+    between braces of those with fields."""
 
     def __init__(self) -> None:
         self.text = ""

@@ -1,9 +1,9 @@
 """``depyf.compare(model, ..., reference=other)``: where a model first computes something else than another one.
 
 Both are called once, as Python, with copies of the same arguments and the same random numbers.  What each operation and
-each module returns is recorded with its module path.  Two models with modules of the same paths are compared value by value
-along these paths.  Other models, and functions, are compared by what they compute: the last value that both have is found,
-and what follows it is where they part.
+each module returns is recorded with its module path.  Two models with modules of the same paths are compared value by
+value along these paths.  Other models, and functions, are compared by what they compute: the last value that both have
+is found, and what follows it is where they part.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ class ModelDifference:
     weights: tuple[tuple[str, TensorDifference], ...] = ()
     """Parameters and buffers of the module that differ from those of the reference."""
     other_operations: tuple[ModelStep | None, ModelStep | None] = (None, None)
-    """Between ``last_common`` and ``step``: the first operation that only the model has, and that only the reference has."""
+    """Between ``last_common`` and ``step``: the first operation that only the model has, and that only the reference
+    has."""
 
     @property
     def headline(self) -> str:
@@ -182,8 +183,8 @@ class _Comparing:
     compared: int = 0
 
     def along_paths(self) -> ModelDifference | None:
-        """The first module whose output differs, and the first operation that does since the last output that is the same:
-        what is computed in another way and comes to the same is no difference."""
+        """The first module whose output differs, and the first operation that does since the last output that is the
+        same: what is computed in another way and comes to the same is no difference."""
         position = {key: number for number, key in enumerate(self.wanted.keys)}
         same = -1
         for number, key in enumerate(self.made.keys):
@@ -197,7 +198,8 @@ class _Comparing:
         return None
 
     def _outputs_apart(self, at: int, number: int) -> TensorDifference | None:
-        """As for other values; a module that returns more than the other (its attention weights, say) is no difference."""
+        """As for other values; a module that returns more than the other (its attention weights, say) is no
+        difference."""
         one, other = self.wanted.values[at], self.made.values[number]
         shared = min(len(one), len(other)) if self.made.steps[number].operation == _OUTPUT else None
         return self._apart(one[:shared], other[:shared])
@@ -232,8 +234,8 @@ class _Comparing:
         return False
 
     def by_values(self) -> ModelDifference | None:
-        """Each value of the model is looked for among those of the reference, in order; what follows the last one found,
-        if the results differ, is where the two part."""
+        """Each value of the model is looked for among those of the reference, in order; what follows the last one
+        found, if the results differ, is where the two part."""
         apart = self._apart(self.wanted.values[-1], self.made.values[-1])
         self.compared = 1
         if apart is None:
@@ -303,7 +305,8 @@ def _difference(expected: Any, got: Any, rtol: float | None, atol: float | None)
 
 
 _OUTLIER = 4.0
-"""How many tolerances single elements may be apart where all in all the tensors are as close as rounding leaves them."""
+"""How many tolerances single elements may be apart where all in all the tensors are as close as rounding leaves
+them."""
 
 
 def _noise(expected: Any, got: Any) -> bool:

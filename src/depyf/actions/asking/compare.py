@@ -1,8 +1,10 @@
-"""``depyf.compare``: run each compiled graph on two backends with the same real inputs; find the first node that differs.
+"""``depyf.compare``: run each compiled graph on two backends with the same real inputs; find the first node that
+differs.
 
 A graph whose outputs (or gradients) differ is compiled again with its intermediate values as outputs (or with an offset
 per intermediate value, whose gradient is that value's gradient), and the values are compared in the order they are
-computed; what is rounding only (``reference.py``) is no difference.  Where showing all of them makes the difference go away (fusion), single ones are bisected.
+computed; what is rounding only (``reference.py``) is no difference.  Where showing all of them makes the difference go
+away (fusion), single ones are bisected.
 """
 
 from __future__ import annotations

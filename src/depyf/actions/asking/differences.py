@@ -1,7 +1,7 @@
 """Everything that differs between a call and the cache entries that it does not fit, as text.
 
-Input: the guards of each entry, asked for the call.  Output: ``Refusal`` records, the nearest entry first, and their lines:
-what is alike is folded, so that twenty parameters that changed in one way take three lines.
+Input: the guards of each entry, asked for the call.  Output: ``Refusal`` records, the nearest entry first, and their
+lines: what is alike is folded, so that twenty parameters that changed in one way take three lines.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class FailedGuard:
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What differences of one kind share: the check, and what it wants and finds but for the numbers of one property."""
+        """What differences of one kind share: the check, and what it wants and finds but for the numbers of one
+        property."""
         found = self.step.differences
         if len(found) == 1 and found[0].what and found[0].source:  # size 0 of a tensor
             return self.check, found[0].kind, found[0].what, found[0].index
@@ -169,8 +170,8 @@ class Refusal:
 
 
 def nearest_first(refusals: Iterable[Refusal]) -> tuple[Refusal, ...]:
-    """The entry with the fewest failing guards first; among equals the one that torch tries first.  What no guard keeps from
-    running comes last."""
+    """The entry with the fewest failing guards first; among equals the one that torch tries first.  What no guard keeps
+    from running comes last."""
     return tuple(sorted(refusals, key=lambda refusal: (not refusal.differences, len(refusal.differences))))
 
 

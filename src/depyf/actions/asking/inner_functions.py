@@ -1,7 +1,7 @@
 """Which compiled functions run inside a call of another one: what it calls where its graph breaks, or runs as Python.
 
-Input: a code object and the compilations that torch remembers, with the stack of each.  Output: live code objects and the
-lines that called them; what torch has forgotten is not among them.
+Input: a code object and the compilations that torch remembers, with the stack of each.  Output: live code objects and
+the lines that called them; what torch has forgotten is not among them.
 
 torch 2.13 loses the last two callers of each stack.  A function that was called directly then shows the callers of its
 caller alone: it is taken for a callee of a function that was compiled at that depth and names it.
@@ -27,7 +27,8 @@ from depyf.sources.live.events.compilations import Compilation
 from depyf.sources.live.resume import origin
 
 _ENTRANCE = "/_dynamo/eval_frame.py"
-"""Where the function is that calls what ``torch.compile`` wraps: the last caller of such a function, unless it is lost."""
+"""Where the function is that calls what ``torch.compile`` wraps: the last caller of such a function, unless it is
+lost."""
 _LOST = 2
 """So many callers torch 2.13 leaves out."""
 
@@ -66,7 +67,8 @@ class InnerFunctions:
                 self._add(compiled, stack)
 
     def of(self, code: types.CodeType) -> tuple[InnerFunction, ...]:
-        """What was compiled inside ``code`` or the rest of it after a graph break, in the order of the first compilation."""
+        """What was compiled inside ``code`` or the rest of it after a graph break, in the order of the first
+        compilation."""
         found = self._found.get(id(_whole(code)), {}).values()
         return tuple(InnerFunction(inner, tuple(calls)) for inner, calls in found)
 
@@ -101,7 +103,8 @@ class InnerFunctions:
         return found
 
     def _of_program(self, frame: RunningFrame) -> RunningFrame:
-        """A frame that runs text of depyf, in the place of what Dynamo made, as one of the function that it is the text of."""
+        """A frame that runs text of depyf, in the place of what Dynamo made, as one of the function that it is the text
+        of."""
         code = self._substituted.get(frame.filename)
         if code is None:
             return frame

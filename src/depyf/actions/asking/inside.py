@@ -1,9 +1,9 @@
 """What ``depyf.why`` can tell of the functions that are compiled inside a call, without running it.
 
-Input: the function that is asked about, its arguments, and what torch compiled inside earlier calls.  Output: ``InnerAnswer``
-records.  The arguments of an inner function are computed by the call, so that only some of its guards can be asked: those on
-globals, on variables that it closes over, and, of a method, on its object, where that is found among the arguments and globals.
-A guard that fails now keeps its entry from running as things stand before the call.
+Input: the function that is asked about, its arguments, and what torch compiled inside earlier calls.  Output:
+``InnerAnswer`` records.  The arguments of an inner function are computed by the call, so that only some of its guards
+can be asked: those on globals, on variables that it closes over, and, of a method, on its object, where that is found
+among the arguments and globals. A guard that fails now keeps its entry from running as things stand before the call.
 """
 
 from __future__ import annotations
@@ -124,7 +124,8 @@ def inner_answers(
 def rest_answers(
     entry: LiveEntry, code: types.CodeType, L: dict[str, Any], resolve: Callable[[str], str], refuse: _Refuse
 ) -> tuple[InnerAnswer, ...]:
-    """The rests of ``code`` after the graph breaks of ``entry``, asked with the arguments of the call that it leaves as they are."""
+    """The rests of ``code`` after the graph breaks of ``entry``, asked with the arguments of the call that it leaves as
+    they are."""
     given = {name: L[name] for name in unchanged_arguments(code) if name in L}
     limit = recompile_limit()
     todo = [rest for _, rest in resume_targets(entry)]

@@ -1,8 +1,8 @@
 """Operators that write to an argument and do not say so: a custom operator with the wrong ``mutates_args``.
 
-Input: a captured graph and its inputs.  Output: the first such operator, with its argument before and after.  The graph is
-run once more, eagerly, and each tensor that such an operator is given is compared with what it was; operators of torch's
-own are trusted.  A compiler believes the declaration: it reorders calls, reuses memory and keeps copies by it.
+Input: a captured graph and its inputs.  Output: the first such operator, with its argument before and after.  The graph
+is run once more, eagerly, and each tensor that such an operator is given is compared with what it was; operators of
+torch's own are trusted.  A compiler believes the declaration: it reorders calls, reuses memory and keeps copies by it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def _custom(target: Any) -> bool:
 
 
 def undeclared_write(gm: Any, inputs: tuple[Any, ...]) -> UndeclaredWrite | None:
-    """Run ``gm`` (a copy that may be interpreted) with ``inputs`` (copies), forward and backward; the first such write."""
+    """Run ``gm`` (a copy that may be interpreted) with ``inputs`` (copies), forward and backward; the first such
+    write."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 

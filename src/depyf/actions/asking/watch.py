@@ -1,8 +1,8 @@
 """Records what torch.compile does while a block runs: graph breaks, recompilations, graphs.  For ``depyf.testing`` and
 ``depyf.watch``.
 
-Input: torch's structured trace, received through a separate ``Capture``.  Output: plain records.  Nothing is decompiled,
-nothing is written, and the compiled code is torch's own.
+Input: torch's structured trace, received through a separate ``Capture``.  Output: plain records.  Nothing is
+decompiled, nothing is written, and the compiled code is torch's own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``depyf.watch``: what torch compiled while a block of the program ran, and everything that differed.
 
-Input: torch's reports, and at each of them the guards of the entries that the call did not fit.  Output: plain text; the
-program runs as without it, and nothing of it is kept alive.
+Input: torch's reports, and at each of them the guards of the entries that the call did not fit.  Output: plain text;
+the program runs as without it, and nothing of it is kept alive.
 """
 
 from __future__ import annotations

@@ -42,14 +42,16 @@ class Why:
     runs: str | None
     """The compile id of the entry that would run; None where none fits."""
     refusals: tuple[Refusal, ...]
-    """The entries that torch would pass over before it, or all of them; the one with the fewest failing guards first."""
+    """The entries that torch would pass over before it, or all of them; the one with the fewest failing guards
+    first."""
     otherwise: str
     """What torch would do where no entry fits."""
     continues_in: tuple[str, ...] = ()
     """The resume functions of the entry that runs: their guards look at values that are not there yet."""
 
     inside: tuple[InnerAnswer, ...] = ()
-    """The functions that such calls have compiled by themselves: after a graph break, or because this one runs as Python."""
+    """The functions that such calls have compiled by themselves: after a graph break, or because this one runs as
+    Python."""
     rests: tuple[InnerAnswer, ...] = ()
     """The rests of the function after its graph breaks, as far as they read arguments that it leaves as they are."""
 

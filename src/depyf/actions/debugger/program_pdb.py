@@ -124,7 +124,8 @@ class ProgramPdb(pdb.Pdb):
         super().user_return(frame, return_value)
 
     def stop_here(self, frame: types.FrameType) -> bool:
-        """As in ``bdb``; False in another thread, in functions that torch generates for itself, and in all that its compiler calls."""
+        """As in ``bdb``; False in another thread, in functions that torch generates for itself, and in all that its
+        compiler calls."""
         return (
             threading.get_ident() == self._thread
             and not _generated_by_torch(frame)
@@ -153,7 +154,8 @@ _on: list[ProgramPdb] = []
 def join_thread() -> None:
     """Trace the running thread for the pdb that is on: it ran before the pause, and nothing traces it.
 
-    No Python before 3.12 lets one thread trace another; this is called by the thread itself, on its way to compiled code.
+    No Python before 3.12 lets one thread trace another; this is called by the thread itself, on its way to compiled
+    code.
     """
     if _on and sys.gettrace() is None:
         sys.settrace(_on[-1].trace_late)

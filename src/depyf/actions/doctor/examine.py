@@ -60,9 +60,9 @@ def examine(
 ) -> DoctorReport:
     """Run a script (or a module) with ``arguments`` in a separate process, and return what to fix first.
 
-    What it prints is dropped.  ``timeout`` in seconds for each run, by default none.  ``most``: run it again, for at most so
-    many ways out that need no edit, and measure what each changes (as ``depyf doctor --try``).  DepyfError where there is no
-    such script or it cannot be started.
+    What it prints is dropped.  ``timeout`` in seconds for each run, by default none.  ``most``: run it again, for at
+    most so many ways out that need no edit, and measure what each changes (as ``depyf doctor --try``).  DepyfError
+    where there is no such script or it cannot be started.
     """
     path = Path(program)
     if not module and not path.is_file() and not (path / "__main__.py").is_file():

@@ -1,10 +1,10 @@
 """Records what compiled functions return, call by call, so that two runs can be compared.
 
-This wraps what ``torch.compile`` returns: it is for a process that depyf started only (the child of ``depyf doctor``), never
-for the user's.
+This wraps what ``torch.compile`` returns: it is for a process that depyf started only (the child of ``depyf doctor``),
+never for the user's.
 
-Input: nothing.  Output: for each function its calls, for each call its leaves as plain data: a tensor is its shape, its dtype
-and some of its values.  Nothing that is recorded keeps a tensor alive.
+Input: nothing.  Output: for each function its calls, for each call its leaves as plain data: a tensor is its shape, its
+dtype and some of its values.  Nothing that is recorded keeps a tensor alive.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class ReturnedRecorder:
 
 
 def comparable() -> ReturnedRecorder | None:
-    """Make two runs comparable: random numbers are seeded, compiled code draws them as eager code does, and what compiled
-    functions return is recorded.  None where this torch has another way to compile."""
+    """Make two runs comparable: random numbers are seeded, compiled code draws them as eager code does, and what
+    compiled functions return is recorded.  None where this torch has another way to compile."""
     random.seed(0)
     torch.manual_seed(0)
     numpy = sys.modules.get("numpy")

@@ -1,7 +1,7 @@
 """Whether two runs of a program returned the same from their compiled functions.
 
-Input: what ``actions/doctor/returned.py`` recorded in each run.  Output: "" where they are the same within the tolerance of their
-dtypes, else the first difference in words.
+Input: what ``actions/doctor/returned.py`` recorded in each run.  Output: "" where they are the same within the
+tolerance of their dtypes, else the first difference in words.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Follows an advice that is a switch: sets an option of torch, or marks a dimension before a function is compiled.
 
-This changes settings of the process: it is for a process that depyf started only (the child of ``depyf doctor``, a test), never
-for the user's.
+This changes settings of the process: it is for a process that depyf started only (the child of ``depyf doctor``, a
+test), never for the user's.
 
-Input: the use of an advice, and the function that it is about.  Output: a function that undoes it.  ``SwitchError`` where this
-torch cannot do it.
+Input: the use of an advice, and the function that it is about.  Output: a function that undoes it.  ``SwitchError``
+where this torch cannot do it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Runs a program in a separate process, with some advice followed, and measures it.
 
-Input: a program, its arguments, and the advice.  Output: a ``Measured``: what torch did, how long it took, what compiled
-functions returned.  A process that does not end in time is killed with all that it started.
+Input: a program, its arguments, and the advice.  Output: a ``Measured``: what torch did, how long it took, what
+compiled functions returned.  A process that does not end in time is killed with all that it started.
 """
 
 from __future__ import annotations
@@ -90,8 +90,9 @@ def run_once(
     output: IO[Any] | None = None,
     limit: float | None = None,
 ) -> Measured:
-    """``work`` is an empty folder of ours, ``folder`` takes the dump.  ``shown``: the program has our terminal (its standard
-    output goes to ``output``, where that is given); otherwise what it writes is dropped, and it reads nothing."""
+    """``work`` is an empty folder of ours, ``folder`` takes the dump.  ``shown``: the program has our terminal (its
+    standard output goes to ``output``, where that is given); otherwise what it writes is dropped, and it reads
+    nothing."""
     work.mkdir(parents=True, exist_ok=True)
     result = work / "result.json"
     spec = work / "spec.json"

@@ -41,8 +41,9 @@ def try_ways(
 ) -> Tries:
     """Each of at most ``most`` ways out, and all that help together.
 
-    ``base`` is a run that was compared, ``work`` a folder for the runs, ``timeout`` the seconds of each (by default ten times
-    as long as the first, and a minute); ``tell`` hears what is run.  KeyboardInterrupt where a run was interrupted.
+    ``base`` is a run that was compared, ``work`` a folder for the runs, ``timeout`` the seconds of each (by default ten
+    times as long as the first, and a minute); ``tell`` hears what is run.  KeyboardInterrupt where a run was
+    interrupted.
     """
     limit = timeout or 10 * (base.seconds or 0.0) + 60.0
     found = ways_out(base.causes, more_advice(dump))

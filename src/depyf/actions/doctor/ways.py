@@ -1,6 +1,7 @@
 """The ways out of a run that need no edit of the program, and what each of them did when it was tried.
 
-Input: what was measured as the program is, and under each way.  Output: ``TriedWay`` records: better, useless, or harmful.
+Input: what was measured as the program is, and under each way.  Output: ``TriedWay`` records: better, useless, or
+harmful.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The files of a dump that were edited since they were written.
 
-Input: a folder.  Output: its files whose checksum is no longer that of the manifest, read once, so that what runs is what
-was checked here.  Nothing is executed.  Files that the manifest does not list, links, and files outside of the folder are
-not read.
+Input: a folder.  Output: its files whose checksum is no longer that of the manifest, read once, so that what runs is
+what was checked here.  Nothing is executed.  Files that the manifest does not list, links, and files outside of the
+folder are not read.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class EditedDump:
 
 
 def edited_dump(folder: str | os.PathLike[str]) -> EditedDump:
-    """DepyfError where ``folder`` is no dump or was written by a depyf that kept no checksums; EditError, which names file
-    and line, where an edited file is no Python."""
+    """DepyfError where ``folder`` is no dump or was written by a depyf that kept no checksums; EditError, which names
+    file and line, where an edited file is no Python."""
     manifest = read_manifest(folder)
     editable = [file for file in manifest.files if file.kind in EDITABLE and not file.level]
     if editable and not any(file.sha256 for file in editable):

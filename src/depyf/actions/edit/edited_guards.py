@@ -1,7 +1,7 @@
 """The guards of a ``full_code_for_*`` page as they are now, an operand of its ``and`` at a time.
 
-Input: the text of an edited page.  Output: each ``guards_*`` function with changed lines as a separate ``EditedFile``, and
-its operands.  Nothing is executed.
+Input: the text of an edited page.  Output: each ``guards_*`` function with changed lines as a separate ``EditedFile``,
+and its operands.  Nothing is executed.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class GuardOperand:
 
 
 def edited_guards(page: EditedFile, keys: list[CompileKey]) -> Iterator[EditedFile]:
-    """The functions of ``page`` that were edited; ``keys``: the compilations that it may be of.  EditError, at its line, where
-    something else on the page was edited."""
+    """The functions of ``page`` that were edited; ``keys``: the compilations that it may be of.  EditError, at its
+    line, where something else on the page was edited."""
     known = {f"guards_{key.slug}": key for key in keys}
     left = list(page.lines)
     for node in python(page).body:
@@ -54,7 +54,8 @@ def edited_guards(page: EditedFile, keys: list[CompileKey]) -> Iterator[EditedFi
 
 
 def guard_operands(file: EditedFile) -> list[GuardOperand]:
-    """What has to hold, of a file that ``edited_guards`` gave.  EditError where the function is more than one ``return``."""
+    """What has to hold, of a file that ``edited_guards`` gave.  EditError where the function is more than one
+    ``return``."""
     name = f"guards_{file.keys[0].slug}"
     node = next(part for part in python(file).body if isinstance(part, ast.FunctionDef) and part.name == name)
     body = node.body[int(ast.get_docstring(node) is not None) :]

@@ -59,9 +59,10 @@ class Uses:
     ) -> EditedFile | None:
         """The edited file that takes the place of what torch made for the stage; None without one.
 
-        ``texts`` gives what torch made as the dump would say it, for the compile id of a file, in each way that it may be
-        printed.  Torch numbers the compilations of a process, so that the same one may have another number now: files are
-        paired by function, by their place among its compilations, and by what torch made, which must be the same.
+        ``texts`` gives what torch made as the dump would say it, for the compile id of a file, in each way that it may
+        be printed.  Torch numbers the compilations of a process, so that the same one may have another number now:
+        files are paired by function, by their place among its compilations, and by what torch made, which must be the
+        same.
         """
         found = self.files_for(compilation, stage, texts, kind, most=1)
         return found[0] if found else None
@@ -91,8 +92,8 @@ class Uses:
         return taken
 
     def guards_for(self, compilation: EditedCompilation) -> EditedFile | None:
-        """The edited guards of the entry in the dump that is at the place of ``compilation``; None without any.  They are in
-        use once ``guards_fit`` is called."""
+        """The edited guards of the entry in the dump that is at the place of ``compilation``; None without any.  They
+        are in use once ``guards_fit`` is called."""
         expected = self._expected(compilation)
         found = (file for file in self.dump.files if file.kind == GUARDS and expected in file.keys)
         return next((file for file in found if self._function(file) == compilation.function), None)

@@ -124,7 +124,8 @@ class Report:
     complete: bool
     """Whether torch still remembers the compilation of every entry; otherwise breaks and reasons may be missing."""
     inside: tuple[Report, ...] = ()
-    """The functions that were compiled when this one called them: where its graph breaks, or it runs as ordinary Python."""
+    """The functions that were compiled when this one called them: where its graph breaks, or it runs as ordinary
+    Python."""
     calls: tuple[Place, ...] = ()
     """The lines that called it, where it stands inside another one and torch still knows them."""
     older: bool = False
@@ -395,7 +396,8 @@ _FEW = 3
 
 
 def _all_entries(entries: tuple[EntryReport, ...]) -> list[str]:
-    """Each entry with its guards; of many that were compiled for the same reason the newest one, and which the others are."""
+    """Each entry with its guards; of many that were compiled for the same reason the newest one, and which the others
+    are."""
     lines: list[str] = []
     for group in _by_reason(entries):
         shown = group[:1] if len(group) > _FEW and group[0].recompiled_because else group

@@ -56,7 +56,8 @@ _LONGEST_FAILURE = 300
 
 
 def graph_breaks_of(entry: LiveEntry, compilation: Compilation | None) -> list[ReportedBreak]:
-    """Where the graphs of an entry end: torch's reasons, as far as it keeps them, and the line at which the rest begins.
+    """Where the graphs of an entry end: torch's reasons, as far as it keeps them, and the line at which the rest
+    begins.
 
     Of a branch it keeps none; there the code goes on in one of two functions that begin at the same line."""
     rest = list({id(code): code for _, code in resume_targets(entry)}.values())

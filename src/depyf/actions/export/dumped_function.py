@@ -35,8 +35,8 @@ class ExportError(DepyfError):
 
 @dataclass(frozen=True, slots=True)
 class DumpedGraph:
-    """One graph: what transformed code calls it, its pages by stage with what is known of their inputs, and the inputs that
-    were recorded, if any."""
+    """One graph: what transformed code calls it, its pages by stage with what is known of their inputs, and the inputs
+    that were recorded, if any."""
 
     called: str
     compile_id: str
@@ -102,8 +102,8 @@ class CompiledFunction:
 
 
 def read_function(folder: Path, wanted: str = "") -> CompiledFunction:
-    """The function called ``wanted`` (its name, its qualified name, or the name of its page); the only one that was compiled
-    where that is "".  ExportError where there is none, or more than one."""
+    """The function called ``wanted`` (its name, its qualified name, or the name of its page); the only one that was
+    compiled where that is "".  ExportError where there is none, or more than one."""
     if not folder.is_dir():
         raise ExportError(f"{printable(str(folder))} is no folder; a dump is what depyf.prepare_debug wrote")
     try:

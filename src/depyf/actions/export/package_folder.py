@@ -1,7 +1,7 @@
 """A dump -> the folder of a package, written file by file.
 
-Output invariant: everything is made before the first file is written, each file is written whole and below the folder, no
-link in it is followed; the same dump gives the same bytes.
+Output invariant: everything is made before the first file is written, each file is written whole and below the folder,
+no link in it is followed; the same dump gives the same bytes.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class Package:
 def export_package(
     folder: str | os.PathLike[str], out: str | os.PathLike[str], function: str = "", kernels: bool = False
 ) -> Package:
-    """Write the package of ``function`` in the dump ``folder`` to the folder ``out``, whose name is that of the package.
+    """Write the package of ``function`` in the dump ``folder`` to the folder ``out``, whose name is that of the
+    package.
 
     ``kernels``: graphs run as the code that Inductor wrote for them, where it can be called alone.
 

@@ -16,7 +16,8 @@ MARK = "made by depyf export"
 
 
 def write_files(target: Path, files: Mapping[str, str | list[memoryview]]) -> None:
-    """Write the files of a package; those of an earlier export that no longer belong go.  ExportError where that cannot be."""
+    """Write the files of a package; those of an earlier export that no longer belong go.  ExportError where that cannot
+    be."""
     try:
         _refuse_strangers(target)
         folders = sorted({str(Path(name).parent) for name in files})

@@ -1,9 +1,9 @@
 """A script from ``skeleton.py``: decides its conditions on holes and fills the holes.
 
-Input: a value for each hole.  Holes are the names in capitals that the skeleton declares.  ``if HOLE:`` (also ``not HOLE``)
-is replaced by the branch that is taken.  A line that is only a hole (``HOLE`` or ``**HOLE,``) becomes lines, or none.
-Anywhere else the value is put in as text; an empty one takes the comma in front of it along.  The skeleton is read,
-not imported: it needs torch.
+Input: a value for each hole.  Holes are the names in capitals that the skeleton declares.  ``if HOLE:`` (also ``not
+HOLE``) is replaced by the branch that is taken.  A line that is only a hole (``HOLE`` or ``**HOLE,``) becomes lines, or
+none. Anywhere else the value is put in as text; an empty one takes the comma in front of it along.  The skeleton is
+read, not imported: it needs torch.
 """
 
 from __future__ import annotations

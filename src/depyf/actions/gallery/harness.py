@@ -73,7 +73,8 @@ class Make:
         return self.place(values, size, dtype, **layout)
 
     def booleans(self, *size: int, most: int | None = None, true: int | None = None, **layout: Any) -> torch.Tensor:
-        """Half of them true, at most ``most``, and no row all true or all false: it may be a mask.  Or just ``true`` of them."""
+        """Half of them true, at most ``most``, and no row all true or all false: it may be a mask.  Or just ``true`` of
+        them."""
 
         def values(n: int) -> torch.Tensor:
             if true is not None:

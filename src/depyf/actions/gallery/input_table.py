@@ -39,7 +39,8 @@ class Count:
 def input_lines(
     graph: GraphClass, facts: GraphFacts, symbols: Mapping[str, Number], with_grad: frozenset[int]
 ) -> list[str]:
-    """``"ids": make.integers(2, 8, high=64),`` for each input, with a remark: "input_ids: it selects rows of an embedding".
+    """``"ids": make.integers(2, 8, high=64),`` for each input, with a remark: "input_ids: it selects rows of an
+    embedding".
 
     ``with_grad``: positions of inputs whose gradient the dump has a graph for, used where nothing was recorded.
     """
@@ -201,7 +202,8 @@ def _tensor(
 
 
 def _whole_numbers(item: InputFacts) -> list[str]:
-    """Between the smallest and the largest of those that were recorded; else 0 and 1, which are inside almost anything."""
+    """Between the smallest and the largest of those that were recorded; else 0 and 1, which are inside almost
+    anything."""
     low, high = map(int, item.passed or (0, 1))
     if max(-low, high) >= _EXACT:
         low, high = 0, 1

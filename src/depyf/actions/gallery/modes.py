@@ -1,4 +1,5 @@
-"""The states in which a gallery script runs its graphs: random numbers from a pattern, double precision, assertions told.
+"""The states in which a gallery script runs its graphs: random numbers from a pattern, double precision, assertions
+told.
 
 Like ``harness.py``: never imported by depyf but by it, and copied into scripts.
 """
@@ -139,7 +140,8 @@ class FixedRandomness(Mode):
         return x.copy_(x * slopes) if name.endswith("_") else x * slopes
 
     def trials(self, like: torch.Tensor, p: Any, of_itself: bool) -> torch.Tensor:
-        """True with probability ``p``.  On a CPU dropout draws what it keeps, where ``native_dropout`` draws what it drops."""
+        """True with probability ``p``.  On a CPU dropout draws what it keeps, where ``native_dropout`` draws what it
+        drops."""
         drawn = self.pattern(like)
         if of_itself or like.device.type != "cpu":
             return drawn < p

@@ -1,5 +1,6 @@
-# The skeleton of a script of the gallery: ``fill.py`` turns it into the script of one graph, with values from ``script.py``.
-# Names in capitals are holes, declared below; ``if HOLE:`` is decided when the script is written.  Never imported.
+# The skeleton of a script of the gallery: ``fill.py`` turns it into the script of one graph, with values from
+# ``script.py``. Names in capitals are holes, declared below; ``if HOLE:`` is decided when the script is written.  Never
+# imported.
 """TITLE
 
 Written by `depyf gallery`, recorded with torch TORCH; it needs torch only.  It runs the captured graph in eager

@@ -49,8 +49,8 @@ def render_dump(
 ) -> Gallery:
     """The scripts of the dump in ``folder``, as text.
 
-    ``root``: files below it are named relative to it (default: the current folder).  ``made_up``: also where the dump has
-    recorded inputs, others are made.  Raises ``GalleryError`` where there is no dump or nothing in it.
+    ``root``: files below it are named relative to it (default: the current folder).  ``made_up``: also where the dump
+    has recorded inputs, others are made.  Raises ``GalleryError`` where there is no dump or nothing in it.
     """
     base = os.path.realpath(root if root is not None else os.getcwd())
     graphs = read_dump(Path(folder))

@@ -28,7 +28,8 @@ def set_as_recorded(settings: dict[str, Any]) -> None:
 
 
 def run(graph: Callable[..., Any], values: dict[str, Any], computed: tuple[str, ...] = ()) -> dict[str, Any]:
-    """What the graph returns, the gradients of its inputs, and the inputs afterwards; ``computed``: inputs that are no leaves."""
+    """What the graph returns, the gradients of its inputs, and the inputs afterwards; ``computed``: inputs that are no
+    leaves."""
     arguments = [value.clone() if name in computed else value for name, value in values.items()]
     outputs = list(flat(graph(*arguments)))
     results = {f"output {number}": value for number, value in enumerate(outputs)}

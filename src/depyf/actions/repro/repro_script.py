@@ -1,8 +1,8 @@
 """The script of a bug report: one captured graph, its inputs, expected against actual.
 
-Input: a ``ReproSubject``.  Output: the text of a script that needs torch only, and the entries of a file of tensors beside it
-(none where all inputs are small).  Nothing of the dump is executed.  Raises ``ReproError`` where the graph reads what belongs
-to the program.
+Input: a ``ReproSubject``.  Output: the text of a script that needs torch only, and the entries of a file of tensors
+beside it (none where all inputs are small).  Nothing of the dump is executed.  Raises ``ReproError`` where the graph
+reads what belongs to the program.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class ReproScript:
 
 
 def write_repro(subject: ReproSubject, path: Path) -> tuple[Path, ...]:
-    """Write the script to ``path``, and the file of tensors beside it where it needs one; the files that were written."""
+    """Write the script to ``path``, and the file of tensors beside it where it needs one; the files that were
+    written."""
     script = repro_script(subject, str(path.name))
     written = [path]
     try:

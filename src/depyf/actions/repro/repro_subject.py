@@ -1,7 +1,8 @@
 """What a dump holds of one compilation that a bug report needs.
 
-Input: a folder that anybody may have written, and a compile id.  Output: its captured graph, the inputs that were recorded,
-and the error, of the compilation or of a call.  Raises ``ReproError`` where there is no such compilation, or no graph of it.
+Input: a folder that anybody may have written, and a compile id.  Output: its captured graph, the inputs that were
+recorded, and the error, of the compilation or of a call.  Raises ``ReproError`` where there is no such compilation, or
+no graph of it.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ class ReproError(DepyfError):
 
 @dataclass(frozen=True, slots=True)
 class ReproSubject:
-    """One captured graph.  ``first``: its inputs when it was compiled; ``failed``: those of a call that raised; ``error``: why
-    it was not compiled."""
+    """One captured graph.  ``first``: its inputs when it was compiled; ``failed``: those of a call that raised;
+    ``error``: why it was not compiled."""
 
     graph: CompiledGraph
     first: Recorded | None
@@ -39,8 +40,8 @@ class ReproSubject:
 
 
 def read_subject(folder: Path, compile_id: str, number: int = 0) -> ReproSubject:
-    """``compile_id`` as torch writes it (``0/1``), or as files are named (``0_1``, ``0_1r1`` after a reset); ``number``: which of
-    several graphs of it."""
+    """``compile_id`` as torch writes it (``0/1``), or as files are named (``0_1``, ``0_1r1`` after a reset);
+    ``number``: which of several graphs of it."""
     try:
         manifest = read_manifest(folder)
     except DumpError as error:

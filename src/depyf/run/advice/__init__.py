@@ -1,1 +1,2 @@
-"""What to change so that torch compiles less often, or more of the program: a registry, and which advice fits a case."""
+"""What to change so that torch compiles less often, or more of the program: a registry, and which advice fits a
+case."""

@@ -1,7 +1,7 @@
 """What an advice is: plain data.
 
-Input: nothing.  Output invariant: an advice is named by its id wherever it is kept (records, manifest, JSON); its text is
-made from the values of the case.  Nothing here knows torch.
+Input: nothing.  Output invariant: an advice is named by its id wherever it is kept (records, manifest, JSON); its text
+is made from the values of the case.  Nothing here knows torch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ class SwitchKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """What is switched: an option below ``torch._dynamo.config`` with its value, or a function that marks a dimension."""
+    """What is switched: an option below ``torch._dynamo.config`` with its value, or a function that marks a
+    dimension."""
 
     kind: SwitchKind
     name: str

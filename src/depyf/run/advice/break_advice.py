@@ -1,5 +1,5 @@
-"""The advice on graph breaks, on functions that run as ordinary Python and on errors.  ``tests/torch/answers/test_advice.py`` has a
-program for each of them."""
+"""The advice on graph breaks, on functions that run as ordinary Python and on errors.
+``tests/torch/answers/test_advice.py`` has a program for each of them."""
 
 from __future__ import annotations
 

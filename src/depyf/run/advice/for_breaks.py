@@ -1,9 +1,9 @@
 """Which advice fits a graph break, or an error.
 
-torch's hints are read, never passed on: what torch says of a break is looked up in the table here, by its number, its words
-or its hint, and a hint that is not in it is no advice.  Left out are those that were found to do nothing or harm:
-``trace_autograd_ops`` (in a training step), "remove the graph_break() call" and ``dont_skip_tracing`` for what is torch's own,
-"please report an issue".
+torch's hints are read, never passed on: what torch says of a break is looked up in the table here, by its number, its
+words or its hint, and a hint that is not in it is no advice.  Left out are those that were found to do nothing or harm:
+``trace_autograd_ops`` (in a training step), "remove the graph_break() call" and ``dont_skip_tracing`` for what is
+torch's own, "please report an issue".
 
 Input: what a report says.  Output: the advice, the best first; () where depyf knows none.
 """

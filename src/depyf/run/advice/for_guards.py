@@ -1,7 +1,8 @@
-"""Which advice fits a guard that did not hold, where more is known than the guard says: what became of the value's symbol.
+"""Which advice fits a guard that did not hold, where more is known than the guard says: what became of the value's
+symbol.
 
-Input: what the guard is about, by torch's name.  Output: the advice, the best first.  What a guard alone says is in its kind
-(``run/guards/kinds/``).
+Input: what the guard is about, by torch's name.  Output: the advice, the best first.  What a guard alone says is in its
+kind (``run/guards/kinds/``).
 """
 
 from __future__ import annotations

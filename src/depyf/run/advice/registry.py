@@ -48,8 +48,8 @@ def option_key(switch: Switch, use: AdviceUse) -> str:
 def applicable(uses: Iterable[AdviceUse], in_force: frozenset[str]) -> tuple[AdviceUse, ...]:
     """The advice for a case without what is followed already, or what this torch does not know.
 
-    ``in_force`` has the keys of the options that were as advised when torch reported the case.  What a second switch would add to
-    the first takes its place.
+    ``in_force`` has the keys of the options that were as advised when torch reported the case.  What a second switch
+    would add to the first takes its place.
     """
     left: list[AdviceUse] = []
     for given in uses:

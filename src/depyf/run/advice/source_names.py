@@ -15,7 +15,8 @@ _VARIABLE = re.compile(r"([LG])\['(\w+)'\](.*)$", re.S)
 
 
 def by_attribute(source: str) -> str:
-    """``L['self'].__dict__['k']`` -> ``L['self'].k``: torch writes the first where the class defines ``__getattr__``."""
+    """``L['self'].__dict__['k']`` -> ``L['self'].k``: torch writes the first where the class defines
+    ``__getattr__``."""
     return _IN_DICT.sub(r".\1", source) if "__dict__" in source else source
 
 
@@ -38,8 +39,9 @@ def root(source: str) -> str:
 
 
 def passed(source: str) -> str:
-    """A tensor that the caller has in hand, as the caller would say it: ``x``, ``batch['image']``; "" for what is reached
-    through an attribute (of a module, of a cache that the function keeps) or a global: there is no place to mark it at."""
+    """A tensor that the caller has in hand, as the caller would say it: ``x``, ``batch['image']``; "" for what is
+    reached through an attribute (of a module, of a cache that the function keeps) or a global: there is no place to
+    mark it at."""
     name = re.sub(r"^kwargs\['(\w+)'\]", r"\1", "" if is_global(source) else named(source))
     return name if re.fullmatch(r"\w+(?:\[(?:\d+|'\w+')\])*", name) and name != "self" else ""
 

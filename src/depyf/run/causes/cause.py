@@ -1,7 +1,7 @@
 """A cause of compilations, graph breaks, ordinary Python or failures: one thing to fix, however many events it made.
 
-Input: nothing.  Output invariant: a cause holds only strings, numbers and records, no seconds and no addresses: the same
-run makes the same causes.
+Input: nothing.  Output invariant: a cause holds only strings, numbers and records, no seconds and no addresses: the
+same run makes the same causes.
 """
 
 from __future__ import annotations

@@ -32,7 +32,8 @@ def first_order(keys: Iterable[CompileKey]) -> _Order:
 
 
 def functions_apart(events: Iterable[CostlyEvent]) -> FunctionsApart:
-    """The functions that met the break of these events again, in a frame of their own, after their caller had met it."""
+    """The functions that met the break of these events again, in a frame of their own, after their caller had met
+    it."""
     broke = sorted((event for event in events if event.broken is not None), key=lambda event: event.entry.key.order)
     if not broke:
         return FunctionsApart()

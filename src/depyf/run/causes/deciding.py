@@ -1,9 +1,9 @@
 """The guard that made torch compile a function again.
 
 Each older entry failed the call at one guard, its first that did not hold: one for each entry, and not always the same.
-Input: the records of a function and of one of its entries.  Output: the failed guard that decided: one on a value for which
-there was no entry yet.  A value that comes and goes (a flag, the class of ``self``) has an entry for each, and only sorts
-the entries into those that are near the call and those that are not.
+Input: the records of a function and of one of its entries.  Output: the failed guard that decided: one on a value for
+which there was no entry yet.  A value that comes and goes (a flag, the class of ``self``) has an entry for each, and
+only sorts the entries into those that are near the call and those that are not.
 
 An entry has as many failed guards as there are older ones: all of a function is read once, by what its guards are on.
 """
@@ -52,9 +52,9 @@ class DecidingGuards:
     def of(self, entry: EntryRecord) -> RecompileRecord:
         """Of the failed guards of ``entry``, which has one or more, the one that decided.
 
-        In this order: a value that no entry was made for, a value that never comes back (a counter), a guard of which no values
-        are known, any other one.  Of several the one with the most values in the function's life, and of these that of the
-        entry nearest to the call.
+        In this order: a value that no entry was made for, a value that never comes back (a counter), a guard of which
+        no values are known, any other one.  Of several the one with the most values in the function's life, and of
+        these that of the entry nearest to the call.
         """
         if len(entry.recompiles) == 1:
             return entry.recompiles[0]
@@ -125,8 +125,8 @@ class DecidingGuards:
         return found
 
     def _without_symbols(self, entry: EntryRecord) -> Sequence[RecompileRecord]:
-        """The failed guards without those on a size that another entry, which failed the call as well, takes for a symbol; all
-        where none is left."""
+        """The failed guards without those on a size that another entry, which failed the call as well, takes for a
+        symbol; all where none is left."""
         failed = {record.entry for record in entry.recompiles}
         elsewhere: dict[Subject, list[str]] = {}
         left = []

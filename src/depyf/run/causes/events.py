@@ -1,6 +1,7 @@
 """The single events of a run that cost something: each recompilation, graph break and failure, with its place.
 
-Input: the records of a run.  Output: one ``CostlyEvent`` for each; ``collect.py`` makes one cause of those that are the same.
+Input: the records of a run.  Output: one ``CostlyEvent`` for each; ``collect.py`` makes one cause of those that are the
+same.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class CostlyEvent:
 
     @property
     def around_comprehension(self) -> str:
-        """The function around it, where this is a comprehension or a generator expression that torch compiles alone; else ""."""
+        """The function around it, where this is a comprehension or a generator expression that torch compiles alone;
+        else ""."""
         around, _, last = self.name.rpartition(".<locals>.")
         return around if last in COMPREHENSIONS else ""
 
@@ -143,7 +145,8 @@ def in_program(place: Place | None, entry: EntryRecord) -> tuple[Place | None, P
 
 
 def _place_of(subject: Subject, earlier: EntryRecord | None, entry: EntryRecord) -> Place | None:
-    """The line that uses what a guard without a place is on: that of the symbol that it became, or of another guard on it."""
+    """The line that uses what a guard without a place is on: that of the symbol that it became, or of another guard on
+    it."""
     wanted = f"{subject.name}.{subject.what}()[{subject.index}]" if subject.index else subject.name
     for symbol in entry.symbols:
         if named(symbol.source) == wanted or (subject.index and symbol.source.endswith(wanted)):

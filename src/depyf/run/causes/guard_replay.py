@@ -1,12 +1,13 @@
 """How many compilations of a function would be left if some values could change without another one.
 
-Input: the entries of a function with their ``RefusalRecord`` lists: for each call that made an entry all guards of all earlier
-entries that failed.  Freeing a value (a size, a number, a flag) removes its guards; a call needs no entry of its own if nothing
-is left of what failed of some earlier one.  So the number of compilations follows for each set of freed values without running
-anything.  Output: ``GuardReplay``: the smallest sets that remove most, each with the number that is left.
+Input: the entries of a function with their ``RefusalRecord`` lists: for each call that made an entry all guards of all
+earlier entries that failed.  Freeing a value (a size, a number, a flag) removes its guards; a call needs no entry of
+its own if nothing is left of what failed of some earlier one.  So the number of compilations follows for each set of
+freed values without running anything.  Output: ``GuardReplay``: the smallest sets that remove most, each with the
+number that is left.
 
-The search tries all sets of up to ``_LARGEST`` values, of the ``_MOST`` that failed most often; values that always fail together
-are one.
+The search tries all sets of up to ``_LARGEST`` values, of the ``_MOST`` that failed most often; values that always fail
+together are one.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ class GuardReplay:
 
     compilations: int
     ways: tuple[FreedValues, ...]
-    """Each leaves fewer than any smaller set of its values; those that leave the fewest first, of these the smallest."""
+    """Each leaves fewer than any smaller set of its values; those that leave the fewest first, of these the
+    smallest."""
     needed: int
     """How many are left whatever is freed."""
 
@@ -78,7 +80,8 @@ def failed_values(failed: Iterable[FailedGuardRecord]) -> frozenset[GuardedValue
 
 
 def replay(entries: Sequence[EntryRecord], fixed: frozenset[GuardedValue] = frozenset()) -> GuardReplay:
-    """``entries``: those of one function that have code, in the order in which they were made; ``fixed``: what cannot be freed."""
+    """``entries``: those of one function that have code, in the order in which they were made; ``fixed``: what cannot
+    be freed."""
     ordered = sorted(
         (entry for entry in entries if entry.state is EntryState.COMPILED), key=lambda entry: entry.key.order
     )
@@ -113,7 +116,8 @@ def replay(entries: Sequence[EntryRecord], fixed: frozenset[GuardedValue] = froz
 def left_over(
     names: Sequence[str], table: Sequence[Mapping[str, frozenset[GuardedValue]]], freed: frozenset[GuardedValue]
 ) -> int:
-    """How many of the entries ``names`` are still made.  ``table``: for the call of each, what failed of which earlier one."""
+    """How many of the entries ``names`` are still made.  ``table``: for the call of each, what failed of which earlier
+    one."""
     kept: list[str] = []
     for name, row in zip(names, table, strict=True):
         if not any(other in row and row[other] <= freed for other in kept):
@@ -124,7 +128,8 @@ def left_over(
 def _together(
     table: Sequence[Mapping[str, frozenset[GuardedValue]]], fixed: frozenset[GuardedValue]
 ) -> list[tuple[GuardedValue, ...]]:
-    """The values that may be freed, those that fail in the same cells of the table in one group; the most frequent first."""
+    """The values that may be freed, those that fail in the same cells of the table in one group; the most frequent
+    first."""
     cells: dict[GuardedValue, set[tuple[int, str]]] = {}
     for number, row in enumerate(table):
         for other, values in row.items():

@@ -1,7 +1,7 @@
 """What happened, in one sentence for each cause.
 
-Input: the events of one cause.  Output: plain English without the place, which stands before it, and without what it cost,
-which stands after it.
+Input: the events of one cause.  Output: plain English without the place, which stands before it, and without what it
+cost, which stands after it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the program calls the values that go over a graph break: Dynamo calls them ``___stack0``.
 
-Input: the records of a run.  Output: for a resume function, each such variable with the expression whose value it holds:
-the code before the break passes it to the resume function.
+Input: the records of a run.  Output: for a resume function, each such variable with the expression whose value it
+holds: the code before the break passes it to the resume function.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def stack_names(run: Run) -> dict[tuple[int, str], dict[str, str]]:
 
 
 def shown_names(run: Run) -> dict[tuple[int, str], dict[str, str]]:
-    """For each resume function what to call all of its ``___stack`` variables: by the program's expression, or by the line
-    that computed it (``<line 7>``)."""
+    """For each resume function what to call all of its ``___stack`` variables: by the program's expression, or by the
+    line that computed it (``<line 7>``)."""
     known = stack_names(run)
     shown: dict[tuple[int, str], dict[str, str]] = {}
     for function in run.functions:
@@ -116,7 +116,8 @@ def _calls(line: str) -> list[ast.Call]:
 
 
 def _words(target: FunctionRecord, passed: list[str], breaks: tuple[BreakRecord, ...]) -> dict[str, str]:
-    """The ``___stack`` parameters of ``target``: what the break evaluated for the last of them, what is passed for others."""
+    """The ``___stack`` parameters of ``target``: what the break evaluated for the last of them, what is passed for
+    others."""
     names = [name for name in target.code.locals if name.startswith("___stack")]
     expressions = [found for record in breaks if (found := asked_expression(record))]
     words = {}

@@ -1,7 +1,7 @@
 """What a guard that did not hold reads, in the program's words.
 
-Input: the text of a guard as recompilations record it.  Output: a ``Subject``; guards on the same value have the same one,
-whatever they expected of it.
+Input: the text of a guard as recompilations record it.  Output: a ``Subject``; guards on the same value have the same
+one, whatever they expected of it.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Subject:
 
     @property
     def key(self) -> str:
-        """What subjects share that are read by one line: of the path to a value only its end counts, so that the counters of
-        all layers of a model are one."""
+        """What subjects share that are read by one line: of the path to a value only its end counts, so that the
+        counters of all layers of a model are one."""
         last = self.name.rpartition(".")[2] if re.fullmatch(r"[\w.]+", self.name) else self.name
         return " ".join(part for part in (last, self.what, self.index) if part)
 

@@ -38,15 +38,15 @@ def uncounted(text: str) -> str:
 
 def meaning_checksum(text: str) -> str:
     """SHA-256 of what torch made, as far as it says what is computed: without comments, which name the lines of the
-    program and count compilations, without counters in names, and without line breaks, of which torch writes more in some
-    reports than in others."""
+    program and count compilations, without counters in names, and without line breaks, of which torch writes more in
+    some reports than in others."""
     bare = _SPACE.sub("", uncounted(_COMMENT.sub("", importable(text)))).replace(",)", ")")
     return hashlib.sha256(bare.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def changed_lines(text: str, checksums: str) -> tuple[int, ...]:
-    """The lines of ``text``, from 1, that are not those of the text with these ``checksums``; where lines were only taken
-    out, the line before."""
+    """The lines of ``text``, from 1, that are not those of the text with these ``checksums``; where lines were only
+    taken out, the line before."""
     import difflib
 
     now = line_checksums(text)

@@ -68,8 +68,8 @@ def manifest_page(
     kernels: dict[str, GraphRecord],
     texts: Mapping[str, tuple[str, str]] = MappingProxyType({}),
 ) -> str:
-    """The JSON text; ``full_code`` maps each full_code file to the functions in it, ``kernels`` each kernel file to its wrapper,
-    ``texts`` each file that can be edited to the checksums of its text and of its lines."""
+    """The JSON text; ``full_code`` maps each full_code file to the functions in it, ``kernels`` each kernel file to its
+    wrapper, ``texts`` each file that can be edited to the checksums of its text and of its lines."""
     entries = [_full_code(name, functions) for name, functions in full_code.items() if name in files]
     entries += [{"file": name, "kind": kind, "from": []} for name, kind in _WHOLE_RUN if name in files]
     for name, wrapper in kernels.items():
@@ -141,7 +141,8 @@ def manifest_page(
 
 
 def indented(value: Any, margin: str = "\n") -> str:
-    """As ``json.dumps(value, indent=1, ensure_ascii=False)``, in a third of its time: with an indent that is pure Python."""
+    """As ``json.dumps(value, indent=1, ensure_ascii=False)``, in a third of its time: with an indent that is pure
+    Python."""
     inner = margin + " "
     if isinstance(value, dict) and value:
         items = [
@@ -163,8 +164,9 @@ def indented(value: Any, margin: str = "\n") -> str:
 
 
 def remove_old_dump(directory: Path, deepest: int = 20) -> None:
-    """Remove what earlier dumps left in ``directory``: the files that its manifest lists, those of a run that was killed
-    before it wrote one, the page of ``depyf report``, and the dumps of forked children; nothing else, and never raises."""
+    """Remove what earlier dumps left in ``directory``: the files that its manifest lists, those of a run that was
+    killed before it wrote one, the page of ``depyf report``, and the dumps of forked children; nothing else, and never
+    raises."""
     try:
         old = read_manifest(directory)
         names = [*old.names, *old.forks, MANIFEST]
@@ -394,7 +396,8 @@ def _text(place: Place | None) -> str:
 
 
 def with_level_graph(manifest: dict[str, Any], record: GraphRecord, level: str) -> str:
-    """The text of the manifest of a finished dump with the file of ``record``, which ``depyf.debug(level=...)`` adds to it.
+    """The text of the manifest of a finished dump with the file of ``record``, which ``depyf.debug(level=...)`` adds to
+    it.
 
     So the next dump into the directory removes the file.
     """

@@ -1,7 +1,7 @@
 """The schema of ``manifest.json`` as data: what a reader checks, and the JSON schema that the documentation shows.
 
-A field holds a type, [what the items of a list are], (alternatives), an object, or text of a pattern; with ``!`` it must be
-there.  Fields that the schema does not know are ignored by readers: a newer depyf may write more.
+A field holds a type, [what the items of a list are], (alternatives), an object, or text of a pattern; with ``!`` it
+must be there.  Fields that the schema does not know are ignored by readers: a newer depyf may write more.
 """
 
 from __future__ import annotations

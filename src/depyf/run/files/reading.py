@@ -1,8 +1,8 @@
 """The only reader of dumps: ``manifest.json`` with its schema, and the files that it lists.
 
-Input: a folder that anybody may have written.  Output: ``Manifest``, in which every field that is there has the type that
-the schema says, or the text of one file of the folder.  Nothing outside of the folder is read: a file is named by its
-plain name, and links, pipes and devices are refused.  Whatever is wrong is a ``DumpError`` that names the file.
+Input: a folder that anybody may have written.  Output: ``Manifest``, in which every field that is there has the type
+that the schema says, or the text of one file of the folder.  Nothing outside of the folder is read: a file is named by
+its plain name, and links, pipes and devices are refused.  Whatever is wrong is a ``DumpError`` that names the file.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class NoManifest(DumpError):
 class Manifest:
     """What the manifest of a dump says; ``page`` is all of it.
 
-    Items of ``functions`` have "function", "from" and "entries".  Their other fields may be missing, and have the right type
-    where they are there.
+    Items of ``functions`` have "function", "from" and "entries".  Their other fields may be missing, and have the right
+    type where they are there.
     """
 
     folder: Path
@@ -70,7 +70,8 @@ class Manifest:
 
 
 def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
-    """The manifest of the dump in ``folder``.  NoManifest where there is none, DumpError where it is not one of depyf."""
+    """The manifest of the dump in ``folder``.  NoManifest where there is none, DumpError where it is not one of
+    depyf."""
     place = Path(folder)
     page = read_json(place, MANIFEST, MOST_MANIFEST)
     path = printable(str(place / MANIFEST))
@@ -84,7 +85,8 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
 
 
 def read_json(folder: Path, name: str, most: int = MOST) -> Any:
-    """The JSON document in a file of ``folder``; DumpError where it is none, or nests deeper than any that depyf writes."""
+    """The JSON document in a file of ``folder``; DumpError where it is none, or nests deeper than any that depyf
+    writes."""
     text = read_file(folder, name, most)
     path = printable(str(folder / name))
     if nesting(text.encode("utf-8", "replace")) > DEEPEST:
@@ -102,7 +104,8 @@ def _integer(digits: str) -> int:
 
 
 def nesting(data: bytes) -> int:
-    """How deep the brackets of a JSON text stand in one another, those in strings apart; linear, and without recursion."""
+    """How deep the brackets of a JSON text stand in one another, those in strings apart; linear, and without
+    recursion."""
     quotes = data.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NO_BRACKETS)
     brackets = b"".join(quotes.split(b'"')[::2])
     return max(accumulate(1 if bracket in b"[{" else -1 for bracket in brackets), default=0)

@@ -2,7 +2,8 @@
 
 Input: text.  Output invariant: after ``write`` returns True the file holds exactly the text; after False nothing
 changed, the problem is in ``problems`` and the caller carries on.  No link in the folder is followed: what had the name
-before is replaced.  ``UNFINISHED`` lists the files of a run that has not finished, so that the next one can remove them.
+before is replaced.  ``UNFINISHED`` lists the files of a run that has not finished, so that the next one can remove
+them.
 """
 
 from __future__ import annotations
@@ -180,8 +181,8 @@ def _put(path: str, flags: int, text: str | Sequence[memoryview]) -> None:
 
 
 def make_folder(root: Path, relative: Path) -> Path:
-    """``root/relative`` as a folder, each part of ``relative`` made where it is missing; DepyfError where one is a link or
-    no folder."""
+    """``root/relative`` as a folder, each part of ``relative`` made where it is missing; DepyfError where one is a link
+    or no folder."""
     place = root
     place.mkdir(parents=True, exist_ok=True)
     for part in relative.parts:

@@ -1,7 +1,7 @@
 """What a printed graph does not say: gradients, symbol values, constants, and how AOTAutograd calls it.
 
-Frozen records of plain data: ``graph_reading`` makes them while torch reports a graph, ``report.graph_inputs`` writes them down
-and ``depyf.gallery`` reads them.
+Frozen records of plain data: ``graph_reading`` makes them while torch reports a graph, ``report.graph_inputs`` writes
+them down and ``depyf.gallery`` reads them.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class LayerFacts:
     """Which module of the program each operation of a graph belongs to."""
 
     modules: tuple[tuple[str, str, int], ...] = ()
-    """Each entering of a module: torch's path (``L['self'].h.0``), the name of the class, and the place of the module around it; -1
-    for none."""
+    """Each entering of a module: torch's path (``L['self'].h.0``), the name of the class, and the place of the module
+    around it; -1 for none."""
     layers: tuple[tuple[str, int], ...] = ()
     """Operation -> the place of the innermost module; operations of no module are left out."""
 
@@ -114,5 +114,6 @@ class GraphFacts:
     """None where torch did not tell."""
     aot: AotFacts | None = None
     functions: tuple[tuple[str, str], ...] = ()
-    """Names under which the text calls what torch made for it (NumPy's functions on tensors) -> expression that makes it."""
+    """Names under which the text calls what torch made for it (NumPy's functions on tensors) -> expression that makes
+    it."""
     layers: LayerFacts = LayerFacts()

@@ -1,7 +1,7 @@
 """The lines of a printed graph, module by module.
 
-Input: the page of a graph and its ``LayerFacts``.  Output: ``LayerTree``, one ``Layer`` for each module in the order in which the graph
-enters it.  Linear in the graph.
+Input: the page of a graph and its ``LayerFacts``.  Output: ``LayerTree``, one ``Layer`` for each module in the order in
+which the graph enters it.  Linear in the graph.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Bounds the number of true elements of a mask: what ``masked_scatter`` takes from its source must be there, and what is stored
-at the true elements has as many elements as they are.
+"""Bounds the number of true elements of a mask: what ``masked_scatter`` takes from its source must be there, and what
+is stored at the true elements has as many elements as they are.
 
 Input: a ``GraphClass`` and the types of its parameters.  Output: for each parameter that is such a mask (perhaps seen
-through operations that only change its shape) the number of true elements, or the largest one.  A mask that the graph computes
-from values is left alone: compared with one token among many, hardly an element of made-up inputs is true.  ``totals`` is
-what the elements of an integer input add up to: ``repeat_interleave`` with an ``output_size`` wants just that many.
+through operations that only change its shape) the number of true elements, or the largest one.  A mask that the graph
+computes from values is left alone: compared with one token among many, hardly an element of made-up inputs is true.
+``totals`` is what the elements of an integer input add up to: ``repeat_interleave`` with an ``output_size`` wants just
+that many.
 """
 
 from __future__ import annotations

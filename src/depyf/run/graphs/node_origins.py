@@ -1,7 +1,7 @@
 """Where the operations of a graph come from: what links a line of the program to the kernels that compute it.
 
-Input: what torch's live graphs said while they were reported.  Output: plain records, and ``nodes_page``, the JSON of one
-compilation.  Invariant: names of nodes, places and line numbers only; the same run gives the same text.
+Input: what torch's live graphs said while they were reported.  Output: plain records, and ``nodes_page``, the JSON of
+one compilation.  Invariant: names of nodes, places and line numbers only; the same run gives the same text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ class NodeOrigins:
     captured: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Operation -> the operations of the captured graph that it is part of, or whose gradient it is part of."""
     kernels: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
-    """For each kernel of a wrapper, in order: the buffers that it writes, and the operations of the graph that it computes."""
+    """For each kernel of a wrapper, in order: the buffers that it writes, and the operations of the graph that it
+    computes."""
 
     def __bool__(self) -> bool:
         return bool(self.stacks or self.captured or self.kernels)
@@ -71,8 +72,8 @@ class NodesPage:
 def nodes_page(graphs: Iterable[tuple[str, NodeOrigins]]) -> str:
     """The JSON text for the graphs (file, origins) of one compilation; "" where nothing is known.
 
-    ``frames`` are [file, line, function], ``stacks`` lists of their numbers.  An operation that an earlier graph has under the
-        same name, with the same origin, is not repeated.
+    ``frames`` are [file, line, function], ``stacks`` lists of their numbers.  An operation that an earlier graph has
+        under the same name, with the same origin, is not repeated.
     """
     frames: dict[Frame, int] = {}
     stacks: dict[tuple[int, ...], int] = {}

@@ -1,7 +1,8 @@
 """The comments by which torch names lines of the program: ``# File: /a/x.py:3 in f, code: y = x + 1``.
 
-Input: text that torch printed (``torch/fx/graph.py``, ``torch/_inductor/codegen/wrapper.py``): such a comment stands above the
-operations of a line, or after a statement, with annotations before ``File:`` in some.  Output: ``Place`` records.
+Input: text that torch printed (``torch/fx/graph.py``, ``torch/_inductor/codegen/wrapper.py``): such a comment stands
+above the operations of a line, or after a statement, with annotations before ``File:`` in some.  Output: ``Place``
+records.
 """
 
 from __future__ import annotations

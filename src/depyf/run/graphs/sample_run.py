@@ -1,4 +1,5 @@
-"""Made-up inputs: a ``__main__`` block that runs a printed graph on tensors of the shapes and strides it was recorded with."""
+"""Made-up inputs: a ``__main__`` block that runs a printed graph on tensors of the shapes and strides it was recorded
+with."""
 
 from __future__ import annotations
 
@@ -34,10 +35,11 @@ def sample_run(
     known: Mapping[str, str] = MappingProxyType({}),
     symbols: Mapping[str, int] = MappingProxyType({}),
 ) -> str:
-    """A ``__main__`` block that runs the graph ``text`` on made-up inputs of the recorded shapes; "" where that cannot work.
+    """A ``__main__`` block that runs the graph ``text`` on made-up inputs of the recorded shapes; "" where that cannot
+    work.
 
-    ``true``: how many elements of a mask are true, for those of which any will not do; ``known``: inputs with a given value;
-    ``symbols``: their values, 8 where there is none.
+    ``true``: how many elements of a mask are true, for those of which any will not do; ``known``: inputs with a given
+    value; ``symbols``: their values, 8 where there is none.
     """
     lines = text.splitlines()
     if INNER_CLASS.search(text) or any(
@@ -87,7 +89,8 @@ _DTYPES = {
 
 
 def sample_value(kind: str, true: int | None = None, symbols: Mapping[str, int] = MappingProxyType({})) -> str | None:
-    """An expression for a value of the printed type ``f32[2, s0][s0, 1]cpu``; a symbol that ``symbols`` lacks counts as 8.
+    """An expression for a value of the printed type ``f32[2, s0][s0, 1]cpu``; a symbol that ``symbols`` lacks counts as
+    8.
 
     ``true``: the number of true elements of a mask; without it all are false.
     """

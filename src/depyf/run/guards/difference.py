@@ -1,7 +1,7 @@
 """What a guard wanted and what a call had, as data.
 
-Input: nothing.  Output invariant: only strings, numbers and tuples of these, so a record of a run can hold it.  The words are made
-by the kind of the guard (``known_kinds.py``).
+Input: nothing.  Output invariant: only strings, numbers and tuples of these, so a record of a run can hold it.  The
+words are made by the kind of the guard (``known_kinds.py``).
 """
 
 from __future__ import annotations

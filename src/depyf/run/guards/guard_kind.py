@@ -1,7 +1,8 @@
 """What a kind of guard has to say: the base class of the classes in ``run/guards/kinds/``.
 
-Input: torch's text of a guard, its expression as Python, and a ``Look`` at the values of a call.  Output: expressions, differences,
-words, advice.  Nothing here knows torch: what has to ask it is a function of the ``Look`` that the source gives.
+Input: torch's text of a guard, its expression as Python, and a ``Look`` at the values of a call.  Output: expressions,
+differences, words, advice.  Nothing here knows torch: what has to ask it is a function of the ``Look`` that the source
+gives.
 """
 
 from __future__ import annotations
@@ -64,8 +65,8 @@ class PrintedGuard:
 
 @dataclass(frozen=True, slots=True)
 class GuardFact:
-    """What a guard says about the value at ``node``: ``name`` is one of ``kind``, ``value``, ``tensor``, ``length``, ``key``,
-    ``same`` (the value at another node) and ``hook`` (an object that a person gives)."""
+    """What a guard says about the value at ``node``: ``name`` is one of ``kind``, ``value``, ``tensor``, ``length``,
+    ``key``, ``same`` (the value at another node) and ``hook`` (an object that a person gives)."""
 
     name: str
     node: ast.expr
@@ -97,7 +98,8 @@ class GuardKind:
     several: frozenset[str] = frozenset()
     """torch's names of guards over several values: each of the values shows them, and they are one."""
     part_only: frozenset[str] = frozenset()
-    """torch's names of guards that answer as a part of the whole only, for they remember what they saw, or are no leaf."""
+    """torch's names of guards that answer as a part of the whole only, for they remember what they saw, or are no
+    leaf."""
     contents: frozenset[str] = frozenset()
     """torch's names of guards on what a container holds, asked in the order of a set, another one in every process."""
     hooked: frozenset[str] = frozenset()
@@ -172,7 +174,8 @@ class GuardKind:
         return difference.what
 
     def sentence(self, difference: Difference, placed: bool, shown: Callable[[str], str]) -> str:
-        """Why code was compiled again, where the values alone do not say it; ``placed``: a line of the program asked."""
+        """Why code was compiled again, where the values alone do not say it; ``placed``: a line of the program
+        asked."""
         return ""
 
     def plain(self, tree: ast.expr) -> str:
@@ -188,7 +191,8 @@ class GuardKind:
         return False
 
     def surroundings(self, tree: ast.expr) -> list[str]:
-        """What a call has to be made under, where that is other than usual, as keywords of an exported package's ``Call``."""
+        """What a call has to be made under, where that is other than usual, as keywords of an exported package's
+        ``Call``."""
         return []
 
     def facts(self, tree: ast.expr) -> Iterable[GuardFact]:
@@ -270,7 +274,8 @@ def literal_side(node: ast.expr) -> GuardSide:
 
 
 def side_of(look: Look, node: ast.expr) -> GuardSide:
-    """The value of an expression as a side; nothing known where it cannot be told.  MissingError where it is not there."""
+    """The value of an expression as a side; nothing known where it cannot be told.  MissingError where it is not
+    there."""
     try:
         return look.side(look.value(node))
     except UnknownValueError:

@@ -1,7 +1,7 @@
 """All kinds of guards, and what they say of one: the loops over ``KINDS``.
 
-Input: torch's text of a guard, or its expression.  Output: expressions, ``Difference`` records, words, advice.  A kind is a module
-of ``run/guards/kinds/`` with an object ``KIND``: it is found there, and named nowhere else.
+Input: torch's text of a guard, or its expression.  Output: expressions, ``Difference`` records, words, advice.  A kind
+is a module of ``run/guards/kinds/`` with an object ``KIND``: it is found there, and named nowhere else.
 """
 
 from __future__ import annotations
@@ -202,14 +202,14 @@ def subject(differences: tuple[Difference, ...]) -> str:
 
 
 def advice(differences: tuple[Difference, ...], place: Place | None = None) -> tuple[AdviceUse, ...]:
-    """What would make one compilation serve both, the best first; () where no rule is known.  ``place``: the line of the program
-    that the guard comes from."""
+    """What would make one compilation serve both, the best first; () where no rule is known.  ``place``: the line of
+    the program that the guard comes from."""
     return kind_of(differences[0]).advise(differences, place) if differences else ()
 
 
 def sentence(differences: tuple[Difference, ...], placed: bool, shown: Callable[[str], str]) -> str:
-    """Why code was compiled again, where the values alone do not say it; ``placed``: a line of the program asked for the guard;
-    ``shown`` writes the name of a value into a sentence."""
+    """Why code was compiled again, where the values alone do not say it; ``placed``: a line of the program asked for
+    the guard; ``shown`` writes the name of a value into a sentence."""
     return kind_of(differences[0]).told(differences, placed, shown) if differences else ""
 
 

@@ -1,7 +1,8 @@
-"""What a wrapper that Inductor generated allocates, and how much of it is alive at once: its own plan, read from its text.
+"""What a wrapper that Inductor generated allocates, and how much of it is alive at once: its own plan, read from its
+text.
 
-Input: the text of the wrapper.  Output: ``AllocationPlan``.  Nothing is executed: the lines that allocate, rename and delete are
-parsed.
+Input: the text of the wrapper.  Output: ``AllocationPlan``.  Nothing is executed: the lines that allocate, rename and
+delete are parsed.
 """
 
 from __future__ import annotations
@@ -74,8 +75,8 @@ def allocation_plan(
 ) -> AllocationPlan | None:
     """The plan of ``call`` in ``text``; None where it is none that is understood.
 
-    ``given``: inputs that the graph holds until it deletes them (saved tensors, gradients), with their bytes; ``types``: the dtype of each
-    shape in the graph, for results of operators that allocate themselves.
+    ``given``: inputs that the graph holds until it deletes them (saved tensors, gradients), with their bytes;
+    ``types``: the dtype of each shape in the graph, for results of operators that allocate themselves.
     """
     lines = list(_lines_of_call(text))
     if not lines or "def partition_" in text:

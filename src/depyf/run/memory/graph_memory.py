@@ -1,6 +1,7 @@
 """The memory of each compiled graph of a run.
 
-Input: a ``Run``.  Output: ``GraphMemory`` for each compile id with a backward, or with a wrapper whose plan can be read.
+Input: a ``Run``.  Output: ``GraphMemory`` for each compile id with a backward, or with a wrapper whose plan can be
+read.
 """
 
 from __future__ import annotations

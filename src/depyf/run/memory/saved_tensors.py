@@ -1,7 +1,8 @@
 """The tensors that a forward graph keeps for its backward graph, and what the backward computes again instead.
 
-Input: the texts of both graphs as torch printed them, and the inputs of the captured graph.  Output: ``KeptForBackward``.  torch gives a
-value one name in both graphs: an input of the backward that the forward has is kept, what both compute is computed again.
+Input: the texts of both graphs as torch printed them, and the inputs of the captured graph.  Output:
+``KeptForBackward``.  torch gives a value one name in both graphs: an input of the backward that the forward has is
+kept, what both compute is computed again.
 """
 
 from __future__ import annotations
@@ -141,8 +142,8 @@ def kept_for_backward(
     names: Mapping[str, str],
     modules: Mapping[str, str] = MappingProxyType({}),
 ) -> KeptForBackward:
-    """What ``forward`` keeps for ``backward``; ``given``: the inputs of the captured graph, in order; ``modules``: operation of the
-    forward -> path of the module that it belongs to."""
+    """What ``forward`` keeps for ``backward``; ``given``: the inputs of the captured graph, in order; ``modules``:
+    operation of the forward -> path of the module that it belongs to."""
     before, after = _read(forward), _read(backward)
     own = set(before.inputs)
     outputs = _returned(forward)

@@ -1,7 +1,7 @@
 """How many bytes a printed tensor type takes: ``f32[2, s48, 64][64*s48, 64, 1]cpu``.
 
-Input: the annotation, the values of symbols when it was compiled and their names.  Output: a number, and for a type with symbols the
-formula.
+Input: the annotation, the values of symbols when it was compiled and their names.  Output: a number, and for a type
+with symbols the formula.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What a dump keeps of the inputs of one graph: ``__compiled_fn_0_0.Captured_Graph.0.safetensors``.
 
-A file of tensors (``tensor_file``) with one entry for each memory that inputs lie in, and, as metadata, one item for each
-input in the order of the graph's placeholders: a number, or where in which entry a tensor lies, or why it was left out.
-Input of ``file_of``: records and raw bytes; input of ``read_recorded``: a file that anybody may have written.  Output
-invariant of both: an input that names an entry lies within it.
+A file of tensors (``tensor_file``) with one entry for each memory that inputs lie in, and, as metadata, one item for
+each input in the order of the graph's placeholders: a number, or where in which entry a tensor lies, or why it was left
+out. Input of ``file_of``: records and raw bytes; input of ``read_recorded``: a file that anybody may have written.
+Output invariant of both: an input that names an entry lies within it.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class RecordedInput:
 
 @dataclass(frozen=True, slots=True)
 class CompiledWith:
-    """How torch compiled a graph: the backend, its options, and other settings (``torch._inductor.config.max_autotune``) that
-    are not the defaults; numbers, texts, and lists of these."""
+    """How torch compiled a graph: the backend, its options, and other settings
+    (``torch._inductor.config.max_autotune``) that are not the defaults; numbers, texts, and lists of these."""
 
     backend: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -78,7 +78,8 @@ class CompiledWith:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The first inputs of one graph; ``constants`` are the tensors that the graph itself holds, by their attribute names."""
+    """The first inputs of one graph; ``constants`` are the tensors that the graph itself holds, by their attribute
+    names."""
 
     inputs: tuple[RecordedInput, ...]
     constants: tuple[RecordedInput, ...]

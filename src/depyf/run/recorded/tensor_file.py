@@ -1,9 +1,9 @@
 """Files of tensors in the format of safetensors, written and read without torch or numpy.
 
 Format: 8 bytes (little endian) with the length of a JSON header, the header, the data of all tensors without gaps:
-https://github.com/huggingface/safetensors#format.  Input of ``packed``: entries as raw bytes; output: the parts of the file,
-none of which is copied.  Input of ``unpacked``: bytes that anybody may have written; output invariant: each entry has exactly
-the bytes that its dtype and shape need, all within the file.
+https://github.com/huggingface/safetensors#format.  Input of ``packed``: entries as raw bytes; output: the parts of the
+file, none of which is copied.  Input of ``unpacked``: bytes that anybody may have written; output invariant: each entry
+has exactly the bytes that its dtype and shape need, all within the file.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Recorded inputs as Python expressions for a script, and the entries for the file beside it.
 
-Input: what a dump recorded of one graph.  Output: expressions that make the tensors with their values, strides, shared memory,
-devices and gradients: ``torch.tensor([1.0, 2.0])`` where there are few, else from ``written_bytes`` (base64 in the script) or
-``stored_bytes`` (the file beside the script), which ``actions/gallery/stored_tensors.py`` defines.
+Input: what a dump recorded of one graph.  Output: expressions that make the tensors with their values, strides, shared
+memory, devices and gradients: ``torch.tensor([1.0, 2.0])`` where there are few, else from ``written_bytes`` (base64 in
+the script) or ``stored_bytes`` (the file beside the script), which ``actions/gallery/stored_tensors.py`` defines.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _INLINE = 1 << 12
 
 @dataclass
 class TensorTexts:
-    """``shared``: lines that name memory of several tensors; ``made``: input -> expression; ``beside``: the entries of the file."""
+    """``shared``: lines that name memory of several tensors; ``made``: input -> expression; ``beside``: the entries of
+    the file."""
 
     shared: list[str] = field(default_factory=list)
     made: dict[str, str] = field(default_factory=dict)
@@ -40,7 +41,8 @@ class TensorTexts:
 
 
 def tensor_texts(recorded: Recorded, items: Iterable[RecordedInput]) -> TensorTexts:
-    """The expressions of ``items``, which are inputs or constants in ``recorded``; those that were left out have none."""
+    """The expressions of ``items``, which are inputs or constants in ``recorded``; those that were left out have
+    none."""
     kept = [item for item in items if not item.left_out]
     users = Counter((item.tensor, item.device) for item in kept if item.tensor)
     texts = TensorTexts()

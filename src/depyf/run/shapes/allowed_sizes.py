@@ -1,7 +1,8 @@
 """The values that one size may have, given its range and the conditions on it alone.
 
-Input: torch's range and conditions.  Output: ``AllowedSizes`` in words: ``48 to 51``, ``multiples of 4 from 8``.  The conditions
-are tried on the first values of the range and around every number that they mention, products and quotients of these included.
+Input: torch's range and conditions.  Output: ``AllowedSizes`` in words: ``48 to 51``, ``multiples of 4 from 8``.  The
+conditions are tried on the first values of the range and around every number that they mention, products and quotients
+of these included.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ _MOST_NUMBERS = 12
 
 @dataclass(frozen=True, slots=True)
 class AllowedSizes:
-    """``low`` and ``high`` (None: no limit) with ``step`` between two values; ``without``: single values left out; ``exact`` is
-    False where that does not describe them all."""
+    """``low`` and ``high`` (None: no limit) with ``step`` between two values; ``without``: single values left out;
+    ``exact`` is False where that does not describe them all."""
 
     low: int | None
     high: int | None

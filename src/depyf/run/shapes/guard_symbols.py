@@ -1,6 +1,7 @@
 """Sizes that are no constants, told by the guards of a cache entry alone: what was compiled before anybody listened.
 
-Input: the guards.  Output: symbols (each called by its source) and conditions, as ``shape_table`` takes them.  Operators are not known.
+Input: the guards.  Output: symbols (each called by its source) and conditions, as ``shape_table`` takes them.
+Operators are not known.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ _ASKER = re.compile(r"(?P<file>[\w/]+)\.py:\d+ in (?P<function>\w+)")
 
 
 def symbols_of_guards(guards: Sequence[GuardRecord]) -> tuple[tuple[SymbolRecord, ...], tuple[ShapeFact, ...]]:
-    """The sizes and numbers that guards leave open, and what they ask of them; sizes that are equal because torch took them for one
-    (duck sizing) are sources of one symbol."""
+    """The sizes and numbers that guards leave open, and what they ask of them; sizes that are equal because torch took
+    them for one (duck sizing) are sources of one symbol."""
     found: dict[str, SymbolRecord] = {}
     facts: list[ShapeFact] = []
     shared: dict[str, str] = {}

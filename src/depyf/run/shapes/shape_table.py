@@ -1,7 +1,7 @@
 """Which size of which input may be what, for one function: each fact once, for all of its compilations.
 
-Input: the symbols, conditions and guards of a ``FunctionRecord``.  Output: ``FunctionShapes``.  Invariant: a condition is left
-out only where it held for every combination of values that was tried.
+Input: the symbols, conditions and guards of a ``FunctionRecord``.  Output: ``FunctionShapes``.  Invariant: a condition
+is left out only where it held for every combination of values that was tried.
 """
 
 from __future__ import annotations
@@ -347,7 +347,8 @@ _MOST_NARROWING = 24
 
 
 def _needed(narrowing: list[_Condition], name: str, tried: Sequence[int]) -> list[_Condition]:
-    """Those without which other values would be allowed; of torch's own choices and of the early ones as few as possible."""
+    """Those without which other values would be allowed; of torch's own choices and of the early ones as few as
+    possible."""
     if len(narrowing) > _MOST_NARROWING:
         return narrowing
     kept = [set(holding(tried, name, condition.expression)) for condition in narrowing]

@@ -1,7 +1,7 @@
 """Conditions on sizes: read as torch prints them, evaluated, simplified, and written in other names.
 
-Input: text such as ``Eq(Mod(s53, 4), 0)`` or ``2*(L['x'].size()[3] // 8) <= 20``.  Output: a ``SizeExpression``, or None for
-text that is none.  Nothing is executed: the text is parsed, and a value is computed here.
+Input: text such as ``Eq(Mod(s53, 4), 0)`` or ``2*(L['x'].size()[3] // 8) <= 20``.  Output: a ``SizeExpression``, or
+None for text that is none.  Nothing is executed: the text is parsed, and a value is computed here.
 """
 
 from __future__ import annotations

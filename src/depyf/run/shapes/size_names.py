@@ -1,7 +1,7 @@
 """Where a size comes from, in the program's words.
 
-Input: torch's source, ``L['x'].size()[2]``.  Output: the input (``x``), the dimension (``2``), and what the program writes
-(``x.size(2)``).
+Input: torch's source, ``L['x'].size()[2]``.  Output: the input (``x``), the dimension (``2``), and what the program
+writes (``x.size(2)``).
 """
 
 from __future__ import annotations

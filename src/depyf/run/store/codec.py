@@ -1,9 +1,10 @@
 """Records to JSON values and back, by the types of their fields.
 
-Input of ``plain``: a frozen dataclass whose fields are texts, numbers, truth values, enums, None, tuples of these, and such
-dataclasses.  Output: dictionaries and lists for ``json``; a field that has its default is left out.  Input of ``made``: what
-anybody may have written.  Output invariant: each field has the type that its class says; fields that the class does not have
-are ignored, so that a newer depyf's files can be read.  ``NotThat`` says where a value is of another type.
+Input of ``plain``: a frozen dataclass whose fields are texts, numbers, truth values, enums, None, tuples of these, and
+such dataclasses.  Output: dictionaries and lists for ``json``; a field that has its default is left out.  Input of
+``made``: what anybody may have written.  Output invariant: each field has the type that its class says; fields that the
+class does not have are ignored, so that a newer depyf's files can be read.  ``NotThat`` says where a value is of
+another type.
 """
 
 from __future__ import annotations
@@ -104,7 +105,8 @@ class StoredField:
 
     name: str
     key: str
-    """What it is called in JSON: the ``as`` of its metadata, where its name is a word of Python's or says too little."""
+    """What it is called in JSON: the ``as`` of its metadata, where its name is a word of Python's or says too
+    little."""
     hint: Any
     """Its type."""
     default: Any

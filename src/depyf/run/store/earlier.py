@@ -1,7 +1,7 @@
 """Dumps of a depyf that wrote no ``run.jsonl``: the run as far as ``manifest.json``, ``guards.json`` and pages tell.
 
-Input: the folder of such a dump.  Output: a ``Run``; what those files did not hold is named in ``Run.missing``.  DumpError
-where the manifest is not one of depyf.
+Input: the folder of such a dump.  Output: a ``Run``; what those files did not hold is named in ``Run.missing``.
+DumpError where the manifest is not one of depyf.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """What pages of a depyf that wrote no ``run.jsonl`` say of functions and graphs.
 
-Input: the folder of such a dump, its functions and graphs as its manifest tells.  Output: the same with parameters, sources
-and names of resume functions (of ``full_code_for_*.py`` and ``__original_code_*.txt``), and with the facts of graphs (of the
-JSON file beside each).  What is missing or damaged is left as it was; ``damaged`` says what.  Nothing else reads a page of a dump back.
+Input: the folder of such a dump, its functions and graphs as its manifest tells.  Output: the same with parameters,
+sources and names of resume functions (of ``full_code_for_*.py`` and ``__original_code_*.txt``), and with the facts of
+graphs (of the JSON file beside each).  What is missing or damaged is left as it was; ``damaged`` says what.  Nothing
+else reads a page of a dump back.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Appends to ``run.jsonl`` while a run goes on.
 
-Input: records, as soon as they are known.  Output invariant: what ``add`` returned from is in the file, so that a process
-that is killed leaves it; a line that does not fit on a full disk is cut off, and the next one begins anew.
+Input: records, as soon as they are known.  Output invariant: what ``add`` returned from is in the file, so that a
+process that is killed leaves it; a line that does not fit on a full disk is cut off, and the next one begins anew.
 """
 
 from __future__ import annotations

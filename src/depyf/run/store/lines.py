@@ -1,8 +1,8 @@
 """The lines of ``run.jsonl``: what a run is made of, one JSON object a line, ``{"entry": {...}}``.
 
 A line that tells of what an earlier line told of takes its place.  So a recording that is cut anywhere leaves what was
-known by then, and a finished one has each thing once, in order.  Guards are lines by themselves, numbered in their order:
-most entries of a function share most of theirs.
+known by then, and a finished one has each thing once, in order.  Guards are lines by themselves, numbered in their
+order: most entries of a function share most of theirs.
 """
 
 from __future__ import annotations

@@ -64,7 +64,8 @@ def load(folder: Path) -> Run:
 
 
 def load_ranks(folder: Path) -> dict[int, Run]:
-    """Rank -> its run; a run of one process is rank 0.  Ranks that left nothing are missing; DumpError where all did."""
+    """Rank -> its run; a run of one process is rank 0.  Ranks that left nothing are missing; DumpError where all
+    did."""
     ranks = {} if (folder / RUN).exists() or (folder / MANIFEST).exists() else rank_folders(folder)
     found = {}
     for rank, place in ranks.items():

@@ -1,7 +1,7 @@
 """The JSON schema of a line of ``run.jsonl``, made of the classes of the records: there is no other.
 
-Output: a schema of draft 2020-12.  Descriptions are the docstrings of classes and fields, so it needs the sources, and is
-made where the documentation is.
+Output: a schema of draft 2020-12.  Descriptions are the docstrings of classes and fields, so it needs the sources, and
+is made where the documentation is.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Finds the function of the program that a decorator's inner function wraps.
 
-Dynamo compiles code objects, and all functions under one decorator share that of its inner function: transformers' models
-are ``can_return_tuple.<locals>.wrapper``, whatever their class.  ``functools.wraps`` gives each of these functions the name
-of what it decorates; the function itself is found where a call finds it, under that name in the class or the module.
+Dynamo compiles code objects, and all functions under one decorator share that of its inner function: transformers'
+models are ``can_return_tuple.<locals>.wrapper``, whatever their class.  ``functools.wraps`` gives each of these
+functions the name of what it decorates; the function itself is found where a call finds it, under that name in the
+class or the module.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ _LAYERS = 32
 
 
 def decorated(code: types.CodeType) -> Place | None:
-    """The function for which ``code`` is being compiled, where it is a decorator's; asked from torch's bytecode hook."""
+    """The function for which ``code`` is being compiled, where it is a decorator's; asked from torch's bytecode
+    hook."""
     if not code.co_freevars or "<locals>" not in getattr(code, "co_qualname", "<locals>"):
         return None
     frame: types.FrameType | None = sys._getframe(1)

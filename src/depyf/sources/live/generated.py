@@ -1,9 +1,10 @@
 """The contract of the bytecode that Dynamo generates, as options of the decompiler.
 
-Each promise is read off torch's sources (``_dynamo/output_graph.py``, ``codegen.py``, ``resume_execution.py``):
-globals with a counter or an id in their name are installed once; a graph's outputs are a list or tuple made for this
-call; the profiler's two functions enter and leave a context manager of torch; sources are what guards can read too; a set is rebuilt from items whose order Dynamo does not keep (``variables/sets.py``), and a dict from
-keys that Dynamo has hashed and compared while it traced (``variables/dicts.py``).
+Each promise is read off torch's sources (``_dynamo/output_graph.py``, ``codegen.py``, ``resume_execution.py``): globals
+with a counter or an id in their name are installed once; a graph's outputs are a list or tuple made for this call; the
+profiler's two functions enter and leave a context manager of torch; sources are what guards can read too; a set is
+rebuilt from items whose order Dynamo does not keep (``variables/sets.py``), and a dict from keys that Dynamo has hashed
+and compared while it traced (``variables/dicts.py``).
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ _RESUME_AT = re.compile(r"^__resume_at_(\d+)_\d+")
 _IN_PROLOGUE = "__is_tracing_resume_prologue"
 """The variable by which Dynamo knows that it traces the head of a resume function; nothing reads it."""
 _FRAMES = ("__nested_resume_fns", "__nested_frame_values", "__resume_frame_values")
-"""The parameters by which resume functions hand on those of inner frames, with ``nested_graph_breaks``, and the values of a
-frame that deletes some of them."""
+"""The parameters by which resume functions hand on those of inner frames, with ``nested_graph_breaks``, and the values
+of a frame that deletes some of them."""
 _RESUMED = GeneratorContract(resumed=(RESUME_PREFIX,), tracing_flags=(_IN_PROLOGUE,), boxed_parameters=_FRAMES)
 
 

@@ -1,7 +1,7 @@
 """The cells of a notebook by their numbers: the names of IPython's temporary files do not tell the cell.
 
-Input: names of files.  Output: for those of cells what the notebook calls them, ``In [3]``.  IPython is only looked at, and
-only where the program has imported it.
+Input: names of files.  Output: for those of cells what the notebook calls them, ``In [3]``.  IPython is only looked at,
+and only where the program has imported it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ _CELL = re.compile(r"[/\\]ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-")
 
 
 def cell_names(filenames: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """File name -> ``In [3]``, in the order of the names; other files, and cells whose number is not known, are left out."""
+    """File name -> ``In [3]``, in the order of the names; other files, and cells whose number is not known, are left
+    out."""
     cells = sorted({name for name in filenames if _CELL.search(name)})
     numbers = _numbers() if cells else {}
     found = []

@@ -3,8 +3,8 @@
 A ``full_code_for_*`` file is a replica of torch's dispatcher.  Loaded in the process that compiled, its names denote
 the real things: ``frame_0.enter`` gives the locals and globals that torch looks at, a function under
 ``@guard_0_0.confirmed`` evaluates the guards in Python and checks the answer against torch's own, one under
-``@guard_0_0.runs`` is the very code torch runs.  Nothing is compiled.  Only weak references are kept, so a dump keeps no
-compiled code alive; in any other process, and for entries that are gone, the answer is a DepyfError, never a guess.
+``@guard_0_0.runs`` is the very code torch runs.  Nothing is compiled.  Only weak references are kept, so a dump keeps
+no compiled code alive; in any other process, and for entries that are gone, the answer is a DepyfError, never a guess.
 """
 
 from __future__ import annotations
@@ -371,7 +371,8 @@ def live_frame(file: str, function: str) -> LiveFrame:
 
 
 def part(node: ast.stmt) -> tuple[str, str]:
-    """What a statement of a page is, and of which frame or guard: ``("confirmed", "guard_0_0")``; ``("", "")`` for others."""
+    """What a statement of a page is, and of which frame or guard: ``("confirmed", "guard_0_0")``; ``("", "")`` for
+    others."""
     decorator = node.decorator_list[0] if isinstance(node, ast.FunctionDef) and node.decorator_list else None
     if isinstance(decorator, ast.Attribute) and isinstance(decorator.value, ast.Name):
         return decorator.attr, decorator.value.id

@@ -52,8 +52,8 @@ def is_view(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TensorView:
-    """What a tensor says of itself.  Sizes may be symbolic: give them to ``number`` and ``expression`` alone.  Even asking
-    whether one is zero (``or``, ``if``, ``==``) adds a guard to the program."""
+    """What a tensor says of itself.  Sizes may be symbolic: give them to ``number`` and ``expression`` alone.  Even
+    asking whether one is zero (``or``, ``if``, ``==``) adds a guard to the program."""
 
     kind: type
     dtype: Any
@@ -129,7 +129,8 @@ def _fake_device(value: Any) -> Any:
 
 
 def tells_sizes(kind: type) -> bool:
-    """Whether sizes, device and layout of a tensor of this class are read without a ``__torch_dispatch__`` of the program."""
+    """Whether sizes, device and layout of a tensor of this class are read without a ``__torch_dispatch__`` of the
+    program."""
     for cls in class_mro(kind):
         if cls is torch.Tensor:
             return True
@@ -214,7 +215,8 @@ def _from_values(node: Any) -> Any:
 
 
 def symbol_expression(node: Any) -> Any:
-    """``node.expr`` with the replacements that torch has learned, without the marks that torch leaves when it looks them up."""
+    """``node.expr`` with the replacements that torch has learned, without the marks that torch leaves when it looks
+    them up."""
     found = attribute(node, "_expr")
     replacements = attribute(attribute(node, "shape_env"), "replacements")
     if not is_a(replacements, dict):
@@ -299,8 +301,9 @@ def elements(value: Any, most: int) -> Elements | None:
 
 
 def extent(value: Any) -> tuple[float, float] | None:
-    """The smallest and the largest number in a real tensor, without a single negative integer among others that are none:
-    that one marks what is left out (-100, -1).  None where ``elements`` says None, and where not all are finite."""
+    """The smallest and the largest number in a real tensor, without a single negative integer among others that are
+    none: that one marks what is left out (-100, -1).  None where ``elements`` says None, and where not all are
+    finite."""
 
     def read() -> tuple[float, float] | None:
         if not value.numel() or value.dtype.is_complex:
@@ -376,8 +379,8 @@ def is_lazy(value: Any) -> bool:
 
 
 def memory(value: Any, start: int, end: int) -> tuple[memoryview, Any]:
-    """The bytes from ``start`` to ``end`` of the storage of a tensor that ``has_memory``, and what to hold while they are in
-    use: on the CPU they are the program's own, of another device a copy."""
+    """The bytes from ``start`` to ``end`` of the storage of a tensor that ``has_memory``, and what to hold while they
+    are in use: on the CPU they are the program's own, of another device a copy."""
     size = end - start
     if not size:
         return memoryview(b""), None

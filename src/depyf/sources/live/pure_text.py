@@ -1,4 +1,5 @@
-"""Values of the program as text, without running a ``__repr__``, ``__str__`` or ``__len__`` of it: see ``pure_access``."""
+"""Values of the program as text, without running a ``__repr__``, ``__str__`` or ``__len__`` of it: see
+``pure_access``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Recognises code that Dynamo wrote, and how to decompile it: for ``depyf.decompile`` in a hook of another tool.
 
-Input: any code object.  Output: options, or None for the code of a compiler.  Dynamo's code is known by the globals that it
-invents, by torch's own tables, or, while torch compiles, by the code that it has just been given.  Torch is asked
-only where the program has imported it, and nothing in it changes.
+Input: any code object.  Output: options, or None for the code of a compiler.  Dynamo's code is known by the globals
+that it invents, by torch's own tables, or, while torch compiles, by the code that it has just been given.  Torch is
+asked only where the program has imported it, and nothing in it changes.
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ def resume_targets(entry: LiveEntry) -> list[tuple[str, types.CodeType]]:
 
 
 def unchanged_arguments(code: types.CodeType) -> frozenset[str]:
-    """The parameters of ``code`` that it never binds anew: in the rest of it after a graph break they are what the call gave,
-    under the same name."""
+    """The parameters of ``code`` that it never binds anew: in the rest of it after a graph break they are what the call
+    gave, under the same name."""
     unit = CodeUnit.from_code(code)
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     changed = {

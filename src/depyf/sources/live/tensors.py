@@ -101,8 +101,8 @@ def difference(expected: Any, got: Any, rtol: float | None, atol: float | None) 
 
 
 def gradients_of(results: Sequence[Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """The gradients of the tensors ``wanted``, for made-up gradients of ``results`` (the same for results of the same shapes);
-    None for a tensor that gets none, {} where no result has a gradient or the backward fails."""
+    """The gradients of the tensors ``wanted``, for made-up gradients of ``results`` (the same for results of the same
+    shapes); None for a tensor that gets none, {} where no result has a gradient or the backward fails."""
     import torch
 
     outputs = [value for value in results if isinstance(value, torch.Tensor) and value.requires_grad]

@@ -1,4 +1,5 @@
-"""The edited files whose text runs now in the place of what torch made: what is recorded of it is EDITED, never proven."""
+"""The edited files whose text runs now in the place of what torch made: what is recorded of it is EDITED, never
+proven."""
 
 from __future__ import annotations
 

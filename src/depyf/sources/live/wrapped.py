@@ -1,7 +1,7 @@
 """What a wrapper of torch's own calls, where it is compiled: a module whose ``forward`` is torch's, a callable object.
 
-Input: the frames of Dynamo while it compiles ``wrap_inline.<locals>.inner``.  Output: what the program calls it: its class,
-and the global variable that holds it.  Objects of the program are only looked at through ``pure_access``.
+Input: the frames of Dynamo while it compiles ``wrap_inline.<locals>.inner``.  Output: what the program calls it: its
+class, and the global variable that holds it.  Objects of the program are only looked at through ``pure_access``.
 """
 
 from __future__ import annotations

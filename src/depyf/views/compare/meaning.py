@@ -1,8 +1,8 @@
 """Normalises a dumped text: removes what depends on the installed Python or torch and has no meaning.
 
-Input: a file of a dump.  Output: text that is the same for two files that differ only in comments (places, headers, line
-numbers), layout, the bytecode offset in the name of a resume function, the folder torch is installed in, when a local
-variable is released, and Python's own bytecode.
+Input: a file of a dump.  Output: text that is the same for two files that differ only in comments (places, headers,
+line numbers), layout, the bytecode offset in the name of a resume function, the folder torch is installed in, when a
+local variable is released, and Python's own bytecode.
 
     return __resume_at_110_13([], h)  # prog.py:9        ->   return __resume_13([], h)
 """

@@ -1,8 +1,8 @@
 """Which functions of two dumps are the same, wherever they stand in their files.
 
-Input: the functions of two runs.  Output: a ``Pairing``: functions are paired by name, and
-those of one name, or that have another name or file, by their code; lines of the program by the functions that they are in.
-It turns names and lines of the first dump into those of the second, so that their texts can be compared.
+Input: the functions of two runs.  Output: a ``Pairing``: functions are paired by name, and those of one name, or that
+have another name or file, by their code; lines of the program by the functions that they are in. It turns names and
+lines of the first dump into those of the second, so that their texts can be compared.
 """
 
 from __future__ import annotations
@@ -99,7 +99,8 @@ class Pairing:
                     known.setdefault(mine[at + n], other[place + n])
 
     def text(self, text: str, home: str, page: bool = False) -> str:
-        """A text of the first dump with the names and lines of the second; ``home`` is the program's file that it is about.
+        """A text of the first dump with the names and lines of the second; ``home`` is the program's file that it is
+        about.
 
         ``page``: it is no Python, and has compile ids in its words.
         """
@@ -195,7 +196,8 @@ def pairing(one: Sequence[Met], two: Sequence[Met]) -> Pairing:
 
 
 def _roots(one: Sequence[Met], two: Sequence[Met]) -> list[tuple[Met | None, Met | None]]:
-    """By name and file; of several of one name those with the same code first; then by code alone, then by name alone."""
+    """By name and file; of several of one name those with the same code first; then by code alone, then by name
+    alone."""
     left = list(two)
     partner: dict[int, Met] = {}
     keys: tuple[Callable[[Met], object], ...] = (

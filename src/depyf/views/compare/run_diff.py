@@ -23,7 +23,8 @@ _MANY = 12
 def events_apart(
     first: Sequence[FunctionRecord], second: Sequence[FunctionRecord], pairs: Pairing | None = None
 ) -> list[str]:
-    """The lines; "1" and "2" are the two runs.  ``pairs`` has their functions, if those were paired by their sources."""
+    """The lines; "1" and "2" are the two runs.  ``pairs`` has their functions, if those were paired by their
+    sources."""
     folders = program_folders(first, second)
     if pairs is None:
         pairs = pairing(*(met(f, partial(from_folder, folder=folder)) for f, folder in zip((first, second), folders)))
@@ -49,7 +50,8 @@ def _in_order(pairs: Pairing) -> list[tuple[Met | None, Met | None]]:
 
 
 def _cached(first: Sequence[FunctionRecord], second: Sequence[FunctionRecord]) -> list[str]:
-    """What only one of the two found in torch's compile caches: that alone makes files that are there on one side only."""
+    """What only one of the two found in torch's compile caches: that alone makes files that are there on one side
+    only."""
     one, two = _hits(first), _hits(second)
     lines = []
     for mine, other, side, without in ((one, two, "1", "2"), (two, one, "2", "1")):

@@ -1,9 +1,9 @@
 """Two dumps compared stage by stage, and the ranks of one distributed run.
 
-Input: folders written by ``prepare_debug``.  Output: a ``Comparison``: for each stage how many files are the same, differ,
-or are there only once, and for each compile id the first stage at which the two part ways.  Files are paired by name,
-which is keyed by compile id.  What differs in every run by nature (timings, Inductor's cache folder) is left out; files
-that say the same in other words (``meaning``) are *alike*, and no difference unless it is asked for.
+Input: folders written by ``prepare_debug``.  Output: a ``Comparison``: for each stage how many files are the same,
+differ, or are there only once, and for each compile id the first stage at which the two part ways.  Files are paired by
+name, which is keyed by compile id.  What differs in every run by nature (timings, Inductor's cache folder) is left out;
+files that say the same in other words (``meaning``) are *alike*, and no difference unless it is asked for.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ class Dump:
 
     @property
     def finished(self) -> bool:
-        """Whether the block was left: its process was not killed in it.  Else there is what torch had reported until then."""
+        """Whether the block was left: its process was not killed in it.  Else there is what torch had reported until
+        then."""
         return self.run.finished
 
 
@@ -378,8 +379,8 @@ def _position(file: DumpFile) -> tuple[tuple[int, str], str]:
 
 
 def dumps_in(folder: Path, *, unfinished: bool = False) -> dict[int, Path]:
-    """rank -> its dump, also of a rank that died where ``unfinished`` ones are wanted; a run of one process is rank 0 in
-    the folder itself.  DepyfError where there is no dump."""
+    """rank -> its dump, also of a rank that died where ``unfinished`` ones are wanted; a run of one process is rank 0
+    in the folder itself.  DepyfError where there is no dump."""
     if (folder / MANIFEST).exists():
         return {0: folder}
     found = {
@@ -393,7 +394,8 @@ def dumps_in(folder: Path, *, unfinished: bool = False) -> dict[int, Path]:
 
 
 def ranks_of_two(first: Path, second: Path) -> tuple[dict[int, Path], dict[int, Path]] | None:
-    """The ranks of two runs of several; None where one of the folders is a dump itself.  DepyfError where one has none."""
+    """The ranks of two runs of several; None where one of the folders is a dump itself.  DepyfError where one has
+    none."""
     if any((folder / MANIFEST).exists() or not rank_folders(folder) for folder in (first, second)):
         return None
     return dumps_in(first, unfinished=True), dumps_in(second, unfinished=True)

@@ -1,7 +1,8 @@
 """Makes the pages of a run whose process was killed, from what it left.
 
-Input: a folder.  Output: the folder with all pages that a run that ends has, as far as the journal tells.  Nothing is done
-to a dump that is complete.  DepyfError where the folder holds no run, its process is alive, or it cannot be written.
+Input: a folder.  Output: the folder with all pages that a run that ends has, as far as the journal tells.  Nothing is
+done to a dump that is complete.  DepyfError where the folder holds no run, its process is alive, or it cannot be
+written.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from depyf.views.dump.whole_dump import write_pages
 
 
 def complete(folder: Path, alive_too: bool = True) -> list[Path]:
-    """Make the pages of the run in ``folder``, and of those of its ranks and forked children, where their process made none.
+    """Make the pages of the run in ``folder``, and of those of its ranks and forked children, where their process made
+    none.
 
     Returns the folders with new pages.  ``alive_too``: a process that is running is an error, and not passed over.
     """

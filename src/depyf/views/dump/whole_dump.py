@@ -1,7 +1,7 @@
 """All pages of a dump that are made of the run alone, and its two indexes: ``run.jsonl`` and ``manifest.json``.
 
-Input: a ``Run``, and the writer of its folder.  Output: whether the manifest was written, so that all is there.  A page that
-fails is left out, and told of in the notes; ``run.jsonl`` comes last but one, so that its notes are all of them.
+Input: a ``Run``, and the writer of its folder.  Output: whether the manifest was written, so that all is there.  A page
+that fails is left out, and told of in the notes; ``run.jsonl`` comes last but one, so that its notes are all of them.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def write_pages(
     steppable: frozenset[str] = frozenset(),
     wrote: Callable[[Path, str], None] = lambda path, page: None,
 ) -> tuple[Run, bool]:
-    """``note``: told of what could not be made; ``steppable``: the files in which breakpoints stop; ``wrote``: called with each
-    page of a function that was written.  Returns the run with all notes, too."""
+    """``note``: told of what could not be made; ``steppable``: the files in which breakpoints stop; ``wrote``: called
+    with each page of a function that was written.  Returns the run with all notes, too."""
     notes: dict[str, None] = dict.fromkeys(run.notes)
 
     def noted(text: str) -> None:

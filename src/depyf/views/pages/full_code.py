@@ -292,8 +292,8 @@ def _guards(function: FunctionRecord, entry: EntryRecord) -> str:
 
 
 def _operand(guard: GuardRecord, handle: str, joint: str) -> list[str]:
-    """The lines of one operand: the expression, in parentheses where ``and`` would take it apart; with ``handle`` where it
-    has to ask torch.  A long call is broken between its arguments."""
+    """The lines of one operand: the expression, in parentheses where ``and`` would take it apart; with ``handle`` where
+    it has to ask torch.  A long call is broken between its arguments."""
     expression = guard.expression.strip()
     check = expression.partition("(")[0]
     asking, arguments = check in ASKING, expression[len(check) + 1 : -1]

@@ -1,7 +1,9 @@
-"""The pages of one function: ``__original_code_*`` as Dynamo was given it, ``__transformed_code_*`` what Dynamo made of it.
+"""The pages of one function: ``__original_code_*`` as Dynamo was given it, ``__transformed_code_*`` what Dynamo made of
+it.
 
-Input: records.  A ``__transformed_code_*`` page is valid Python; the function starts on ``first_line``, which does not depend
-on whether the code runs (the head has the same number of lines either way), so that line numbers can be fixed first.
+Input: records.  A ``__transformed_code_*`` page is valid Python; the function starts on ``first_line``, which does not
+depend on whether the code runs (the head has the same number of lines either way), so that line numbers can be fixed
+first.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from depyf.safety.escape import one_line
 
 
 def original_page(function: FunctionRecord) -> str:
-    """The whole ``__original_code_*`` file: where the function is, its source (decompiled, for a resume function), its bytecode."""
+    """The whole ``__original_code_*`` file: where the function is, its source (decompiled, for a resume function), its
+    bytecode."""
     code = function.code
     what = "The rest of a function after a graph break:" if function.resume_of is not None else "The function"
     source = code.source or "(its source cannot be read)"

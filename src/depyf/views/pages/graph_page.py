@@ -30,8 +30,8 @@ _IN_PLACE = re.compile(r"^( +)(\w+) = (torch\.ops\.aten\._foreach_\w+_\.\w+)\((\
 
 
 def graph_page(record: GraphRecord, step_text: str = "", *, exact: bool = True, elsewhere: bool = False) -> str:
-    """The whole file; ``exact`` is False where torch changed the graph after printing it, ``elsewhere`` is true where its
-    lines are those of another program."""
+    """The whole file; ``exact`` is False where torch changed the graph after printing it, ``elsewhere`` is true where
+    its lines are those of another program."""
     if record.stage == WRAPPER:
         return record.text if parsed(record.text) is not None else _as_comments(record)
     page = unchecked_page(record, step_text, exact=exact, elsewhere=elsewhere)

@@ -1,8 +1,8 @@
 """``index.md``: what to fix first, and what happened, on a screen or two.
 
-Input: what is found in a ``Run`` and the names of the files written.  Output invariant: the same run gives the same text; every
-graph break, recompilation and function that ran as ordinary Python is in it, with the user's line, or on a page that it
-links to.
+Input: what is found in a ``Run`` and the names of the files written.  Output invariant: the same run gives the same
+text; every graph break, recompilation and function that ran as ordinary Python is in it, with the user's line, or on a
+page that it links to.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ class IndexSection:
 
 
 def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, kernels: dict[str, int]) -> dict[str, str]:
-    """``index.md`` and the pages that it needs, by file name; ``kernels`` counts the kernel files of each compile id."""
+    """``index.md`` and the pages that it needs, by file name; ``kernels`` counts the kernel files of each compile
+    id."""
     run = found.run
     empty, eager = run.of_state(EntryState.NOTHING), run.of_state(EntryState.PYTHON)
     errors, unfinished = run.of_state(EntryState.FAILED), run.of_state(EntryState.UNFINISHED)

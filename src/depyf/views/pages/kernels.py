@@ -1,8 +1,8 @@
 """The kernels in a generated wrapper, each as a separate file.
 
 Input: the text of a wrapper that Inductor wrote.  Output: C++ and Triton sources by kernel name, in the order of the
-wrapper, with the comments that stand above each.  Nothing is executed: the text is parsed.  With ``cpp_wrapper`` one string
-holds the kernels and the C++ that calls them, which is a separate file, too.
+wrapper, with the comments that stand above each.  Nothing is executed: the text is parsed.  With ``cpp_wrapper`` one
+string holds the kernels and the C++ that calls them, which is a separate file, too.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ def kernels_in(wrapper: str, wrapper_file: str) -> tuple[Kernel, ...]:
 
 
 def kernel_nodes(tree: ast.Module) -> dict[str, ast.Constant]:
-    """Name of a kernel -> the literal in the tree of a wrapper that has its source; not of those in one string of C++."""
+    """Name of a kernel -> the literal in the tree of a wrapper that has its source; not of those in one string of
+    C++."""
     found: dict[str, ast.Constant] = {}
     for statement in tree.body:
         call = statement.value if isinstance(statement, ast.Assign) else None
@@ -104,7 +105,8 @@ def kernel_strings(wrapper: str) -> dict[str, str]:
 
 
 def _in_cpp_wrapper(statement: ast.Assign, source: object, wrapper_file: str) -> list[Kernel]:
-    """The C++ of a wrapper in C++, if that is what ``statement`` assigns: its kernels, and the rest, which calls them."""
+    """The C++ of a wrapper in C++, if that is what ``statement`` assigns: its kernels, and the rest, which calls
+    them."""
     target = statement.targets[0]
     if not (isinstance(target, ast.Name) and target.id == _CPP_WRAPPER and isinstance(source, str)):
         return []

@@ -1,7 +1,8 @@
-"""``__compiled_fn_K.STAGE.N.layers.txt`` and ``.layers.json``: a graph to be read module by module, and where each module is in it.
+"""``__compiled_fn_K.STAGE.N.layers.txt`` and ``.layers.json``: a graph to be read module by module, and where each
+module is in it.
 
-Input: the page of a graph and its ``LayerFacts``.  Output invariant: every operation of the graph stands once, in its order; the same run
-gives the same text.
+Input: the page of a graph and its ``LayerFacts``.  Output invariant: every operation of the graph stands once, in its
+order; the same run gives the same text.
 """
 
 from __future__ import annotations

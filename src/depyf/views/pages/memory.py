@@ -1,6 +1,7 @@
 """``memory.md``: what training keeps for the backward, and what Inductor's code allocates at once.
 
-Input: what is found in a ``Run``.  Output invariant: the same run gives the same text; what the texts of torch do not say is said to be unknown.
+Input: what is found in a ``Run``.  Output invariant: the same run gives the same text; what the texts of torch do not
+say is said to be unknown.
 """
 
 from __future__ import annotations
@@ -143,8 +144,8 @@ def _graph(memory: GraphMemory, kept: KeptForBackward) -> list[str]:
 
 
 def _groups(kept: KeptForBackward) -> list[list[SavedTensor]]:
-    """Those that one line makes with one operator in one size, in modules that differ by their numbers alone: the layers of a model;
-    those that take most first."""
+    """Those that one line makes with one operator in one size, in modules that differ by their numbers alone: the
+    layers of a model; those that take most first."""
     found: dict[tuple[object, ...], list[SavedTensor]] = {}
     for tensor in kept.saved:
         if tensor.kind != GIVEN:

@@ -1,7 +1,8 @@
 """HTML of a report in a notebook: the look that ``explain``, ``why``, ``compare`` and ``doctor`` share.
 
 Input: plain text, of which everything is escaped, and ``Markup`` that this module made of it.  Output: one element with
-its style, without script.  It is light or dark as the notebook is (Jupyter, VS Code, Colab), elsewhere as the system is.
+its style, without script.  It is light or dark as the notebook is (Jupyter, VS Code, Colab), elsewhere as the system
+is.
 """
 
 from __future__ import annotations

@@ -93,7 +93,8 @@ def shape_rows(function: FunctionRecord, table: FunctionShapes, title: str, foun
 
 
 def memory_data(found: RunFindings) -> str:
-    """What each graph keeps for its backward, computes again, and the peak of what Inductor's code allocates; in bytes."""
+    """What each graph keeps for its backward, computes again, and the peak of what Inductor's code allocates; in
+    bytes."""
     stored = tuple(_memory(memory, found) for memory in found.memories)
     return indented(plain(MemoryFile(stored))) + "\n" if stored else ""
 

@@ -1,7 +1,7 @@
 """``shapes.md``: which size of which input may be what, and what decided it.
 
-Input: what is found in a ``Run``.  Output invariant: the same run gives the same text; each fact stands once for a function, however many
-compilations share it.
+Input: what is found in a ``Run``.  Output invariant: the same run gives the same text; each fact stands once for a
+function, however many compilations share it.
 """
 
 from __future__ import annotations
@@ -178,7 +178,8 @@ def _all_decided(decisions: Sequence[Decision], function: CodeRecord) -> str:
 
 
 def line_of(place: Place, home: str) -> str:
-    """A line with its text; the file by its last name where it is ``home``, else without the folders of an installation."""
+    """A line with its text; the file by its last name where it is ``home``, else without the folders of an
+    installation."""
     name = (
         os.path.basename(place.filename)
         if place.filename == home

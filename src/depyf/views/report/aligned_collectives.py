@@ -1,7 +1,7 @@
 """The collectives in the graphs of each rank, aligned.
 
-Input: the dumps of the ranks of a run.  Output: rows, one for each collective, with what each rank has there; a rank that lacks it,
-or has another one, makes the row one that differs.  Graphs stand in the order of their compile ids.
+Input: the dumps of the ranks of a run.  Output: rows, one for each collective, with what each rank has there; a rank
+that lacks it, or has another one, makes the row one that differs.  Graphs stand in the order of their compile ids.
 """
 
 from __future__ import annotations

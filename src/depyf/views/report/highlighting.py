@@ -20,8 +20,8 @@ LETTERS = {
 }  # fmt: skip
 """Pygments' type of token -> the letter of its colour; a type that is not named has that of its parent."""
 _LONGEST, _MOST_ERRORS = 1 << 14, 16
-"""Characters of a line of which Pygments is asked, and of those that are of no token: it tries all its patterns at each, and
-what has more is no code."""
+"""Characters of a line of which Pygments is asked, and of those that are of no token: it tries all its patterns at
+each, and what has more is no code."""
 LEXERS = {".py": "python", ".cpp": "cpp", ".h": "cpp", ".cu": "cuda"}
 
 
@@ -55,8 +55,8 @@ _ENDS = {
 
 
 def _closed(text: str, language: str) -> Iterator[tuple[int, int]]:
-    """The comments and strings that are closed.  Where one is not, no other of its kind is looked for before the place at which
-    that was seen: what is open is read once, whatever stands in it."""
+    """The comments and strings that are closed.  Where one is not, no other of its kind is looked for before the place
+    at which that was seen: what is open is read once, whatever stands in it."""
     unclosed: dict[str, int] = {}
     place = 0
     while (found := _OPENERS[language].search(text, place)) is not None:

@@ -1,7 +1,7 @@
 """The run string of a line of Python, for most lines: Pygments tries a hundred patterns for each token.
 
-Input: one line, or those of a docstring.  Output: what ``highlighting`` makes of Pygments' tokens of it; None for what takes
-Pygments to tell (another string over several lines or one with fields, an import).
+Input: one line, or those of a docstring.  Output: what ``highlighting`` makes of Pygments' tokens of it; None for what
+takes Pygments to tell (another string over several lines or one with fields, an import).
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ def docstring_runs(text: str) -> list[str] | None:
 
 @functools.cache
 def _words() -> tuple[dict[str, str], frozenset[str]]:
-    """The letters of words, and the words that are builtins where no dot stands before them, by the tables of this Pygments."""
+    """The letters of words, and the words that are builtins where no dot stands before them, by the tables of this
+    Pygments."""
     from pygments.lexers.python import PythonLexer
 
     tables: dict[str, Any] = PythonLexer.tokens

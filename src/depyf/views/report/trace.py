@@ -1,8 +1,8 @@
 """The waterfall of a run as a Chrome trace, which Perfetto (ui.perfetto.dev) and chrome://tracing open.
 
 Input: a ``DumpView``.  Output: the JSON text, in the Trace Event Format's form of an object: complete events ("X") in
-microseconds that stand in one another, and the names of processes and threads ("M").  A rank is a process, and a thread a
-thread; ranks share one clock.
+microseconds that stand in one another, and the names of processes and threads ("M").  A rank is a process, and a thread
+a thread; ranks share one clock.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def _process(view: DumpView, number: int, name: str, shift: float) -> list[dict[
 
 
 def _in_one_another(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The events of a thread in their order, each inside of those that are open when it begins: times are rounded, and what
-    ends a microsecond after what is around it is no stack, which the format asks for."""
+    """The events of a thread in their order, each inside of those that are open when it begins: times are rounded, and
+    what ends a microsecond after what is around it is no stack, which the format asks for."""
     ordered = sorted(events, key=lambda event: (event["ts"], -event["dur"]))
     open_until: list[int] = []
     for event in ordered:

@@ -1,7 +1,7 @@
 """The phases of each compilation as spans that stand in one another.
 
-Input: a ``DumpView``, whose times anybody may have written.  Output: ``Span`` lists by compilation; what is no stretch of time is
-left out.
+Input: a ``DumpView``, whose times anybody may have written.  Output: ``Span`` lists by compilation; what is no stretch
+of time is left out.
 """
 
 from __future__ import annotations

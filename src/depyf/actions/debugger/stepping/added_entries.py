@@ -1,11 +1,13 @@
-"""The precompile entries of one ``depyf.debug()``: torch asks those of a code object before it looks for what it compiled.
+"""The precompile entries of one ``depyf.debug()``: torch asks those of a code object before it looks for what it
+compiled.
 
-Input: a code object of the program, a question, and the code that runs where the answer is yes.  Entries are asked in the order in
-which they are added.  Output invariant: code with entries of the program's own gets none, and ``close`` leaves none of ours.
+Input: a code object of the program, a question, and the code that runs where the answer is yes.  Entries are asked in
+the order in which they are added.  Output invariant: code with entries of the program's own gets none, and ``close``
+leaves none of ours.
 
-torch holds no lock while it looks through the entries of a code object, so none may be taken out while another thread asks one.
-``asked`` and ``answered`` mark that time; nothing that could switch threads may come between ``answered`` and the end of the
-question.
+torch holds no lock while it looks through the entries of a code object, so none may be taken out while another thread
+asks one. ``asked`` and ``answered`` mark that time; nothing that could switch threads may come between ``answered`` and
+the end of the question.
 """
 
 from __future__ import annotations

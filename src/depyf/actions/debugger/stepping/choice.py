@@ -1,4 +1,5 @@
-"""Which entry torch runs for a call: its search (order, backend, guards), repeated without running or changing anything.
+"""Which entry torch runs for a call: its search (order, backend, guards), repeated without running or changing
+anything.
 
 Input: the entries of a code object, and the locals of the call, in the thread that is about to make it.
 """
@@ -16,8 +17,8 @@ from depyf.sources.live.target import innermost_backend
 def chosen(
     code: types.CodeType, entries: tuple[LiveEntry, ...], L: dict[str, Any], forced: bool = True
 ) -> LiveEntry | None:
-    """The one of ``entries``, which are those of ``code``, that torch runs for ``L``; None where none fits.  ``forced``: a
-    backend that the stance forces counts."""
+    """The one of ``entries``, which are those of ``code``, that torch runs for ``L``; None where none fits.
+    ``forced``: a backend that the stance forces counts."""
     eval_frame = sys.modules["torch._dynamo.eval_frame"]
     skips = getattr(eval_frame, "_is_skip_guard_eval_unsafe_stance", bool)()
     entries = _of_region(code, entries)
@@ -32,8 +33,8 @@ def chosen(
 
 
 def _of_region(code: types.CodeType, entries: tuple[LiveEntry, ...]) -> tuple[LiveEntry, ...]:
-    """Those that torch looks through: what ``torch.compile(isolate_recompiles=True)`` compiled is kept apart (2.13); it comes
-    first for that call, and is not there for others."""
+    """Those that torch looks through: what ``torch.compile(isolate_recompiles=True)`` compiled is kept apart (2.13); it
+    comes first for that call, and is not there for others."""
     try:
         from torch._C._dynamo.eval_frame import _get_cache_entries_for_region, get_eval_frame_isolate_recompiles_id
     except ImportError:

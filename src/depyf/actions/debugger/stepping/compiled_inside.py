@@ -1,7 +1,7 @@
 """Warn when torch compiles inside ``depyf.debug()``: that code is not in the dump, so its breakpoints cannot be hit.
 
-Input: torch's calls of a bytecode hook, once per frame it compiles.  Output: a note on standard error, once per function;
-nothing about the compilation changes.
+Input: torch's calls of a bytecode hook, once per frame it compiles.  Output: a note on standard error, once per
+function; nothing about the compilation changes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Inside ``depyf.debug()`` what was compiled runs with the lines of the dump, so that breakpoints there are hit.
 
-Input: the code objects for which torch has entries with text of depyf.  torch's entries cannot get other code; so each gets a
-precompile entry beside it, which runs the same instructions with the file and lines of the dump where torch would have run the
-entry.  Which one that is (``chosen``) is found out once for a call, before these are asked.
+Input: the code objects for which torch has entries with text of depyf.  torch's entries cannot get other code; so each
+gets a precompile entry beside it, which runs the same instructions with the file and lines of the dump where torch
+would have run the entry.  Which one that is (``chosen``) is found out once for a call, before these are asked.
 """
 
 from __future__ import annotations

@@ -106,8 +106,8 @@ class Dispatcher:
 class Dispatching:
     """What is added for one ``depyf.debug()``, from ``start`` to ``stop``.
 
-    ``own``: a level is forced.  The page is then about the program's entries, which torch does not use: it shows which of
-    them the call would run, and the code at that level follows.
+    ``own``: a level is forced.  The page is then about the program's entries, which torch does not use: it shows which
+    of them the call would run, and the code at that level follows.
     """
 
     own: bool = False
@@ -126,7 +126,8 @@ class Dispatching:
         return self._open
 
     def start(self, session: Session) -> None:
-        """Follow every page of ``session`` from now on, and run the lines of dumps; what cannot be followed becomes a note."""
+        """Follow every page of ``session`` from now on, and run the lines of dumps; what cannot be followed becomes a
+        note."""
         if not self._entries.open():
             self.notes.append(
                 "this torch can be followed neither through full_code_for_*.py (use depyf.replay) nor into "

@@ -1,9 +1,9 @@
 """Triton kernels of a generated wrapper as lines of a dumped file: run by Triton's interpreter, one program at a time.
 
-While ``Interpreting`` is on, what Inductor would compile for the GPU is an ``InterpretedKernel``: its ``run`` executes the
-kernel's text as Python on NumPy arrays (``triton/runtime/interpreter.py``), so that any debugger can stop in it, and copies
-the results back.  Triton needs the environment variable ``TRITON_INTERPRET`` before its import for that; here it is
-switched on and off at run time, and everything in Triton is afterwards as before.
+While ``Interpreting`` is on, what Inductor would compile for the GPU is an ``InterpretedKernel``: its ``run`` executes
+the kernel's text as Python on NumPy arrays (``triton/runtime/interpreter.py``), so that any debugger can stop in it,
+and copies the results back.  Triton needs the environment variable ``TRITON_INTERPRET`` before its import for that;
+here it is switched on and off at run time, and everything in Triton is afterwards as before.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def _constants(meta: dict[str, Any], names: list[str]) -> dict[str, Any]:
 
 
 def _passed(tuner: Any, names: list[str], blocks: dict[str, Any], constants: dict[str, Any], count: int) -> list[str]:
-    """The parameters that a call of ``count`` arguments gives: not those of the configuration and, for a kernel that the user
-    wrote, since Triton 3.2, none that is fixed at compile time."""
+    """The parameters that a call of ``count`` arguments gives: not those of the configuration and, for a kernel that
+    the user wrote, since Triton 3.2, none that is fixed at compile time."""
     found = [name for name in names if name not in blocks]
     fixed = [name for name in found if name in constants and names.index(name) in tuner.fn.constexprs]
     fixed += [name for name in found if name not in fixed and constants.get(name, 0) is None]

@@ -1,7 +1,7 @@
 """The files of one ``depyf.debug(level=...)``: dumped ones where they say what runs, new ones where they do not.
 
-Input: what torch compiles at the forced level, piece by piece.  Output invariant: a live function gets the name and lines
-of a file only if that file's text has the function's very bytecode (``stepping.graph_codes``).
+Input: what torch compiles at the forced level, piece by piece.  Output invariant: a live function gets the name and
+lines of a file only if that file's text has the function's very bytecode (``stepping.graph_codes``).
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ from depyf.views.pages.graph_page import graph_page
 from depyf.views.pages.kernels import kernels_in
 
 Instrument = Callable[[types.CodeType, str, dict[str, str]], types.CodeType]
-"""(code of a graph, text of its file, module path per node) -> the code to run: with checks added, on the same lines."""
+"""(code of a graph, text of its file, module path per node) -> the code to run: with checks added, on the same
+lines."""
 
 
 class LevelFiles:
@@ -115,8 +116,8 @@ class LevelFiles:
         return bool(codes)
 
     def _dumped(self, stage: str, compile_id: str, text: str) -> list[GraphRecord]:
-        """The dumped graphs of this stage that do not say other sizes than ``text``: first those of the same function, then
-        those that nothing else runs as."""
+        """The dumped graphs of this stage that do not say other sizes than ``text``: first those of the same function,
+        then those that nothing else runs as."""
         function = compile_id.rpartition("/")[0]
         lines = read_printed(importable(text)).annotated  # without the parameters, which torch prints in several ways
         found = []
@@ -243,7 +244,8 @@ def printed(module: Any) -> str:
 
 
 def with_forward(module: Any) -> None:
-    """Make torch.fx write the ``forward`` of a lazy GraphModule, and of those in it, now rather than at the first call."""
+    """Make torch.fx write the ``forward`` of a lazy GraphModule, and of those in it, now rather than at the first
+    call."""
     for part in module.modules():
         recompile = getattr(part, "real_recompile", None)  # torch.fx._lazy_graph_module
         if recompile is not None:

@@ -1,8 +1,8 @@
 """``depyf.debug(level=...)``: compile again at another level, run the dumped text of that level, forget it all on exit.
 
 The program is not edited: ``torch.compiler.set_stance(force_backend=...)`` puts depyf's backend in the place of the
-program's.  Torch keeps cache entries apart by backend, so the entries of the program are neither used nor lost; ours are
-taken out of the cache on exit.
+program's.  Torch keeps cache entries apart by backend, so the entries of the program are neither used nor lost; ours
+are taken out of the cache on exit.
 
 | level   | what runs                                            | dumped file                          |
 |---------|------------------------------------------------------|--------------------------------------|
@@ -196,7 +196,8 @@ class LevelRun:
 
 
 def _boxed_eager() -> Callable[..., Any]:
-    """torch's own way to call a graph of ``aot_eager``; up to 2.6 it interprets the graph, whose code never runs then."""
+    """torch's own way to call a graph of ``aot_eager``; up to 2.6 it interprets the graph, whose code never runs
+    then."""
     from torch._dynamo.backends.debugging import boxed_nop
 
     if calls_graphs():
@@ -242,9 +243,9 @@ def _inference_graphs_as_they_are() -> Iterator[None]:
 def outliving(backend: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[[], None]]:
     """``backend`` for entries that outlive it, and what makes them let go of it.
 
-    Torch's entries know their backend as long as the function they belong to exists, deleted ones as well.  Before torch
-    2.9 they own no reference to it (``torch/csrc/dynamo/cache_entry.h``) and compare with whatever stands in its place;
-    torch keeps the backends of ``torch.compile`` in ``cached_backends`` for that reason, but not a forced one.
+    Torch's entries know their backend as long as the function they belong to exists, deleted ones as well.  Before
+    torch 2.9 they own no reference to it (``torch/csrc/dynamo/cache_entry.h``) and compare with whatever stands in its
+    place; torch keeps the backends of ``torch.compile`` in ``cached_backends`` for that reason, but not a forced one.
     """
     from torch._dynamo import eval_frame
 

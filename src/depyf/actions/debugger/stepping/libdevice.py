@@ -1,7 +1,7 @@
 """CUDA's libdevice for Triton's interpreter, which has no mathematics but NumPy's: each function by torch on the CPU.
 
-Input: tensors of the interpreter (NumPy arrays with a Triton type) or numbers.  Output: a tensor of the interpreter, of the
-type that libdevice returns: that of the first argument, 32-bit integers for questions.
+Input: tensors of the interpreter (NumPy arrays with a Triton type) or numbers.  Output: a tensor of the interpreter, of
+the type that libdevice returns: that of the first argument, 32-bit integers for questions.
 """
 
 from __future__ import annotations

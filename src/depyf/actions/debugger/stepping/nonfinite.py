@@ -146,7 +146,8 @@ def _watched_value(name: str, value: Any) -> WatchedValue:
 
 
 def modules_of(graph: Any) -> dict[str, str]:
-    """Names of a graph's nodes -> the path of the module that computes it, or, in a backward, whose forward it is for."""
+    """Names of a graph's nodes -> the path of the module that computes it, or, in a backward, whose forward it is
+    for."""
     return {node.name: path for node in graph.nodes if (path := node_module(node))}
 
 

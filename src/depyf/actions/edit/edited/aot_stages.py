@@ -1,7 +1,7 @@
 """Edited graphs of AOTAutograd: joint, forward and backward.
 
-``aot_module_simplified``, through which every backend that uses AOTAutograd goes, is given the program's compilers inside ones of
-ours.  The graph that a compiler is about to get is exchanged; a backward that is compiled late, too.
+``aot_module_simplified``, through which every backend that uses AOTAutograd goes, is given the program's compilers
+inside ones of ours.  The graph that a compiler is about to get is exchanged; a backward that is compiled late, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The error of an edited file in what torch's compilers raise: where they wrapped it, and what a C++ compiler said of a kernel."""
+"""The error of an edited file in what torch's compilers raise: where they wrapped it, and what a C++ compiler said of a
+kernel."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ _DEEPEST = 32
 def edit_error_in(error: BaseException, files: list[EditedFile], failed: Callable[[str], None]) -> EditError | None:
     """The error at a line of an edited file that ``error`` stands for; None where it is of something else.
 
-    ``files``: what is edited in what was compiled.  ``failed`` is told of a file that torch wrote for a kernel and that could
-    not be built.
+    ``files``: what is edited in what was compiled.  ``failed`` is told of a file that torch wrote for a kernel and that
+    could not be built.
     """
     found: BaseException | None = error
     for _ in range(_DEEPEST):
@@ -34,7 +35,8 @@ def edit_error_in(error: BaseException, files: list[EditedFile], failed: Callabl
 
 
 def _of_build(said: str, kernels: list[EditedFile], failed: Callable[[str], None]) -> EditError | None:
-    """What a C++ compiler said of a file that has the text of one of ``kernels``, at the line of the kernel's own file."""
+    """What a C++ compiler said of a file that has the text of one of ``kernels``, at the line of the kernel's own
+    file."""
     for match in _SAID.finditer(said):
         try:
             lines = Path(match["path"]).read_text(encoding="utf-8").split("\n")

@@ -1,7 +1,9 @@
-"""Edited code against the original, on the inputs that the program gave: results, gradients, time, memory, the first node.
+"""Edited code against the original, on the inputs that the program gave: results, gradients, time, memory, the first
+node.
 
-Input: a compiled graph that edited files may be part of, and the graph that torch captured, before any edit.  At the first
-call both run on copies of the inputs.  Output: ``EditedGraph``, plain data; the program goes on with the edited results.
+Input: a compiled graph that edited files may be part of, and the graph that torch captured, before any edit.  At the
+first call both run on copies of the inputs.  Output: ``EditedGraph``, plain data; the program goes on with the edited
+results.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ _FEWEST_CALLS, _MOST_CALLS = 5, 200
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one call, with its backward where there is one: seconds, and bytes beyond the inputs at the peak (-1: not known)."""
+    """Of one call, with its backward where there is one: seconds, and bytes beyond the inputs at the peak (-1: not
+    known)."""
 
     seconds: float
     peak: int
@@ -55,7 +58,8 @@ class EditedGraph:
 def tried(
     function: str, compile_id: str, backend: Any, original: Any, made: Callable[..., Any], inputs: tuple[Any, ...]
 ) -> EditedGraph:
-    """Run ``original``, a graph, on ``backend``, and ``made``, the edited one as it was compiled, on copies of ``inputs``."""
+    """Run ``original``, a graph, on ``backend``, and ``made``, the edited one as it was compiled, on copies of
+    ``inputs``."""
     nothing = Cost(0.0, 0)
     try:
         first, second = Compiled(backend, original), Compiled(backend, original, made)
@@ -119,8 +123,8 @@ def wait() -> None:
 def peak_of(call: Callable[[], None]) -> int:
     """The most bytes that were allocated at once during the call, beyond those before it.
 
-    By what torch's allocators tell its old profiler, which prints nothing and changes no statistics of the program; -1 where this
-    torch has none.
+    By what torch's allocators tell its old profiler, which prints nothing and changes no statistics of the program; -1
+    where this torch has none.
     """
     try:
         from torch._C import _autograd as autograd

@@ -1,7 +1,7 @@
 """``depyf.edited``: from the start of the block to its end.
 
-Each stage has a module: what torch makes is compared with what it made when the dump was written, and where it is the same
-and its file was edited, the edited file takes its place.  Nothing that is compiled in the block outlives it.
+Each stage has a module: what torch makes is compared with what it made when the dump was written, and where it is the
+same and its file was edited, the edited file takes its place.  Nothing that is compiled in the block outlives it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The values of an edited graph's nodes as torch's compilers want them: tensors without data, in ``node.meta``.
 
-Input: a graph made from an edited file and the one that torch made.  A node that says the same as the old node of its name,
-of nodes that do, keeps that one's values; the others are run once on tensors without data, in the fake mode of the inputs.
-Output invariant: each node that the old graph would have a value for has one, and what the graph returns has the number,
-types and shapes that the next stage expects; else EditError, at a line of the file.
+Input: a graph made from an edited file and the one that torch made.  A node that says the same as the old node of its
+name, of nodes that do, keeps that one's values; the others are run once on tensors without data, in the fake mode of
+the inputs. Output invariant: each node that the old graph would have a value for has one, and what the graph returns
+has the number, types and shapes that the next stage expects; else EditError, at a line of the file.
 """
 
 from __future__ import annotations

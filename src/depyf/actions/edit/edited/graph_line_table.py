@@ -1,7 +1,7 @@
 """An edited graph runs at the lines of its file, so that breakpoints there stop.
 
-torch.fx writes the ``forward`` that runs a graph, a line a node.  Here that text is compiled once more, with the place of each
-node in the edited file: the same bytecode, with another line table.  Names of values are those of the file.
+torch.fx writes the ``forward`` that runs a graph, a line a node.  Here that text is compiled once more, with the place
+of each node in the edited file: the same bytecode, with another line table.  Names of values are those of the file.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from depyf.safety.guarded import Door, say
 
 
 def keep_at_lines(file: EditedFile, module: Any, lines: dict[str, int], returns: int) -> None:
-    """``module.forward`` is at the lines of ``file`` from now on, also where torch writes it again; ``lines``: name of a node ->
-    line; ``returns``: the line of the ``return``."""
+    """``module.forward`` is at the lines of ``file`` from now on, also where torch writes it again; ``lines``: name of
+    a node -> line; ``returns``: the line of the ``return``."""
     made_for_it = type(module)  # torch.fx makes a class for each module
     name = (
         "_real_recompile" if hasattr(made_for_it, "_real_recompile") else "recompile"

@@ -1,9 +1,9 @@
 """Edited guards of a ``full_code_for_*`` page in the place of those of a cache entry.
 
-Input: what torch is about to make an entry of.  Its root guard manager, which the entry's look-up asks, is exchanged for one
-that asks the expression of the page.  Where all of torch's guards are still there, they are asked first, as a whole, and then
-what was added.  Where some are not, each of the others is asked alone: the leaf guard of torch where it can be, else as
-Python.  A guard that raises does not hold.
+Input: what torch is about to make an entry of.  Its root guard manager, which the entry's look-up asks, is exchanged
+for one that asks the expression of the page.  Where all of torch's guards are still there, they are asked first, as a
+whole, and then what was added.  Where some are not, each of the others is asked alone: the leaf guard of torch where it
+can be, else as Python.  A guard that raises does not hold.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _Check = Callable[[_Names], bool]
 def exchange_guards(uses: Uses, compilation: EditedCompilation, guarded: Any, local: dict[str, Any]) -> None:
     """``guarded``: torch's ``GuardedCode``; ``local``: the variables of the call that it was compiled for.
 
-    EditError where an edited guard cannot be evaluated.  Torch runs an entry for the call that compiles it and asks no guard
-    then: EditError, too, where a guard that was edited does not hold for this call.
+    EditError where an edited guard cannot be evaluated.  Torch runs an entry for the call that compiles it and asks no
+    guard then: EditError, too, where a guard that was edited does not hold for this call.
     """
     file = uses.guards_for(compilation)
     if file is None:

@@ -1,8 +1,9 @@
 """Edited graphs and code of Inductor: before and after its post-grad passes, the wrapper, its kernels.
 
-The graph is exchanged where Inductor's passes begin, and where its code generation does.  A wrapper is exchanged where Inductor is about to
-write it to its cache: it is told to load the edited file instead, so that what runs are the lines of that file.  An
-edited kernel is put back into the wrapper; that text is in a folder of ours, which is removed at the end.
+The graph is exchanged where Inductor's passes begin, and where its code generation does.  A wrapper is exchanged where
+Inductor is about to write it to its cache: it is told to load the edited file instead, so that what runs are the lines
+of that file.  An edited kernel is put back into the wrapper; that text is in a folder of ours, which is removed at the
+end.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """While edits are in force, torch compiles with backends of ours that hand over to the program's own.
 
-``torch.compile`` gives torch's frame evaluation a callback; which one applies is asked at each call of a compiled function
-(``torch._dynamo.eval_frame._callback_from_stance``).  There the callback is exchanged for one with a backend of ours, one for each
-backend of the program.  Torch keeps cache entries apart by backend: entries of the program are neither used nor lost, and
-ours are taken out of the cache at the end.
+``torch.compile`` gives torch's frame evaluation a callback; which one applies is asked at each call of a compiled
+function (``torch._dynamo.eval_frame._callback_from_stance``).  There the callback is exchanged for one with a backend
+of ours, one for each backend of the program.  Torch keeps cache entries apart by backend: entries of the program are
+neither used nor lost, and ours are taken out of the cache at the end.
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ class Retraced:
 
 
 def retraced(file: EditedFile, module: Any, path: tuple[str, ...] = ()) -> Retraced:
-    """The graph of ``file`` for ``module``, the GraphModule that torch made; ``path``: of a class in the first class, as in
-    ``nested_classes``.  EditError at the line that cannot be traced."""
+    """The graph of ``file`` for ``module``, the GraphModule that torch made; ``path``: of a class in the first class,
+    as in ``nested_classes``.  EditError at the line that cannot be traced."""
     tree = python(file)
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and _forward(node) is not None]
     if not classes:
@@ -56,7 +56,8 @@ def retraced(file: EditedFile, module: Any, path: tuple[str, ...] = ()) -> Retra
 
 
 def nested_classes(file: EditedFile) -> list[tuple[tuple[str, ...], ast.ClassDef]]:
-    """The classes in the first class of ``file``, which are subgraphs, outer ones first; each with the path of names to it."""
+    """The classes in the first class of ``file``, which are subgraphs, outer ones first; each with the path of names to
+    it."""
     found: list[tuple[tuple[str, ...], ast.ClassDef]] = []
     classes = [node for node in python(file).body if isinstance(node, ast.ClassDef) and _forward(node) is not None]
     waiting: list[tuple[tuple[str, ...], ast.ClassDef]] = [((), node) for node in classes[:1]]

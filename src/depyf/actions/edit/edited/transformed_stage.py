@@ -1,8 +1,9 @@
 """The edited text of transformed code -> the code object that runs in the place of Dynamo's.
 
-Input: an edited ``__transformed_code_*`` file, and the code that Dynamo made now.  Output: the code of the text, with Dynamo's own
-names, constants and nested functions where the text says the same as Dynamo's; it is in the file, on its lines.  Nothing
-is proven of it, but torch can run it: parameters, cells and free variables are those of Dynamo's code.  The guards stay.
+Input: an edited ``__transformed_code_*`` file, and the code that Dynamo made now.  Output: the code of the text, with
+Dynamo's own names, constants and nested functions where the text says the same as Dynamo's; it is in the file, on its
+lines.  Nothing is proven of it, but torch can run it: parameters, cells and free variables are those of Dynamo's code.
+The guards stay.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ _USED = "__depyf_used"
 def edited_code(
     uses: Uses, compilation: EditedCompilation, code: types.CodeType, made: types.CodeType, called: Called
 ) -> types.CodeType | None:
-    """The code to run for ``made``, which Dynamo made of ``code``; None where no file was edited.  EditError where it cannot
-    run."""
+    """The code to run for ``made``, which Dynamo made of ``code``; None where no file was edited.  EditError where it
+    cannot run."""
     work: dict[str, DecompiledCode] = {}
 
     def texts(file: EditedFile) -> tuple[str, ...]:

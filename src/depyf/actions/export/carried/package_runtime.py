@@ -174,8 +174,8 @@ def like(name: str, base: type = object, /, **members: Any) -> type:
 
 
 def partly(cls: Any) -> Any:
-    """A class of the program for objects of which only a part is known: the attributes that nothing compiled depends on are
-    None."""
+    """A class of the program for objects of which only a part is known: the attributes that nothing compiled depends on
+    are None."""
     if not cls:
         return None
     assigned = set()

@@ -156,7 +156,8 @@ def _arguments(signature: ast.arguments, made: Mapping[str, str]) -> tuple[list[
 
 
 def model_text(models: Mapping[str, Model], roots: Mapping[str, str], values: GuardedValues) -> str:
-    """``model.py``; ``roots``: model -> the method of its class that is the function of the package, where it is one."""
+    """``model.py``; ``roots``: model -> the method of its class that is the function of the package, where it is
+    one."""
     text = "\n\n\n".join(_model(model, roots.get(name, ""), values) for name, model in models.items())
     called = "hooks." in text
     imports = [name for name in ("collections", "importlib") if f"{name}." in text]

@@ -1,4 +1,5 @@
-"""The text of the files in ``carried/``, or of that part of the checks which a package needs.  They are read, never imported."""
+"""The text of the files in ``carried/``, or of that part of the checks which a package needs.  They are read, never
+imported."""
 
 from __future__ import annotations
 

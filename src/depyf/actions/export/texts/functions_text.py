@@ -1,4 +1,5 @@
-"""``functions.py`` of a package: the function, its resume functions, and for each the compiled code that the guards choose.
+"""``functions.py`` of a package: the function, its resume functions, and for each the compiled code that the guards
+choose.
 
 Input: a function of a dump, its code rewritten.  Output: the text of the module.
 """

@@ -1,7 +1,7 @@
 """One graph of a dump -> one module of a package.
 
-Input: a page of a graph.  Output: text that needs torch only: a function, or a module with ``torch.nn.Module`` classes where
-the graph has inner graphs or constants.  Raises ``CannotRender`` where the page is no graph.
+Input: a page of a graph.  Output: text that needs torch only: a function, or a module with ``torch.nn.Module`` classes
+where the graph has inner graphs or constants.  Raises ``CannotRender`` where the page is no graph.
 """
 
 from __future__ import annotations

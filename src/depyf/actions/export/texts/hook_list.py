@@ -13,7 +13,8 @@ from depyf.safety.escape import printable
 
 @dataclass(slots=True)
 class Hooks:
-    """``wanted``: name -> what it stands for.  ``known``: name -> its text, and what it stands for; the guards told it."""
+    """``wanted``: name -> what it stands for.  ``known``: name -> its text, and what it stands for; the guards told
+    it."""
 
     wanted: dict[str, str] = field(default_factory=dict)
     known: dict[str, tuple[str, str]] = field(default_factory=dict)

@@ -1,7 +1,8 @@
 """Inductor's wrapper of a graph -> a module of the package, with its kernels as files beside it.
 
-Input: a wrapper as torch wrote it, and what is known of the graph.  Output: the texts of the files; the wrapper reads each kernel
-from its file when it is imported, and has it built as torch would.  Nothing is run here: kernels are string literals of the wrapper.
+Input: a wrapper as torch wrote it, and what is known of the graph.  Output: the texts of the files; the wrapper reads
+each kernel from its file when it is imported, and has it built as torch would.  Nothing is run here: kernels are string
+literals of the wrapper.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ _ENDINGS = {"cpp": "cpp", "cpp_pybinding": "cpp", "triton": "py", "pallas": "py"
 def why_not(facts: GraphFacts, inputs: int, trained: bool) -> str:
     """Why the wrapper of a graph cannot be called in its place; "" where it can.
 
-    ``facts``: of AOTAutograd's forward graph.  ``inputs``: how many the captured graph takes.  ``trained``: it has a backward.
+    ``facts``: of AOTAutograd's forward graph.  ``inputs``: how many the captured graph takes.  ``trained``: it has a
+    backward.
     """
     aot = facts.aot
     if aot is None:
@@ -40,8 +42,8 @@ def why_not(facts: GraphFacts, inputs: int, trained: bool) -> str:
 
 
 def kernel_files(wrapper: str, name: str) -> dict[str, str]:
-    """The files below ``kernels/``: ``name.py``, and each kernel in the folder ``name``.  SyntaxError where ``wrapper`` is no
-    Python."""
+    """The files below ``kernels/``: ``name.py``, and each kernel in the folder ``name``.  SyntaxError where ``wrapper``
+    is no Python."""
     tree = ast.parse(wrapper)
     lines = [line.encode() for line in wrapper.split("\n")]
     files: dict[str, str] = {}

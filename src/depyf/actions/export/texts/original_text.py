@@ -1,7 +1,8 @@
 """``original.py`` of a package: the program's own function, for a comparison in eager mode.
 
-Input: the copy of the program's file that the dump has, read as a tree.  Output: text with the function, and the classes,
-functions, imports and literals at the top of that file which it needs; a library's function is imported by name.
+Input: the copy of the program's file that the dump has, read as a tree.  Output: text with the function, and the
+classes, functions, imports and literals at the top of that file which it needs; a library's function is imported by
+name.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ Def = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def names_in_source(function: CompiledFunction) -> dict[str, str]:
-    """Globals of the program's file -> where a package finds them: ``module``, ``module:name``, or ``original:name`` for
-    what the file itself defines."""
+    """Globals of the program's file -> where a package finds them: ``module``, ``module:name``, or ``original:name``
+    for what the file itself defines."""
     module = _library(function)
     try:
         tree = ast.parse(_source(function))

@@ -1,8 +1,9 @@
-"""Transformed code -> the same code as part of a package: what Dynamo installed in the program's globals gets a name there.
+"""Transformed code -> the same code as part of a package: what Dynamo installed in the program's globals gets a name
+there.
 
-Input: the text of a ``__transformed_code_*`` file.  Output: ``Rewritten``: the ``def`` with its comments, without torch's
-bookkeeping; graphs, resume functions and builtins under names that a person reads; ``hooks.NAME`` for what only the
-process that compiled had.  Everything is done on the tree of the text, by place.
+Input: the text of a ``__transformed_code_*`` file.  Output: ``Rewritten``: the ``def`` with its comments, without
+torch's bookkeeping; graphs, resume functions and builtins under names that a person reads; ``hooks.NAME`` for what only
+the process that compiled had.  Everything is done on the tree of the text, by place.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ class Rewritten:
 
 
 def rewrite(source: str, name: str, names: Mapping[str, str], modules: Mapping[str, str]) -> Rewritten:
-    """``name``: how the function is called in the package.  ``names``: graphs and resume functions as the dump calls them ->
-    as the package does.  ``modules``: globals that are modules.  SyntaxError where ``source`` is no Python."""
+    """``name``: how the function is called in the package.  ``names``: graphs and resume functions as the dump calls
+    them -> as the package does.  ``modules``: globals that are modules.  SyntaxError where ``source`` is no Python."""
     tree = ast.parse(source)
     outer = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
     inner = outer
@@ -249,7 +250,8 @@ class _Edits:
         return name
 
     def _put(self, node: ast.expr, text: str) -> None:
-        """``node``, which stands on one line, is ``text`` (what follows on its other lines is a subscript or an attribute)."""
+        """``node``, which stands on one line, is ``text`` (what follows on its other lines is a subscript or an
+        attribute)."""
         if node.lineno == node.end_lineno:
             self.edits.append((node.lineno, node.col_offset, node.end_col_offset or 0, text.encode()))
         else:

@@ -14,7 +14,8 @@ from depyf.actions.export.values.guarded_path import Path
 
 
 def followed(function: CompiledFunction, free: Mapping[str, tuple[str, ...]]) -> dict[str, dict[str, Path]]:
-    """Name of a code on the page -> its renamed variables.  ``free``: the free variables of each code, which all share."""
+    """Name of a code on the page -> its renamed variables.  ``free``: the free variables of each code, which all
+    share."""
     root = function.codes[0]
     start = {name: Path("L", name) for name in (*root.locals, *free.get(root.name, ()))}
     found = {root.name: start}

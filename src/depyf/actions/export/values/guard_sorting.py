@@ -25,7 +25,8 @@ _SIMPLE = re.compile(r"module ([\w.]+)")
 
 @dataclass(frozen=True, slots=True)
 class SortedGuard:
-    """``expression``: as the package evaluates it ("" where it does not); ``hook``: the name of what a person fills in."""
+    """``expression``: as the package evaluates it ("" where it does not); ``hook``: the name of what a person fills
+    in."""
 
     fate: str
     original: str

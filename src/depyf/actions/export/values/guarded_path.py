@@ -1,7 +1,8 @@
 """Where a guard or an input of a graph finds its value: ``L['self']._modules['fc'].__dict__['scale']``.
 
 Input: an expression.  Output: ``Path``: the mapping it begins in ("L" or "G"), the name there, and the steps from that
-value on; the ways of Dynamo to one place become one (``x.__dict__['a']`` is ``x.a``).  None for an expression that computes.
+value on; the ways of Dynamo to one place become one (``x.__dict__['a']`` is ``x.a``).  None for an expression that
+computes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the guards and the inputs of graphs say about the values of a call, as a tree for each variable.
 
-Input: guard expressions, and for graphs where each input came from.  Output: ``GuardedValues``: from a path to what is known
-there (type, value, tensor), enough to make arguments like those the function was compiled for.
+Input: guard expressions, and for graphs where each input came from.  Output: ``GuardedValues``: from a path to what is
+known there (type, value, tensor), enough to make arguments like those the function was compiled for.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ class GuardedValues:
         return len(known.parts) + sum(map(bool, (known.kind, known.value, known.tensor, known.input)))
 
     def read_guard(self, expression: str, renamed: Mapping[str, Path] | None = None, hook: str = "") -> None:
-        """Add what the guard says; ``renamed``: where the local variables of a resume function come from (others are not
-        looked at)."""
+        """Add what the guard says; ``renamed``: where the local variables of a resume function come from (others are
+        not looked at)."""
         tree = ast.parse(expression, mode="eval").body
         if about_code(tree):
             return

@@ -1,6 +1,7 @@
 """torch's global state: grad mode, autocast, default dtype, determinism.
 
-___check_global_state() against {...}  ->  check_global_state(autocast={}, default_dtype=torch.float32, grad_mode=True, ...)
+___check_global_state() against {...}  ->  check_global_state(autocast={}, default_dtype=torch.float32, grad_mode=True,
+...)
 """
 
 from __future__ import annotations
@@ -149,8 +150,8 @@ def _part(name: str) -> str:
 def in_words(state: Mapping[str, Any]) -> dict[str, str]:
     """torch's state as Python literals: name -> its value, in the order of the names.
 
-    Data types are numbers there, and autocast is two lists over devices.  The guard ignores the data type of a device on which
-    autocast is off, and so does this.
+    Data types are numbers there, and autocast is two lists over devices.  The guard ignores the data type of a device
+    on which autocast is off, and so does this.
     """
     found: dict[str, str] = {}
     for name, value in state.items():

@@ -1,6 +1,7 @@
 """A guard on what a dictionary, a set or an object has: a key, a member, an attribute, or the order of its keys.
 
-'k' not in L['d']        hasattr(L['x'], 'k')        list(dict.keys(L['d'])) == ['a', 'b']        same_membership(1, L['s'])
+'k' not in L['d']        hasattr(L['x'], 'k')        list(dict.keys(L['d'])) == ['a', 'b']        same_membership(1,
+L['s'])
 """
 
 from __future__ import annotations
@@ -169,7 +170,8 @@ def _member(tree: ast.expr) -> tuple[ast.expr, ast.expr, str] | None:
 
 
 def _attribute(tree: ast.expr) -> tuple[ast.expr, str, bool] | None:
-    """Of ``hasattr(x, 'k')``, ``not hasattr(x, 'k')`` and ``hasattr(x, 'k') == False``: the value, the attribute, the answer."""
+    """Of ``hasattr(x, 'k')``, ``not hasattr(x, 'k')`` and ``hasattr(x, 'k') == False``: the value, the attribute, the
+    answer."""
     wanted = True
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
         tree, wanted = tree.operand, False

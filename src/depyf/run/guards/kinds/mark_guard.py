@@ -79,8 +79,8 @@ class MarkGuard(GuardKind):
 
 
 def _merged(records: list[GuardRecord]) -> list[GuardRecord]:
-    """The run of guards "this tensor carries no mark_dynamic/mark_static" of one tensor becomes one record; a mark that it
-    carried when it was compiled has one of its own, and may be there."""
+    """The run of guards "this tensor carries no mark_dynamic/mark_static" of one tensor becomes one record; a mark that
+    it carried when it was compiled has one of its own, and may be there."""
     merged: list[GuardRecord] = []
     marked: dict[str, list[str]] = {}
     for record in records:

@@ -1,4 +1,5 @@
-"""What is active around a call: modes of torch functions, the default device, functorch's transforms, forward-mode derivatives.
+"""What is active around a call: modes of torch functions, the default device, functorch's transforms, forward-mode
+derivatives.
 
 check_torch_function_mode_stack()        utils_device.CURRENT_DEVICE == device(type='cuda')  ->  default_device_is(...)
 """

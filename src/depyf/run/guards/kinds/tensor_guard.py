@@ -1,6 +1,7 @@
 """A guard on a tensor: its class, dtype, device, sizes, strides, whether it needs a gradient, its dispatch keys.
 
-check_tensor(L['x'], Tensor, DispatchKeySet(CPU, ...), torch.float32, device=None, requires_grad=False, size=[3], stride=[1])
+check_tensor(L['x'], Tensor, DispatchKeySet(CPU, ...), torch.float32, device=None, requires_grad=False, size=[3],
+stride=[1])
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ Input: code objects that Dynamo made, with their decompilations.  Output: the de
 earlier one only in the names of the graphs and resume functions it calls, in its own name and in where it stands.
 
 Why that is sound: the decompiler and the proof compare these globals by name only and take each as one opaque object
-(``GeneratorContract.stable``), so a text and its proof stay valid under a one-to-one renaming.  All else is compared byte by byte, as
-``marshal`` writes it: the instructions, the constants that they name (by value and type), the tables of lines (relative to
-the first) and of handlers, the other names; code whose constants it cannot write, and code with code in it, is never taken
-for another.
+(``GeneratorContract.stable``), so a text and its proof stay valid under a one-to-one renaming.  All else is compared
+byte by byte, as ``marshal`` writes it: the instructions, the constants that they name (by value and type), the tables
+of lines (relative to the first) and of handlers, the other names; code whose constants it cannot write, and code with
+code in it, is never taken for another.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """From a compiled graph's global to the Python functions that it really runs.
 
-Input: the callable that a ``__compiled_fn_*`` global holds.  Output: the live GraphModules (backends eager and aot_eager,
-forward and backward) and the functions of generated wrappers (inductor).  Nothing is called and no torch function is
-patched: closures, bound objects and instance dictionaries are read, up to a bound.
+Input: the callable that a ``__compiled_fn_*`` global holds.  Output: the live GraphModules (backends eager and
+aot_eager, forward and backward) and the functions of generated wrappers (inductor).  Nothing is called and no torch
+function is patched: closures, bound objects and instance dictionaries are read, up to a bound.
 """
 
 from __future__ import annotations
@@ -92,7 +92,8 @@ def live_code(roots: list[Any]) -> LiveCode:
 
 
 def graphs_alive(key: CompileKey, entry: LiveEntry) -> list[GraphRecord]:
-    """The graphs of an entry whose compilation was not reported, with the shapes and lines that their nodes still hold."""
+    """The graphs of an entry whose compilation was not reported, with the shapes and lines that their nodes still
+    hold."""
     modules = live_code(compiled_functions(entry)).modules
     inner = {id(child) for module in modules for child in module._modules.values()}
     records: list[GraphRecord] = []
@@ -116,7 +117,8 @@ def _stage(source: str) -> str:
 
 
 def _as_reported(module: Any) -> str:
-    """The graph as torch prints it while compiling: called with its inputs one by one; "" where it cannot be printed."""
+    """The graph as torch prints it while compiling: called with its inputs one by one; "" where it cannot be
+    printed."""
     import torch
 
     try:
@@ -130,7 +132,8 @@ def _as_reported(module: Any) -> str:
 
 
 def _unwritten() -> Any:
-    """A class of graph modules that writes no code before it is called: torch keeps all that it writes in ``linecache``."""
+    """A class of graph modules that writes no code before it is called: torch keeps all that it writes in
+    ``linecache``."""
     import torch
 
     try:

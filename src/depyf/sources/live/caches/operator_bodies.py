@@ -1,10 +1,10 @@
 """Make the bodies of operators run as lines of their text where torch interprets them node by node.
 
-The graphs inside a captured graph (forward and backward of an ``autograd.Function``, what ``checkpoint`` wraps) are called
-by the operator they belong to, and some operators use ``torch.fx.Interpreter`` for that, as the backend ``aot_eager`` of
-torch 2.6 does for its graphs: no line of the graph's code runs, and no breakpoint in it is hit.  While ``CalledBodies`` is
-on, such a graph is called instead, which runs the same operations in the same order.  A graph that torch is tracing is
-interpreted as ever.
+The graphs inside a captured graph (forward and backward of an ``autograd.Function``, what ``checkpoint`` wraps) are
+called by the operator they belong to, and some operators use ``torch.fx.Interpreter`` for that, as the backend
+``aot_eager`` of torch 2.6 does for its graphs: no line of the graph's code runs, and no breakpoint in it is hit.  While
+``CalledBodies`` is on, such a graph is called instead, which runs the same operations in the same order.  A graph that
+torch is tracing is interpreted as ever.
 """
 
 from __future__ import annotations
@@ -78,5 +78,6 @@ def _traced(args: Sequence[Any]) -> bool:
     unusual = any(
         isinstance(arg, torch.fx.Proxy) or (isinstance(arg, torch.Tensor) and type(arg) not in plain) for arg in args
     )
-    # what traces (proxies, fake and functional tensors) has a separate key; checkpointing has a mode, too, and only runs
+    # what traces (proxies, fake and functional tensors) has a separate key; checkpointing has a mode, too, and only
+    # runs
     return unusual or any(getattr(mode, "_mode_key", None) is not None for mode in _get_current_dispatch_mode_stack())

@@ -79,10 +79,11 @@ _NO_TENSOR = "no tensor, module or array was among its arguments and globals"
 
 
 def _disabled() -> list[types.CodeType]:
-    """The code of functions wrapped by ``torch.compiler.disable(recursive=False)``: torch makes all wrappers of one code.
+    """The code of functions wrapped by ``torch.compiler.disable(recursive=False)``: torch makes all wrappers of one
+    code.
 
-    Looking for who refers to that code goes through every object of the process (tens of milliseconds), so what was found
-    is kept for as long as all of it lives and the code has as many references.
+    Looking for who refers to that code goes through every object of the process (tens of milliseconds), so what was
+    found is kept for as long as all of it lives and the code has as many references.
     """
     try:
         from torch._dynamo.decorators import _nonrecursive_disable_wrapper_code as shared

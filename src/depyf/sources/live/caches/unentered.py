@@ -1,11 +1,11 @@
 """Compile a function of the program for an answer of ours, and leave torch as it was.
 
-Input: nothing; the code objects that Dynamo has seen are torch's to tell.  Output: a context, inside of which a compiled call
-makes its own entries.  Invariant: afterwards each code object of the program has the entries that it had, and torch's counters,
-metrics and what it learned of sizes are as before.
+Input: nothing; the code objects that Dynamo has seen are torch's to tell.  Output: a context, inside of which a
+compiled call makes its own entries.  Invariant: afterwards each code object of the program has the entries that it had,
+and torch's counters, metrics and what it learned of sizes are as before.
 
-How: an entry cannot be taken out alone, and all entries of a code object can.  So a function that has entries gets a copy of its
-code meanwhile, which goes with its entries; a code object that had none is cleared.
+How: an entry cannot be taken out alone, and all entries of a code object can.  So a function that has entries gets a
+copy of its code meanwhile, which goes with its entries; a code object that had none is cleared.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ _NUMBERS = itertools.count()
 
 
 def _copied(code: types.CodeType) -> types.CodeType:
-    """A copy of a code object and those in it.  Code objects that are equal are one constant to torch, so a copy is not."""
+    """A copy of a code object and those in it.  Code objects that are equal are one constant to torch, so a copy is
+    not."""
     consts = [_copied(const) if type(const) is types.CodeType else const for const in code.co_consts]
     return code.replace(co_consts=(*consts, f"depyf: copy {next(_NUMBERS)}"))
 
@@ -133,8 +134,8 @@ class _Compiled:
             self._codes.append(code)
 
     def forget(self, seen: list[types.CodeType], busy: list[types.CodeType]) -> None:
-        """Clear the code objects that had no entries, remove the globals that torch made for the new ones, and take what is
-        new out of the table of what was seen."""
+        """Clear the code objects that had no entries, remove the globals that torch made for the new ones, and take
+        what is new out of the table of what was seen."""
         from torch._C._dynamo.eval_frame import reset_code
         from torch._dynamo.convert_frame import input_codes
 

@@ -1,10 +1,11 @@
 """The stack of the program at a graph break: which lines led there, and what was being evaluated.
 
-Input: the part of torch's report that begins with ``User code traceback:``, and the frames that torch keeps with its error.
-Output: frames, outermost first.  A frame that runs a file of a dump (depyf's text of what Dynamo made) is shown as the line
-of the program that it came from.
+Input: the part of torch's report that begins with ``User code traceback:``, and the frames that torch keeps with its
+error. Output: frames, outermost first.  A frame that runs a file of a dump (depyf's text of what Dynamo made) is shown
+as the line of the program that it came from.
 
-The report alone is too little: of two frames in a row that have one name (``forward`` calls ``forward``) it has the inner one.
+The report alone is too little: of two frames in a row that have one name (``forward`` calls ``forward``) it has the
+inner one.
 """
 
 from __future__ import annotations

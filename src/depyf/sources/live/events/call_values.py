@@ -220,7 +220,8 @@ def call_values() -> CallValues:
 
 
 def refused_call() -> tuple[types.CodeType, dict[str, Any]] | None:
-    """The code and the variables of the call that is about to be compiled again; None outside of torch's report of it."""
+    """The code and the variables of the call that is about to be compiled again; None outside of torch's report of
+    it."""
     for frame in _callers():
         called = frame.f_locals.get("frame") if frame.f_code.co_name in _REPORTERS else None
         code, variables = getattr(called, "f_code", None), getattr(called, "f_locals", None)

@@ -1,11 +1,11 @@
 """The frames that run while torch compiles a function: who called it.
 
 Input: the stack of the thread, looked at while torch reports that it begins, or what torch keeps of it.  Output: plain
-frames, the outermost first, and folded to those that matter: functions that Dynamo saw, and between them one line of the
-program.  Code that stands in a dump, inside ``depyf.debug()``, is where the program has it.
+frames, the outermost first, and folded to those that matter: functions that Dynamo saw, and between them one line of
+the program.  Code that stands in a dump, inside ``depyf.debug()``, is where the program has it.
 
-torch's own stack of a compilation is no substitute: torch 2.13 counts frames to skip that are not there, and leaves out the
-last two callers.
+torch's own stack of a compilation is no substitute: torch 2.13 counts frames to skip that are not there, and leaves out
+the last two callers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _LONGEST = 160
 
 @dataclass(frozen=True, slots=True)
 class RunningFrame:
-    """One frame; ``first`` is the first line of its function, 0 where that is not known; "" as ``qualname`` likewise."""
+    """One frame; ``first`` is the first line of its function, 0 where that is not known; "" as ``qualname``
+    likewise."""
 
     name: str
     qualname: str
@@ -47,8 +48,8 @@ class RunningFrame:
 
 
 def running_frames(keep: Callable[[RunningFrame], bool]) -> tuple[RunningFrame, ...]:
-    """Those that called the function whose compilation torch reports, the outermost first.  Of libraries only what ``keep``
-    wants; () where torch does not compile."""
+    """Those that called the function whose compilation torch reports, the outermost first.  Of libraries only what
+    ``keep`` wants; () where torch does not compile."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and not frame.f_code.co_filename.endswith(_CONVERTS):
         frame = frame.f_back

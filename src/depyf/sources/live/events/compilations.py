@@ -30,7 +30,8 @@ class Compilation:
     failure: str
     failure_line: int | None
     stack: tuple[RunningFrame, ...] = ()
-    """Who called the frame, the outermost first; () where this torch does not keep it, torch 2.13 without the last two."""
+    """Who called the frame, the outermost first; () where this torch does not keep it, torch 2.13 without the last
+    two."""
     failure_kind: str = ""
     """The class of the error that ended it."""
     failure_file: str = ""

@@ -1,7 +1,8 @@
 """Why a compilation failed, in plain words, and the program's line.
 
-Input: the data of ``compilation_metrics`` of a compilation that failed.  Output: a sentence and a place.  The layouts of
-messages differ from release to release: what is not recognised is torch's own first line, with the name of the error.
+Input: the data of ``compilation_metrics`` of a compilation that failed.  Output: a sentence and a place.  The layouts
+of messages differ from release to release: what is not recognised is torch's own first line, with the name of the
+error.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ _ERROR = re.compile(r"^(?P<name>[A-Za-z_][\w.]*(?:Error|Exception|Failed))\b:?",
 
 
 def told_failure(data: dict[str, Any], traced: tuple[TracedFrame, ...] = ()) -> tuple[str, Place | None]:
-    """The sentence, and the innermost line of the program that torch was tracing, or that the message names; ("", None) where
-    it did not fail."""
+    """The sentence, and the innermost line of the program that torch was tracing, or that the message names; ("", None)
+    where it did not fail."""
     kind, reason = str(data.get("fail_type") or ""), str(data.get("fail_reason") or "")
     if not reason:
         return "", None

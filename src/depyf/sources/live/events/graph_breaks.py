@@ -1,8 +1,8 @@
 """torch's report of a graph break -> a record.
 
-Input: the payload of ``dynamo_graph_break_reason``.  Output: the user's line, torch's reason, explanation and hints, and
-the cause in plain words.  The layout of the report differs from release to release: a part that is not found is empty,
-and the whole text is kept.
+Input: the payload of ``dynamo_graph_break_reason``.  Output: the user's line, torch's reason, explanation and hints,
+and the cause in plain words.  The layout of the report differs from release to release: a part that is not found is
+empty, and the whole text is kept.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ _DEPTH = 60
 
 
 _GIVES_UP = ("Unsupported", "UserError", "SkipFrame")
-"""torch's errors after which the frame runs as ordinary Python, unless the compilation is one with ``fullgraph=True``."""
+"""torch's errors after which the frame runs as ordinary Python, unless the compilation is one with
+``fullgraph=True``."""
 
 
 def raises(error: str) -> bool:
@@ -95,7 +96,8 @@ def _class_names(error: str) -> list[str]:
 
 def must_not_break() -> bool:
     """Whether the compilation that torch reports on at this moment is one with ``fullgraph=True``, or at a place under
-    ``error_on_graph_break(True)``, where a graph break is an error of the user's to see; True where that cannot be known."""
+    ``error_on_graph_break(True)``, where a graph break is an error of the user's to see; True where that cannot be
+    known."""
     frame = sys._getframe(1)
     for _ in range(_DEPTH):
         if "one_graph" in frame.f_code.co_varnames:
@@ -315,8 +317,8 @@ _FOR_DEVELOPERS = (
     (re.compile(r"^\w+ does not implement richcompare_impl\. .*$"), "Dynamo does not know how to compare these values"),
     (re.compile(r"^\w+ wraps (.+) which has a non-default tp_hash\. .*$"), r"Dynamo does not know the hash of a \1"),
 )  # fmt: skip
-"""What torch's explanations say to those who write Dynamo (torch/_dynamo/variables/base.py and object_protocol.py) -> what
-they say to those who use it."""
+"""What torch's explanations say to those who write Dynamo (torch/_dynamo/variables/base.py and object_protocol.py) ->
+what they say to those who use it."""
 
 
 _BRANCH = "which way this branch goes depends on the values in a tensor, and those are not known while compiling"

@@ -1,7 +1,7 @@
 """Which module of the program each operation of a live graph belongs to.
 
-Input: a ``GraphModule``, while torch or a backend holds it.  Output: ``LayerFacts``, plain data, linear in the graph.  What a node does
-not say (``nn_module_stack``) stays out.
+Input: a ``GraphModule``, while torch or a backend holds it.  Output: ``LayerFacts``, plain data, linear in the graph.
+What a node does not say (``nn_module_stack``) stays out.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ _STACK = "nn_module_stack"
 
 
 def layer_facts(module: Any) -> LayerFacts:
-    """The modules in the order in which the graph enters them, and each operation's; those of nested graphs (the pieces of a split
-    graph), too, their names behind the path of the piece."""
+    """The modules in the order in which the graph enters them, and each operation's; those of nested graphs (the pieces
+    of a split graph), too, their names behind the path of the piece."""
     modules: list[tuple[str, str, int]] = []
     found: dict[tuple[int, str], int] = {}
     layers: list[tuple[str, int]] = []

@@ -45,8 +45,8 @@ from depyf.sources.live.pure_tensors import (
 
 _DEPTH = 16
 _MOST_READ = {"input": 1 << 16, "parameter": 1 << 12, "buffer": 1 << 12}
-"""Role of an input -> the maximum number of reals read to find their range; 16 times as many of integers.  It takes about a
-millisecond at most, whatever the model is."""
+"""Role of an input -> the maximum number of reals read to find their range; 16 times as many of integers.  It takes
+about a millisecond at most, whatever the model is."""
 _KEPT_VALUES = 256  # elements; a larger constant is described by its shape and range
 _MODULE_NAMES = {
     CAPTURED: ("gm",),
@@ -83,7 +83,8 @@ def reported_graph(stage: str) -> Any:
 
 
 def _reported(stage: str) -> tuple[Any, Any, Any]:
-    """The live graph, AOTAutograd's metadata and the tracing context in the frames of torch, as far as they are there."""
+    """The live graph, AOTAutograd's metadata and the tracing context in the frames of torch, as far as they are
+    there."""
     names = _MODULE_NAMES[stage]
     module, metadata, tracing = None, None, None
     frame: types.FrameType | None = sys._getframe(2)
@@ -112,7 +113,8 @@ def _reported(stage: str) -> tuple[Any, Any, Any]:
 
 
 _WRAPPERS = {"numpy_to_tensor_wrapper": "f", "numpy_operator_wrapper": "op", "numpy_method_wrapper": "method"}
-"""Classes of ``torch._dynamo.utils`` whose objects Dynamo calls where a program calls NumPy -> where they keep what they wrap."""
+"""Classes of ``torch._dynamo.utils`` whose objects Dynamo calls where a program calls NumPy -> where they keep what
+they wrap."""
 
 
 def _functions(module: Any) -> tuple[tuple[str, str], ...]:
@@ -214,7 +216,8 @@ def _passed(node: Any, facts: TensorFacts, role: str) -> tuple[float, float] | N
 
 
 def _number_in(node: Any) -> Any:
-    """The number of the program that torch passes as a tensor, on which later stages may have specialised; else None."""
+    """The number of the program that torch passes as a tensor, on which later stages may have specialised; else
+    None."""
     if attribute(node.meta.get("grapharg"), "pass_arg_as_tensor") is not True:
         return None
     return number(attribute(node.meta.get("example_value"), "_item_memo"))

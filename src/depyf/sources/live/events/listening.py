@@ -1,12 +1,14 @@
 """Listens to torch's trace logger without the cost of records that are not read.
 
-Input: a function for events.  ``listen`` attaches a handler, ``ignore`` takes it off; afterwards the logger is as it was.
+Input: a function for events.  ``listen`` attaches a handler, ``ignore`` takes it off; afterwards the logger is as it
+was.
 
-torch builds an event (a stack, JSON, a checksum, a log record) as soon as its trace logger has any handler.  Of the events
-of a compilation depyf reads one in eight, and of the most frequent ones, ``chromium_event``, only name and time; built, they
-cost up to a tenth of the compilation.  So while depyf is the only listener, the logger's list of handlers is one that looks
-empty to torch: an event that is read is taken where torch asks whether anybody listens, from the functions that make its data
-and its text.  Where torch asks in another way than expected, and while others listen too, the list is an ordinary one.
+torch builds an event (a stack, JSON, a checksum, a log record) as soon as its trace logger has any handler.  Of the
+events of a compilation depyf reads one in eight, and of the most frequent ones, ``chromium_event``, only name and time;
+built, they cost up to a tenth of the compilation.  So while depyf is the only listener, the logger's list of handlers
+is one that looks empty to torch: an event that is read is taken where torch asks whether anybody listens, from the
+functions that make its data and its text.  Where torch asks in another way than expected, and while others listen too,
+the list is an ordinary one.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ _METRICS = "compilation_metrics"
 
 
 class Listener(logging.Handler):
-    """Gives the events that are read to ``take``, begins and ends of phases to ``phase``; an exception is told ``note``, and
-    never gets into what is being compiled."""
+    """Gives the events that are read to ``take``, begins and ends of phases to ``phase``; an exception is told
+    ``note``, and never gets into what is being compiled."""
 
     def __init__(
         self,

@@ -56,7 +56,8 @@ def cache_record(cache: str, status: str, payload: str) -> CacheRecord:
 
 
 def failure(data: dict[str, Any]) -> str:
-    """Why a compilation failed, on one line: torch's reason, what it explains, and the user's line; "" where it did not."""
+    """Why a compilation failed, on one line: torch's reason, what it explains, and the user's line; "" where it did
+    not."""
     reason = str(data.get("fail_reason") or "")
     if not reason:
         return ""

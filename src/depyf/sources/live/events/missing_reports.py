@@ -1,7 +1,7 @@
 """What the installed torch does not report, so that it is missing in every dump made with it.
 
-Input: the imported torch.  Output: one line for each gap, for the manifest and the index.  Asked by looking for the thing
-itself where that is possible; the table holds what only a run would show.
+Input: the imported torch.  Output: one line for each gap, for the manifest and the index.  Asked by looking for the
+thing itself where that is possible; the table holds what only a run would show.
 """
 
 from __future__ import annotations

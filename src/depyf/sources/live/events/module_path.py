@@ -1,7 +1,7 @@
 """The path of the module in whose ``forward`` something happens while torch traces: ``h.0.attn``.
 
-Input: the frames of Dynamo, while it reports.  Output: the path as the compiled function reaches it, "" outside of modules.
-Only torch's own objects are looked at: each of its translators keeps a stack of modules as plain strings.
+Input: the frames of Dynamo, while it reports.  Output: the path as the compiled function reaches it, "" outside of
+modules. Only torch's own objects are looked at: each of its translators keeps a stack of modules as plain strings.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _ITEM = re.compile(r"\._(?:modules|parameters|buffers)\['([^'\]]+)'\]|\['([^'\]]
 
 
 def module_path(source: str) -> str:
-    """``L['self']._modules['h']._modules['0']`` -> ``h.0``; ``G['model'].h`` -> ``model.h``: torch's name of a module as the
-    program's path."""
+    """``L['self']._modules['h']._modules['0']`` -> ``h.0``; ``G['model'].h`` -> ``model.h``: torch's name of a module
+    as the program's path."""
     match = _ROOT.match(by_attribute(source))
     if match is None:
         return ""
@@ -32,7 +32,8 @@ def module_path(source: str) -> str:
 
 
 def traced_module() -> str:
-    """The module that Dynamo is in the ``forward`` of, asked while it reports; "" where it is in none, or does not say."""
+    """The module that Dynamo is in the ``forward`` of, asked while it reports; "" where it is in none, or does not
+    say."""
     error = sys.exc_info()[1]
     failed = list(_of_traceback(error.__traceback__)) if error is not None else []
     for frame in [*reversed(failed), *_callers()]:
@@ -45,7 +46,8 @@ def traced_module() -> str:
 
 
 def node_module(node: Any) -> str:
-    """The module whose ``forward`` computes a node of a graph, or, in a backward, whose forward it is for; "" without one."""
+    """The module whose ``forward`` computes a node of a graph, or, in a backward, whose forward it is for; "" without
+    one."""
     stack = node.meta.get(_STACK) or node.meta.get(f"fwd_{_STACK}")
     last = next(reversed(stack.values()), None) if isinstance(stack, dict) else None
     source = last[0] if isinstance(last, tuple) and last else None

@@ -1,8 +1,8 @@
 """Who asks torch's shape environment, and what that knows in the end.
 
-Input: the call stack below an event of ``torch.fx.experimental.symbolic_shapes``, or the live ``ShapeEnv``.  Output: plain
-strings.  Invariant: only attributes of torch's own objects are read, nothing of theirs is called that changes them; what this
-torch does not have stays empty.
+Input: the call stack below an event of ``torch.fx.experimental.symbolic_shapes``, or the live ``ShapeEnv``.  Output:
+plain strings.  Invariant: only attributes of torch's own objects are read, nothing of theirs is called that changes
+them; what this torch does not have stays empty.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ def _why_dynamic(known: dict[str, Any]) -> str:
 
 
 def _operator_name(target: Any) -> str:
-    """``view`` of a method's name, ``cat`` of ``torch.cat``, ``aten.mm`` of an overload, ``mine.op`` of a custom one."""
+    """``view`` of a method's name, ``cat`` of ``torch.cat``, ``aten.mm`` of an overload, ``mine.op`` of a custom
+    one."""
     if type(target) is str:
         return target.rpartition(".")[2]
     if class_module(type(target)) == "torch._ops":

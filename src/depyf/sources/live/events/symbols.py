@@ -122,15 +122,16 @@ class SymbolTable:
 
 
 def shortened(expression: str) -> str:
-    """``expression``, of a long one the beginning and the end: torch writes the sum of all sizes before it at each step of a
-    loop, and the whole of that would grow with the square of the steps."""
+    """``expression``, of a long one the beginning and the end: torch writes the sum of all sizes before it at each step
+    of a loop, and the whole of that would grow with the square of the steps."""
     if len(expression) <= _LONGEST:
         return expression
     return f"{expression[: _LONGEST - _END]} ... {expression[-_END:]} ({len(expression)} characters)"
 
 
 def user_place(data: dict[str, Any]) -> Place | None:
-    """The innermost line of the user that torch names in an event; where there is none but those of libraries, of these."""
+    """The innermost line of the user that torch names in an event; where there is none but those of libraries, of
+    these."""
     stack = data.get("user_stack")
     frames = [frame for frame in stack if isinstance(frame, dict)] if isinstance(stack, list) else []
     if not frames:

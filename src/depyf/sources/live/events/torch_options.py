@@ -1,7 +1,8 @@
 """Which of the options that an advice may name are as advised already.
 
-Input: ``torch._dynamo.config`` as it is at this moment (inside a compilation: with what ``torch.compile(dynamic=True)`` sets).
-Output: names, as ``dump/advice/in_force.py`` compares them.  Only plain values of torch's own module are looked at.
+Input: ``torch._dynamo.config`` as it is at this moment (inside a compilation: with what ``torch.compile(dynamic=True)``
+sets). Output: names, as ``dump/advice/in_force.py`` compares them.  Only plain values of torch's own module are looked
+at.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ OF_LOGGERS = "logging.Logger."
 
 
 def function_named(name: str) -> Any:
-    """The function of that name of those that an advice adds to an option; None for another name, and where there is none."""
+    """The function of that name of those that an advice adds to an option; None for another name, and where there is
+    none."""
     return next((function for known, function in _functions() if known == name), None)
 
 

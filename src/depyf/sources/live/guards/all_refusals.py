@@ -1,10 +1,10 @@
 """All guards of all earlier entries that failed for the call for which torch makes another entry.
 
-torch names the first guard of each.  The guards of the entry that is being made hold for the call, so of an earlier entry only
-those can have failed that the new one does not have: few, and they are asked.
+torch names the first guard of each.  The guards of the entry that is being made hold for the call, so of an earlier
+entry only those can have failed that the new one does not have: few, and they are asked.
 
-Input: the call, its guards, the guards of the earlier entries.  Output: a ``RefusalRecord`` for each entry that may still run.
-Asked while torch compiles, when the values are those of the call.
+Input: the call, its guards, the guards of the earlier entries.  Output: a ``RefusalRecord`` for each entry that may
+still run. Asked while torch compiles, when the values are those of the call.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def all_refusals(
     guards_of: Callable[[str], tuple[GuardRecord, ...]],
     told: Mapping[str, RecompileRecord],
 ) -> tuple[RefusalRecord, ...]:
-    """``own``: the guards of the new entry; ``guards_of``: those of the entry with a compile id; ``told``: what torch named of each."""
+    """``own``: the guards of the new entry; ``guards_of``: those of the entry with a compile id; ``told``: what torch
+    named of each."""
     holds = frozenset(guard.expression for guard in own)
     found = []
     for entry in cache_entries(code):

@@ -1,7 +1,7 @@
 """The guard that failed where torch does not say which: what it raised is no guard.
 
-Input: why an earlier entry did not fit, while torch reports it.  Output: the same with the guard and its values, asked of the entry
-in the cache.
+Input: why an earlier entry did not fit, while torch reports it.  Output: the same with the guard and its values, asked
+of the entry in the cache.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A guard of a ``full_code_for_*`` file reads ``check_tensor(L['a'], 'Tensor', torch.float32, size=[10], ...)``.  These
 definitions say what that means.  Where a check compares with an object or a state of the process that compiled, text
-cannot hold it: such a check takes ``guard``, torch's own guard (``guard_0_0[7]``: the seventh of that entry), and asks it.
-In any other process that one answers None, and the check says what the text alone can say.
+cannot hold it: such a check takes ``guard``, torch's own guard (``guard_0_0[7]``: the seventh of that entry), and asks
+it. In any other process that one answers None, and the check says what the text alone can say.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def _is_called(cls: type, name: str) -> bool:
 
 
 def same_object(value: Any, kind: str, guard: TorchGuard | None = None) -> bool:
-    """``value`` is the very object seen at compile time, a ``kind`` or the class ``kind`` itself (``object`` where torch
-    did not say)."""
+    """``value`` is the very object seen at compile time, a ``kind`` or the class ``kind`` itself (``object`` where
+    torch did not say)."""
     fits = kind == "object" or type_is(value, kind) or (is_a(value, type) and _is_called(value, kind))
     return asked(guard, value, fits)
 
@@ -117,8 +117,8 @@ def marks_on(value: Any) -> list[str]:
 
 
 def no_dynamic_marks(value: Any, but: str = "") -> bool:
-    """Neither ``torch._dynamo.mark_dynamic`` nor ``mark_static`` nor the like was called on this tensor; ``but``: the marks that it
-    had when it was compiled (``marks_within`` looks at them)."""
+    """Neither ``torch._dynamo.mark_dynamic`` nor ``mark_static`` nor the like was called on this tensor; ``but``: the
+    marks that it had when it was compiled (``marks_within`` looks at them)."""
     return not set(marks_on(value)) - set(but.split(", "))
 
 

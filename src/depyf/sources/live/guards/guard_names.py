@@ -1,7 +1,7 @@
 """Replaces torch's internal names in the text of a guard by names that a person reads and a page can evaluate.
 
-Input: a guard as an expression.  Output: the same in names that a page has (``L``, ``G``, ``torch``, the builtins and the
-functions of ``guard_checks``), or None where it uses another one.
+Input: a guard as an expression.  Output: the same in names that a page has (``L``, ``G``, ``torch``, the builtins and
+the functions of ``guard_checks``), or None where it uses another one.
 
     not ___dict_contains('k', L['d'])             ->  'k' not in L['d']
     ___tuple_iterator_len(L['it']) == 2           ->  iterator_length(L['it']) == 2
@@ -97,12 +97,13 @@ _EASY = re.compile(
 
 _TOKEN = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?<![\w.])(?P<name>[^\W\d]\w*\b)(?! *=(?!=))""", re.S)
 _UNLIKE = re.compile(r"\'\'\'|\"\"\"|[#{]|\b(?:lambda|for)\b|:=|__contains__|\.keys\(\)|\bnot (?!in\b).* in ", re.S)
-"""What ``_TOKEN`` does not read right, and what the rewriter may change although it is written in names that are known."""
+"""What ``_TOKEN`` does not read right, and what the rewriter may change although it is written in names that are
+known."""
 
 
 def _stands_for_itself(text: str) -> bool:
-    """Whether ``text``, an expression, uses only names that a page has, and none that is shown in another way; False where it
-    takes the syntax tree to tell.  Walking over that takes ten times as long as making it."""
+    """Whether ``text``, an expression, uses only names that a page has, and none that is shown in another way; False
+    where it takes the syntax tree to tell.  Walking over that takes ten times as long as making it."""
     if _UNLIKE.search(text):
         return False
     names = {token["name"] for token in _TOKEN.finditer(text)}

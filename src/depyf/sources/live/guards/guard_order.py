@@ -1,8 +1,8 @@
 """Which guards of an entry may still be asked once another one has failed.
 
-torch stops at the first guard that fails: the guards on what a value holds run only where those on the value itself hold.
-Whoever asks all of them would run what torch never does, such as a property of an object of another class.  So from a
-failing guard on, the values below it are looked at purely, or not at all.
+torch stops at the first guard that fails: the guards on what a value holds run only where those on the value itself
+hold. Whoever asks all of them would run what torch never does, such as a property of an object of another class.  So
+from a failing guard on, the values below it are looked at purely, or not at all.
 
 Input: readable guard expressions in torch's order, and the names they use.  Output: whether each may be asked.
 """

@@ -1,12 +1,13 @@
 """Reads a guard once for all values of which it says the same.
 
-A model has hundreds of guards, and most differ in the value alone: the type of one module, and that of the next.  So the value
-(``source``) is replaced by a short name that reads like one, the rest is read, and the value put in again.
+A model has hundreds of guards, and most differ in the value alone: the type of one module, and that of the next.  So
+the value (``source``) is replaced by a short name that reads like one, the rest is read, and the value put in again.
 
-Input: the text of a guard, the value that it looks at, and a function that reads guards.  Output: what that function returns for
-the very text.  Only values that it leaves as they are, wherever they stand, are replaced.
+Input: the text of a guard, the value that it looks at, and a function that reads guards.  Output: what that function
+returns for the very text.  Only values that it leaves as they are, wherever they stand, are replaced.
 
-    ___check_type_id(L['self']._modules['fc'], 94), type=<class 'int'>   ->  ___check_type_id(L['value of a guard'], 94), ...
+    ___check_type_id(L['self']._modules['fc'], 94), type=<class 'int'>   ->  ___check_type_id(L['value of a guard'],
+    94), ...
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Floats that torch made inputs of a graph, and constants again.
 
-A float that changed becomes an input where a tensor can stand for it.  Where an operator takes it as a Python number (the
-bounds of ``torch.clamp``) it is a constant after all: by guards of ``torch/fx/passes/_tensorify_python_scalars.py``, which
-have that file for their place, and may be on what was computed from the float.
+A float that changed becomes an input where a tensor can stand for it.  Where an operator takes it as a Python number
+(the bounds of ``torch.clamp``) it is a constant after all: by guards of
+``torch/fx/passes/_tensorify_python_scalars.py``, which have that file for their place, and may be on what was computed
+from the float.
 
-Input: why an earlier entry did not fit; what guards and symbols of an entry tell.  Output: the same with the program's line,
-and the advice to pass a tensor.
+Input: why an earlier entry did not fit; what guards and symbols of an entry tell.  Output: the same with the program's
+line, and the advice to pass a tensor.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def numbers_of(guards: Iterable[GuardRecord]) -> frozenset[str]:
 def taken_as_number(
     record: RecompileRecord, numbers: AbstractSet[str] = frozenset(), places: SymbolPlaces = NO_SYMBOLS
 ) -> RecompileRecord:
-    """``record`` with better advice, where it is a guard of that pass, or the value that differs is one of ``numbers``."""
+    """``record`` with better advice, where it is a guard of that pass, or the value that differs is one of
+    ``numbers``."""
     own = _of_the_pass(record.place)
     read = number_read(record.guard) if own or numbers else None
     if read is None or not (own or read in numbers):

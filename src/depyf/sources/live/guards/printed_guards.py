@@ -98,16 +98,16 @@ _KEYS = re.compile(r"list\((?:dict\.keys\((?P<owner>.*)\)|(?P<older>.*)\.keys\(\
 
 
 def key_mended(source: str, owner: str) -> Mended:
-    """For a key of the dictionary ``owner``: torch prints a buffer or parameter (``L['m'].weight``) as the owner of its own
-    name, where ``L['m']._parameters`` owns it."""
+    """For a key of the dictionary ``owner``: torch prints a buffer or parameter (``L['m'].weight``) as the owner of its
+    own name, where ``L['m']._parameters`` owns it."""
     found = _KEYS.fullmatch(source)
     named = (found["owner"] or found["older"]) if found is not None else owner
     return NOT_MENDED if named == owner else (source, source.replace(named, owner, 1))
 
 
 def by_position(source: str, owner: str, index: int) -> str:
-    """For a value of the dictionary ``owner`` whose key no guard asks for: torch looks at the item at ``index``, whatever
-    its key, and prints the key that this one had when it was compiled."""
+    """For a value of the dictionary ``owner`` whose key no guard asks for: torch looks at the item at ``index``,
+    whatever its key, and prints the key that this one had when it was compiled."""
     return f"{owner}[list(dict.keys({owner}))[{index}]]" if source.startswith(f"{owner}[") else source
 
 
@@ -152,8 +152,8 @@ _OBJECT_ID = re.compile(r"(?<=, )(?P<id>\d{7,})(?=\)(?:, type=<class '[\w.]+'>)?
 
 
 def _of_any_object(guard: str) -> str:
-    """The guard with the same number for any object that no literal names: it is not shown, and so is read once for all of
-    them."""
+    """The guard with the same number for any object that no literal names: it is not shown, and so is read once for all
+    of them."""
     found = _OBJECT_ID.search(guard) if guard.startswith(("___check_obj_id(", "__check_obj_id(")) else None
     if found is None or int(found["id"]) in SINGLETONS:
         return guard

@@ -1,10 +1,10 @@
 """Evaluates guards without side effects on the program's values.
 
-``L['d'][1]`` is Python for "the item of this dictionary", but a ``defaultdict`` makes one where there is none, and so may
-any class that defines ``__missing__`` or ``__getitem__``.  torch's guards look into the dictionary itself.
+``L['d'][1]`` is Python for "the item of this dictionary", but a ``defaultdict`` makes one where there is none, and so
+may any class that defines ``__missing__`` or ``__getitem__``.  torch's guards look into the dictionary itself.
 
-Input: the syntax tree of guard expressions.  Output: the same tree, on the same lines, where subscripts look and change nothing;
-or, of one expression, its value.
+Input: the syntax tree of guard expressions.  Output: the same tree, on the same lines, where subscripts look and change
+nothing; or, of one expression, its value.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def compiled(text: str) -> types.CodeType:
 def value_of(tree: ast.expr, names: Mapping[str, Any]) -> Any:
     """The value of one expression, as ``eval`` gives it; raises what that raises.
 
-    Most guards are an access path or a call with some.  These are followed here: to compile a tree takes twenty times as long.
+    Most guards are an access path or a call with some.  These are followed here: to compile a tree takes twenty times
+    as long.
     """
     try:
         return _followed(tree, names)

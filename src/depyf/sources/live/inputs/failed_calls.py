@@ -1,8 +1,8 @@
 """Sees the calls of compiled graphs that raise, so that their inputs can be kept, too: ``prepare_debug(record=...)``.
 
-Input: the code that Dynamo made, while it is made.  Each ``__compiled_fn_*`` global that it calls is replaced by a function
-that calls it, until ``stop``.  Invariant: results, exceptions and the lifetimes of arguments are those of the compiled graph; the
-traceback of an exception has two more frames.  Globals of a dead function are not kept alive.
+Input: the code that Dynamo made, while it is made.  Each ``__compiled_fn_*`` global that it calls is replaced by a
+function that calls it, until ``stop``.  Invariant: results, exceptions and the lifetimes of arguments are those of the
+compiled graph; the traceback of an exception has two more frames.  Globals of a dead function are not kept alive.
 """
 
 from __future__ import annotations

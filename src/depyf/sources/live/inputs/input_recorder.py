@@ -1,8 +1,8 @@
 """Keeps the first inputs of each captured graph in the dump: ``prepare_debug(record=...)``.
 
-Input: a live captured graph while torch reports it, when Dynamo still holds what the program gave to it: the call that is
-compiled is the first.  Output: a file beside the graph's.  Invariant: never more than ``limit`` bytes of tensors in all the
-files of a dump; the program's tensors and random numbers are as before, and nothing of them is kept alive.
+Input: a live captured graph while torch reports it, when Dynamo still holds what the program gave to it: the call that
+is compiled is the first.  Output: a file beside the graph's.  Invariant: never more than ``limit`` bytes of tensors in
+all the files of a dump; the program's tensors and random numbers are as before, and nothing of them is kept alive.
 """
 
 from __future__ import annotations

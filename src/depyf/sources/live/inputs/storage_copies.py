@@ -1,8 +1,8 @@
 """The memory of tensors of the program as bytes, each storage once, without the program noticing.
 
-Input: tensors of the program, and how many bytes may be kept.  Output: entries for a file of tensors, and where in them each
-tensor lies.  Only the part of a storage that the tensors lie in is taken; on the CPU it is not even copied.  No operation is
-seen by autograd or by a mode of the program, no random number is drawn, and no tensor is changed.
+Input: tensors of the program, and how many bytes may be kept.  Output: entries for a file of tensors, and where in them
+each tensor lies.  Only the part of a storage that the tensors lie in is taken; on the CPU it is not even copied.  No
+operation is seen by autograd or by a mode of the program, no random number is drawn, and no tensor is changed.
 """
 
 from __future__ import annotations

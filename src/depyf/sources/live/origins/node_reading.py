@@ -1,7 +1,8 @@
 """Reads where the operations of a live graph come from, while torch reports it.
 
-Input: the call stack below an event of torch, whose frames hold the live graph, and the text that torch reports.  Output:
-``NodeOrigins`` (plain data), or None where no frame holds the graph of that text.  Nothing is changed; linear in the graph.
+Input: the call stack below an event of torch, whose frames hold the live graph, and the text that torch reports.
+Output: ``NodeOrigins`` (plain data), or None where no frame holds the graph of that text.  Nothing is changed; linear
+in the graph.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ _OPERATIONS = ("call_function", "call_method", "call_module")
 
 
 def origins_of(stage: str, text: str) -> NodeOrigins | None:
-    """What torch's frames say now of the graph, or the wrapper, whose text is ``text``; None where they do not hold it."""
+    """What torch's frames say now of the graph, or the wrapper, whose text is ``text``; None where they do not hold
+    it."""
     if stage == WRAPPER:
         return _of_kernels()
     names = _NAMES.get(stage)
@@ -86,8 +88,9 @@ def _stacks(nodes: list[Any]) -> tuple[tuple[str, tuple[Frame, ...]], ...]:
 
 
 def _captured(nodes: list[Any]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Forward operations say their origin themselves.  A backward operation has the number of the forward ones whose gradient
-    it is; where their stacks differ (a sum of gradients has the number of another), what ran before it with the same stack."""
+    """Forward operations say their origin themselves.  A backward operation has the number of the forward ones whose
+    gradient it is; where their stacks differ (a sum of gradients has the number of another), what ran before it with
+    the same stack."""
     forward: dict[object, list[tuple[str, object]]] = {}
     for node in nodes:
         meta, origin = _meta(node), _origin(node)

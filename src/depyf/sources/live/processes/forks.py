@@ -1,8 +1,8 @@
 """The folder that a forked child of the recorded process writes to, and when its summary is written.
 
-A child inherits torch's caches and our listeners, but its parent's dump belongs to the parent.  What it compiles goes to
-``fork_N`` below that dump, N counting the forks of the parent (the workers of a ``DataLoader`` are the first ones); a
-child that compiles nothing leaves nothing.  Children of children nest: ``fork_2/fork_1``.
+A child inherits torch's caches and our listeners, but its parent's dump belongs to the parent.  What it compiles goes
+to ``fork_N`` below that dump, N counting the forks of the parent (the workers of a ``DataLoader`` are the first ones);
+a child that compiles nothing leaves nothing.  Children of children nest: ``fork_2/fork_1``.
 """
 
 from __future__ import annotations

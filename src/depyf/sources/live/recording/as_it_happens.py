@@ -1,7 +1,7 @@
 """Writes what a capture knows of a compilation into the journal, as soon as it knows it.
 
-Input: the compile ids of which something was heard.  Output: lines of ``run.jsonl``.  What is known at the end only is not
-in them: the values that guards look at then, the order in which torch tries entries, its caches.
+Input: the compile ids of which something was heard.  Output: lines of ``run.jsonl``.  What is known at the end only is
+not in them: the values that guards look at then, the order in which torch tries entries, its caches.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ class AsItHappens:
             self._journal.add(DroppedLine(record.key, record.stage, record.index))
 
     def _copy(self, paths: Sequence[str]) -> None:
-        """The files of the program that are seen for the first time: they may be other ones when the run is looked at."""
+        """The files of the program that are seen for the first time: they may be other ones when the run is looked
+        at."""
         fresh = [path for path in paths if path not in self._paths]
         self._paths.update(dict.fromkeys(fresh))
         names = source_files(self._paths) if fresh else {}

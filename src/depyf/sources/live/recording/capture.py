@@ -361,7 +361,8 @@ class Capture:
         return None
 
     def _names_of(self, code: types.CodeType, parent: types.CodeType | None) -> list[str]:
-        """The globals under which the transformed code of functions seen so far calls ``code``, which continues ``parent``."""
+        """The globals under which the transformed code of functions seen so far calls ``code``, which continues
+        ``parent``."""
         for builder in reversed(self.functions.values()) if parent is not None else ():  # mostly the last one calls it
             live = builder.live() if builder.live is not None and builder.family in (0, id(parent)) else None
             if live is not None and (live is parent or origin(live) is parent):
@@ -428,7 +429,8 @@ class Capture:
         given: GivenRecord | None = None,
         origins: NodeOrigins | None = None,
     ) -> GraphRecord | None:
-        """Record one graph or wrapper; None where this very text was reported for this stage, and in this context, before."""
+        """Record one graph or wrapper; None where this very text was reported for this stage, and in this context,
+        before."""
         with self.lock:
             own = self.graphs_of.setdefault(key, [])
             if given is not None:

@@ -58,7 +58,8 @@ class ProgramSources:
         return replace(record, source=textwrap.dedent("".join(block)).rstrip("\n"))
 
     def _expression(self, record: CodeRecord, lines: list[str]) -> str:
-        """The expression of its kind that begins in the line of ``record``; the whole lines, where there are several."""
+        """The expression of its kind that begins in the line of ``record``; the whole lines, where there are
+        several."""
         if record.filename not in self._expressions:
             self._expressions[record.filename] = None
             self._expressions[record.filename] = _FileExpressions("".join(lines))
@@ -69,7 +70,8 @@ class ProgramSources:
 
 
 class _LinesFrom(Sequence[str]):
-    """The lines of a file from one of them on; read one after the other they are such that no tokenizer warns of them."""
+    """The lines of a file from one of them on; read one after the other they are such that no tokenizer warns of
+    them."""
 
     def __init__(self, lines: Sequence[str], start: int) -> None:
         self._lines, self._start = lines, start
@@ -102,7 +104,8 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|[\r\n]|\Z)")
 
 
 class _FileExpressions:
-    """The expressions of a file that are code objects of their own, by kind and line.  Raises what ``ast.parse`` raises."""
+    """The expressions of a file that are code objects of their own, by kind and line.  Raises what ``ast.parse``
+    raises."""
 
     def __init__(self, text: str) -> None:
         self._text = text

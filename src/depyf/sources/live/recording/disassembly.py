@@ -15,7 +15,8 @@ _LITERALS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))
 
 
 def disassembly(code: types.CodeType, part: Listed | None = None) -> str:
-    """The instructions of ``code`` itself, or a part of them, not of the code nested in it, in the columns of ``dis``."""
+    """The instructions of ``code`` itself, or a part of them, not of the code nested in it, in the columns of
+    ``dis``."""
     return listing(code, _shown, part)
 
 

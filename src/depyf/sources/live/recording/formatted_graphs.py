@@ -2,8 +2,8 @@
 
 Engines call ``torch._dynamo.utils.lazy_format_graph_code(name, graph)`` for depyf's sake, and drop what it returns.
 While a ``Formatted`` is on, such a call is one more stage of the compilation, called ``name``; torch's own calls are
-not looked at, for torch reports the same graphs.  What the function returns is unchanged.  Who gave the graph, and the pass context
-of the engine then, stay with it.
+not looked at, for torch reports the same graphs.  What the function returns is unchanged.  Who gave the graph, and the
+pass context of the engine then, stay with it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Stores what a recording remembers after its block as one byte string.
 
-A session is kept for ``depyf.debug()`` and for another ``prepare_debug`` on the same folder: thousands of records, which the
-garbage collector of the program would look through again and again.  Packed they are a single object of a tenth the size.
-Only code objects that live are remembered besides, weakly.  The bytes never leave the process.
+A session is kept for ``depyf.debug()`` and for another ``prepare_debug`` on the same folder: thousands of records,
+which the garbage collector of the program would look through again and again.  Packed they are a single object of a
+tenth the size. Only code objects that live are remembered besides, weakly.  The bytes never leave the process.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def pack(session: Session) -> Packed:
 
 
 def _by_fields(cls: type) -> Callable[[Any], tuple[type, tuple[Any, ...]]]:
-    """How a frozen record is pickled: as a call of its class.  By default a function of ``dataclasses`` looks for its fields
-    each time, which takes ten times as long."""
+    """How a frozen record is pickled: as a call of its class.  By default a function of ``dataclasses`` looks for its
+    fields each time, which takes ten times as long."""
     names = [field.name for field in fields(cls)]
     values = operator.attrgetter(*names)
     return lambda record: (cls, values(record) if len(names) > 1 else (values(record),))
@@ -88,7 +88,8 @@ def _pickled(value: object) -> bytes:
 
 
 def _asked_for(live: weakref.ref[types.CodeType] | None) -> weakref.ref[types.CodeType] | None:
-    """The reference to a code object that torch has compiled code for; after a reset there is nothing left to ask it."""
+    """The reference to a code object that torch has compiled code for; after a reset there is nothing left to ask
+    it."""
     code = live() if live is not None else None
     return live if code is not None and cache_entries(code) else None
 

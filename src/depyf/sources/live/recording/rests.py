@@ -3,8 +3,8 @@
 After a graph break torch makes a function of all that is left, so that N breaks leave N copies of the rest.  Here each
 instruction is shown once, in the last resume function that comes to it; those before it go on there by reference.
 
-Input: the live code of resume functions that continue one function.  Output: for each a ``Share``; the work for all of them
-together grows with the size of the function, not with its square.
+Input: the live code of resume functions that continue one function.  Output: for each a ``Share``; the work for all of
+them together grows with the size of the function, not with its square.
 """
 
 from __future__ import annotations
@@ -130,7 +130,8 @@ def _member(function: Function, code: types.CodeType) -> _Member | None:
 
 
 def _shared_out(group: Iterable[_Member], length: int) -> dict[Function, Share]:
-    """The last one has its whole rest, those before it what no later one has; ``length`` bytes at the end are common."""
+    """The last one has its whole rest, those before it what no later one has; ``length`` bytes at the end are
+    common."""
     owners: dict[int, _Member] = {}
     """Distance from the end of the code -> who shows the instruction there."""
     found: dict[Function, Share] = {}

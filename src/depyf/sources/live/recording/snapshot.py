@@ -121,7 +121,8 @@ def times_of_key(capture: Capture, key: CompileKey) -> TimesRecord:
 
 
 def _whole_steps(functions: tuple[FunctionRecord, ...]) -> tuple[FunctionRecord, ...]:
-    """The breaks in optimizers with their advice, where the line that led there is in a function that calls backward()."""
+    """The breaks in optimizers with their advice, where the line that led there is in a function that calls
+    backward()."""
     steps = {
         (place.filename, place.function)
         for function in functions
@@ -165,8 +166,8 @@ def _entries(builder: FunctionBuilder) -> tuple[LiveEntry, ...]:
 
 
 def _live_entries(capture: Capture) -> dict[tuple[int, str], tuple[LiveEntry, ...]]:
-    """What is in torch's cache for each function.  After ``torch._dynamo.reset()`` compile ids begin anew: an entry is that
-    of the last function with its id that was compiled from this code."""
+    """What is in torch's cache for each function.  After ``torch._dynamo.reset()`` compile ids begin anew: an entry is
+    that of the last function with its id that was compiled from this code."""
     newest = {
         (id(code), key.text): key.function
         for key in sorted(capture.entries, key=lambda key: key.generation)
@@ -307,8 +308,8 @@ def entry_record(
     callers: Callable[[EntryBuilder], tuple[CallerRecord, ...]],
     at_end: bool = True,
 ) -> EntryRecord:
-    """What is known of a compilation; ``live``: its cache entry, where it is looked at, too; ``at_end``: nothing more will be
-    heard of it."""
+    """What is known of a compilation; ``live``: its cache entry, where it is looked at, too; ``at_end``: nothing more
+    will be heard of it."""
     finished = at_end or entry.closed
     text = entry.guard_text or (guard_text(live) if live is not None else "")
     symbols = entry.symbols.records()
@@ -394,7 +395,8 @@ def _break(entry: EntryBuilder, text: str, at: BrokenAt, resolve: Callable[[str]
 
 
 def _compiled(entry: EntryBuilder, live: LiveEntry | None) -> bool:
-    """Whether there was code to run: bytecode may be written, and the guards fail to be made (ConstraintViolationError)."""
+    """Whether there was code to run: bytecode may be written, and the guards fail to be made
+    (ConstraintViolationError)."""
     return live is not None or (entry.transformed is not None and not entry.given_up)
 
 

@@ -90,7 +90,8 @@ def with_original_codes(made: types.CodeType, candidate: types.CodeType) -> type
 
 
 _NESTED = 0x10
-"""Compiled inside another function: what CPython's compiler notes and nothing reads; torch's resume functions lack it."""
+"""Compiled inside another function: what CPython's compiler notes and nothing reads; torch's resume functions lack
+it."""
 
 
 def _kind(code: types.CodeType) -> int:

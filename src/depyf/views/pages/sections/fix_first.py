@@ -1,7 +1,7 @@
 """``Fix first``: the causes of a run, the most expensive first, each with its place, its cost and the way out.
 
-Input: ranked causes.  Output: lines, for Markdown or for a terminal.  Seconds, which differ in every run, are written only
-where they are given.
+Input: ranked causes.  Output: lines, for Markdown or for a terminal.  Seconds, which differ in every run, are written
+only where they are given.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def fix_first(
     style: PrintStyle = MARKDOWN,
     seconds: Mapping[CompileKey, float] | None = None,
 ) -> list[str]:
-    """Two or three lines for each of the first ``most`` causes, and one for each that is needed; [] where there is none.
+    """Two or three lines for each of the first ``most`` causes, and one for each that is needed; [] where there is
+    none.
 
     ``seconds``: what each compilation took."""
     short = short_names(causes)
@@ -131,7 +132,8 @@ def _place(place: Place | None, style: PrintStyle, short: Mapping[str, str]) -> 
 
 
 def short_names(causes: Sequence[Cause]) -> dict[str, str]:
-    """The name of each file, with as many folders as tell it from the others, and what package an ``__init__.py`` is of."""
+    """The name of each file, with as many folders as tell it from the others, and what package an ``__init__.py`` is
+    of."""
     files = sorted({cause.place.filename for cause in causes if cause.place is not None})
     return {name: _shortest(name, files) for name in files}
 

@@ -1,7 +1,7 @@
 """The section of ``index.md`` on recompilations: which guard of which entry did not hold, and what would avoid it.
 
-Input: functions and entries that were compiled again.  Output: lines of Markdown; what repeats what stands before it is one
-line.
+Input: functions and entries that were compiled again.  Output: lines of Markdown; what repeats what stands before it is
+one line.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ Names = Mapping[tuple[int, str], Mapping[str, str]]
 
 
 def recompile_lines(pairs: list[tuple[FunctionRecord, EntryRecord]], names: Names) -> list[str]:
-    """Each recompilation, or attempt at one, in the order of the compile ids; ``names`` of values that go over a break."""
+    """Each recompilation, or attempt at one, in the order of the compile ids; ``names`` of values that go over a
+    break."""
     lines: list[str] = []
     known: dict[tuple[int, str], DecidingGuards] = {}
     start = 0

@@ -1,8 +1,8 @@
 """The panes of one compilation, from the program's source to the kernels, and which of their lines belong together.
 
-Input: a dump and a compile id.  Output: ``StageChain``.  Every operation of the captured graph has a number; two lines are relatives
-if they share one.  ``direct`` are the numbers of what a line is or computes itself, ``around`` those that it leads to in another
-way: the call of a graph, the line of a caller, the rest of a kernel that computes several lines.
+Input: a dump and a compile id.  Output: ``StageChain``.  Every operation of the captured graph has a number; two lines
+are relatives if they share one.  ``direct`` are the numbers of what a line is or computes itself, ``around`` those that
+it leads to in another way: the call of a graph, the line of a caller, the rest of a kernel that computes several lines.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class LinkedPane:
 
     kind: str
     id: str
-    """Its part of an address: the stage as in the name of the file, the name of a kernel or of a file of the program."""
+    """Its part of an address: the stage as in the name of the file, the name of a kernel or of a file of the
+    program."""
     title: str
     file: str
     direct: Lines = field(default_factory=dict)
@@ -65,7 +66,8 @@ class LinkedPane:
 
 @dataclass(frozen=True, slots=True)
 class StageChain:
-    """The panes of one compilation in the order of the stages; ``operations`` has the names and places of the numbers."""
+    """The panes of one compilation in the order of the stages; ``operations`` has the names and places of the
+    numbers."""
 
     key: CompileKey
     panes: list[LinkedPane]
@@ -128,7 +130,8 @@ def _sources(view: DumpView, found: Operations) -> list[LinkedPane]:
 def _compiled_autograd(
     view: DumpView, key: CompileKey, graphs: list[StageGraph], found: Operations
 ) -> list[StageGraph]:
-    """The backward that compiled autograd traced, ``!0``, for what Dynamo compiled of it, ``!0/1/0``: the names are the same."""
+    """The backward that compiled autograd traced, ``!0``, for what Dynamo compiled of it, ``!0/1/0``: the names are the
+    same."""
     outer = CompileKey(key.generation, key.text.partition("/")[0])
     captured = next((found.of.get(graph.file, {}) for graph in graphs if graph.stage == CAPTURED), None)
     added: list[StageGraph] = []
@@ -208,7 +211,8 @@ def _graph(view: DumpView, graph: StageGraph, found: Operations) -> LinkedPane:
 
 
 def _side(view: DumpView, file: str) -> str:
-    """ " (backward)" for what was made from a backward graph, " (forward)" for its counterpart, "" where there is none."""
+    """ " (backward)" for what was made from a backward graph, " (forward)" for its counterpart, "" where there is
+    none."""
     todo, seen = [file], set()
     stages = set()
     while todo:

@@ -1,12 +1,13 @@
 """What each call of a kernel computes, found by following values through the generated code and through the graph.
 
-For a wrapper of which nothing is recorded: torch took it from a compile cache.  What the wrapper returns is what the graph
-returns; a call of a library computes the operation of its name, and reads what that reads; a generated kernel computes what
-lies between the values that it reads and those that it writes.
+For a wrapper of which nothing is recorded: torch took it from a compile cache.  What the wrapper returns is what the
+graph returns; a call of a library computes the operation of its name, and reads what that reads; a generated kernel
+computes what lies between the values that it reads and those that it writes.
 
-Input: a wrapper and its graph.  Output: names of operations for each call, () where nothing is certain.  Linear, but for the
-calls of libraries, which are compared with the operations of the same name, and for values between two generated kernels: of
-the operations of their size the one is taken with which both kernels need nothing that they do not read.
+Input: a wrapper and its graph.  Output: names of operations for each call, () where nothing is certain.  Linear, but
+for the calls of libraries, which are compared with the operations of the same name, and for values between two
+generated kernels: of the operations of their size the one is taken with which both kernels need nothing that they do
+not read.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ class _HeldValue:
 def computed_by_calls(
     wrapper: WrapperText, read: list[tuple[str, ...]], written: list[tuple[str, ...]], graph: GraphLines
 ) -> list[tuple[str, ...]]:
-    """For each call of ``wrapper`` the operations that it computes; ``read`` and ``written`` are the buffers that each call reads
-    and writes."""
+    """For each call of ``wrapper`` the operations that it computes; ``read`` and ``written`` are the buffers that each
+    call reads and writes."""
     return _ValueFlow(wrapper, read, written, graph).computed()
 
 
@@ -233,8 +234,8 @@ class _ValueFlow:
         return word in ("sum", "mean", "amax", "amin", "var", "var_mean", "max", "min", "prod", "argmax", "any", "all", "logsumexp", "norm")  # fmt: skip
 
     def _cone(self, starts: list[str], ends: set[str]) -> tuple[list[str], int]:
-        """What the operations ``starts`` are computed from, up to the values ``ends``; and how many values it needs that are
-        not among these and that no generated kernel computes: inputs, and results of libraries."""
+        """What the operations ``starts`` are computed from, up to the values ``ends``; and how many values it needs
+        that are not among these and that no generated kernel computes: inputs, and results of libraries."""
         found: dict[str, None] = {}
         missing: set[str] = set()
         todo = list(starts)

@@ -1,7 +1,7 @@
 """A printed graph, line by line: what each line defines, from what, and for which line of the program.
 
-Input: the text of a graph's file.  Output: ``GraphLines``.  Invariant: linear in the text, and no text is too strange: a line
-that is no operation of a graph is left out.
+Input: the text of a graph's file.  Output: ``GraphLines``.  Invariant: linear in the text, and no text is too strange:
+a line that is no operation of a graph is left out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which operations of a graph each call of a kernel computes.
 
-Input: a wrapper, the texts of its kernels, the graph that it was made from (after Inductor's post-grad passes), and what
-``nodes.json`` says of the wrapper.  Output: for each call the names of operations of that graph, and of operations of the
-captured graph where torch's comment names those only.
+Input: a wrapper, the texts of its kernels, the graph that it was made from (after Inductor's post-grad passes), and
+what ``nodes.json`` says of the wrapper.  Output: for each call the names of operations of that graph, and of operations
+of the captured graph where torch's comment names those only.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ def call_origins(
 
 
 def _without(origins: CallOrigins, nothing: set[str]) -> CallOrigins:
-    """Views and allocations compute nothing: the view between two kernels is in the origins of both, and often of another line."""
+    """Views and allocations compute nothing: the view between two kernels is in the origins of both, and often of
+    another line."""
     nodes = tuple(name for name in origins.nodes if name not in nothing)
     return replace(origins, nodes=nodes) if nodes else origins
 
@@ -92,8 +93,8 @@ def _without(origins: CallOrigins, nothing: set[str]) -> CallOrigins:
 def _launches_apart(
     wrapper: WrapperText, kernels: dict[str, KernelText], graph: GraphLines, found: list[CallOrigins]
 ) -> list[CallOrigins]:
-    """A kernel of the program is one operation of the graph.  torch names it also at the kernels that fill its arguments, and
-    names those operations at its own call."""
+    """A kernel of the program is one operation of the graph.  torch names it also at the kernels that fill its
+    arguments, and names those operations at its own call."""
     launches = [node.name for node in graph.nodes if node.target.startswith(LAUNCH)]
     apart = []
     for call, origins in zip(wrapper.calls, found):
@@ -108,8 +109,8 @@ def _launches_apart(
 
 
 def _by_record(wrapper: WrapperText, written: list[tuple[str, ...]], noted: tuple[KernelNodes, ...]) -> list[list[str]]:
-    """By the buffers that a call writes.  What writes none that has a name (it changes an input, or what it writes stays in a
-    kernel) stands between its neighbours."""
+    """By the buffers that a call writes.  What writes none that has a name (it changes an input, or what it writes
+    stays in a kernel) stands between its neighbours."""
     of_buffer = {buffer: number for number, kernel in enumerate(noted) for buffer in kernel.buffers}
     groups: list[set[int]] = [{of_buffer[name] for name in names if name in of_buffer} for names in written]
     taken = set().union(*groups)

@@ -19,7 +19,8 @@ _STORE = re.compile(r"(?:\.store\(|tl\.store\(|tl\.atomic_add\(|atomic_add\w*\()
 
 @dataclass
 class KernelText:
-    """``parameters``: names in order with whether the kernel writes it; ``stores``: line -> the parameter that it writes."""
+    """``parameters``: names in order with whether the kernel writes it; ``stores``: line -> the parameter that it
+    writes."""
 
     parameters: list[tuple[str, bool]] = field(default_factory=list)
     stores: list[tuple[int, str]] = field(default_factory=list)

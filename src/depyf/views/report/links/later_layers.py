@@ -1,9 +1,9 @@
 """The modules that the lines of a later graph belong to: those of the captured operations that they come from.
 
 Input: the chain of a compilation, the modules of its captured graph, and the lines of a later one.  Output: modules as
-``graphs_panel.py`` has them, [module, class, [[first line, last line], ...]], outer ones first.  What computes gradients is
-apart from the forward of its module, which a joint graph has and of which a backward graph computes parts again: together
-they would be one box that everything leads to and comes from.
+``graphs_panel.py`` has them, [module, class, [[first line, last line], ...]], outer ones first.  What computes
+gradients is apart from the forward of its module, which a joint graph has and of which a backward graph computes parts
+again: together they would be one box that everything leads to and comes from.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ BACKWARD, AGAIN = " (backward)", " (again)"
 def later_layers(
     captured: GraphLines, layers: list[list[Any]], made: dict[str, Numbers], later: GraphLines, own: dict[str, Numbers]
 ) -> list[list[Any]]:
-    """``layers``: of the captured graph, whose operations have the numbers ``made``; ``own``: those of the later graph."""
+    """``layers``: of the captured graph, whose operations have the numbers ``made``; ``own``: those of the later
+    graph."""
     modules = _modules(captured, layers, made)
     gradients = _gradients(later)
     joint = len(gradients) > 0 and any(name.startswith("primals_") for name in later.inputs)

@@ -1,9 +1,9 @@
 """Which operations of the captured graph each operation of a later graph belongs to.
 
-Input: the graphs of one compilation, and what ``nodes.json`` of the dump says of them.  Output: ``Operations``: each operation
-has a number, that of the captured graph first; ``of[file][name]`` are the numbers that a line of a graph shares with the
-lines it comes from.  What no record says (a compile cache answered, or an older dump) is found by names, by the lines of
-the program, and by what an operation reads.
+Input: the graphs of one compilation, and what ``nodes.json`` of the dump says of them.  Output: ``Operations``: each
+operation has a number, that of the captured graph first; ``of[file][name]`` are the numbers that a line of a graph
+shares with the lines it comes from.  What no record says (a compile cache answered, or an older dump) is found by
+names, by the lines of the program, and by what an operation reads.
 """
 
 from __future__ import annotations
@@ -130,7 +130,8 @@ class _OperationFinder:
         self.done[graph.file] = graph
 
     def _is_old(self, node: GraphNode, parents: list[dict[str, Numbers]], graph: StageGraph) -> bool:
-        """Whether the name is that of an operation of an earlier graph: passes give a name again that another graph has."""
+        """Whether the name is that of an operation of an earlier graph: passes give a name again that another graph
+        has."""
         return any(node.name in parent for parent in parents) or graph.stage in (FORWARD, JOINT, BACKWARD)
 
     def _parents(self, graph: StageGraph) -> list[dict[str, Numbers]]:
@@ -153,7 +154,8 @@ class _OperationFinder:
         return [self.found.of[file] for file in found]
 
     def _aligned(self, graph: StageGraph, moved: dict[PlaceKey, PlaceKey]) -> dict[str, Numbers]:
-        """Without a record: stretches of a forward graph and of the captured graph with the same line, in their order."""
+        """Without a record: stretches of a forward graph and of the captured graph with the same line, in their
+        order."""
         if graph.stage not in (FORWARD, JOINT) or self.first.stage != CAPTURED:
             return {}
         if graph.stage == JOINT and any(one.stage == FORWARD for one in self.done.values()):
@@ -183,7 +185,8 @@ class _OperationFinder:
         return found
 
     def _by_target(self, graph: StageGraph) -> dict[str, Numbers]:
-        """Without lines of a program (what compiled autograd traced has none here): the same operators in the same order."""
+        """Without lines of a program (what compiled autograd traced has none here): the same operators in the same
+        order."""
         mine, theirs = self.first.lines.nodes, graph.lines.nodes
         targets = [node.target for node in mine], [node.target for node in theirs]
         own = self.found.of[self.first.file]
@@ -247,7 +250,8 @@ def _places(lines: GraphLines) -> dict[PlaceKey, SourcePlace]:
 
 
 def _moved(mine: dict[PlaceKey, SourcePlace], theirs: dict[PlaceKey, SourcePlace]) -> dict[PlaceKey, PlaceKey]:
-    """Lines of the program that filled a cache -> the same lines of this program, which may lie elsewhere in another file."""
+    """Lines of the program that filled a cache -> the same lines of this program, which may lie elsewhere in another
+    file."""
     found: dict[PlaceKey, PlaceKey] = {}
     for words_of in (lambda place: (place.function, place.code), lambda place: ("", place.code)):
         own: dict[tuple[str, str], list[PlaceKey]] = {}

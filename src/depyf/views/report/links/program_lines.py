@@ -44,7 +44,8 @@ def bytecode_lines(text: str) -> dict[int, int]:
 def transformed_lines(text: str, path: str, known: Collection[str]) -> dict[int, tuple[str, int]]:
     """Line of transformed code -> file and line of the program that the comment on it names.
 
-    ``path`` is the file of the function, ``known`` the files of the program: comments give the last part of a path only.
+    ``path`` is the file of the function, ``known`` the files of the program: comments give the last part of a path
+    only.
     """
     by_name: dict[str, str] = {}
     for one in sorted(known):

@@ -53,7 +53,8 @@ def _in_place(callee: str) -> bool:
 
 @dataclass
 class WrapperText:
-    """``first`` to ``last`` are the lines of the functions that call kernels; ``kernels``: name -> the line of its definition."""
+    """``first`` to ``last`` are the lines of the functions that call kernels; ``kernels``: name -> the line of its
+    definition."""
 
     calls: list[KernelCall] = field(default_factory=list)
     others: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)

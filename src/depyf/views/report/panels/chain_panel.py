@@ -1,7 +1,7 @@
 """The chain: the stages of one compilation side by side, and which of their lines belong together.
 
-Output: for each compilation its panes.  The numbers of a line are given as the place of a set in ``sets``; ``direct`` and
-``around`` (see ``chain_links.py``) are flat lists line, set, line, set, ...
+Output: for each compilation its panes.  The numbers of a line are given as the place of a set in ``sets``; ``direct``
+and ``around`` (see ``chain_links.py``) are flat lists line, set, line, set, ...
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ from depyf.views.report.told_entries import ToldEntry, ToldFunction, told_functi
 
 
 def recompilations_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
-    """Functions with their entries (columns) and the calls that made torch compile (rows); None where nothing recompiled."""
+    """Functions with their entries (columns) and the calls that made torch compile (rows); None where nothing
+    recompiled."""
     found = [function for function in told_functions(view) if any(map(_reasons, function.entries))]
     if not found:
         return None
@@ -32,8 +33,8 @@ def _guard(reason: RecompileRecord) -> _Guard:
 
 
 def _matrix(function: ToldFunction, view: DumpView) -> dict[str, Any]:
-    """``entries`` are the columns; in a row ``cells`` has a number of ``guards`` for each column that was tried, else null;
-    ``same`` says that the row repeats the one before it: the same guard on the same line, and the same end."""
+    """``entries`` are the columns; in a row ``cells`` has a number of ``guards`` for each column that was tried, else
+    null; ``same`` says that the row repeats the one before it: the same guard on the same line, and the same end."""
     columns = dict.fromkeys(entry.key.text for entry in function.entries if entry.compiled)
     columns |= dict.fromkeys(r.entry for e in function.entries for r in _reasons(e) if r.entry)
     places = {entry: place for place, entry in enumerate(columns)}

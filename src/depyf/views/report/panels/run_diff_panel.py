@@ -15,7 +15,8 @@ _LONGEST = 600
 
 
 def run_diff_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
-    """Causes that are gone or new, events, stages and files; of runs with ranks one comparison a rank.  None for one dump."""
+    """Causes that are gone or new, events, stages and files; of runs with ranks one comparison a rank.  None for one
+    dump."""
     if other is None:
         return None
     pairs: list[tuple[int | None, DumpView, DumpView]] = [(None, view, other)]
@@ -85,7 +86,8 @@ def _cause(cause: Cause, view: DumpView) -> dict[str, Any]:
 
 
 def _functions(one: DumpView, two: DumpView, found: DumpComparison) -> list[dict[str, Any]]:
-    """Each function of the two with its compilations and seconds on both sides; one that a side lacks has null there."""
+    """Each function of the two with its compilations and seconds on both sides; one that a side lacks has null
+    there."""
     sides = [{function.id: function for function in told_functions(view)} for view in (one, two)]
     rows = []
     for pair in found.pairs.pairs if found.pairs else ():

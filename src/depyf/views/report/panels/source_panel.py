@@ -1,7 +1,7 @@
 """The program's own source, line by line: what torch.compile made of each line, what it cost, and why.
 
-Output: for each file of the program its lines with badges.  A badge has the kind that gives its colour, a short text, what it
-says in sentences, and where it leads: a line of the chain.
+Output: for each file of the program its lines with badges.  A badge has the kind that gives its colour, a short text,
+what it says in sentences, and where it leads: a line of the chain.
 """
 
 from __future__ import annotations
@@ -136,7 +136,8 @@ def _cause(badges: _Badges, cause: Cause) -> None:
 def _kernels(
     view: DumpView, badges: _Badges, compiled: dict[str, dict[int, list[str | int]]], by_file: dict[str, str]
 ) -> None:
-    """The calls of kernels that compute each line, in the first compilation that has the line; and the way to the chain."""
+    """The calls of kernels that compute each line, in the first compilation that has the line; and the way to the
+    chain."""
     for one in chains_of(view):
         wrappers = [pane for pane in one.panes if pane.kind == "wrapper"]
         for pane in one.panes:
