@@ -115,8 +115,8 @@ class PrepareDebug:
         with _Current.lock:
             if _Current.active is not None:
                 raise DepyfError(
-                    f"depyf.prepare_debug is already active (it writes to {_Current.active.writer.directory}): leave it "
-                    "before entering another"
+                    f"depyf.prepare_debug is already active (it writes to {_Current.active.writer.directory}): leave "
+                    "it before entering another"
                 )
             require_torch()
             session = _session(DumpWriter.open(_place(self._directory)), self._log_bytecode, self._record)
@@ -274,7 +274,8 @@ class Debug:
             raise DepyfError(f"depyf.debug(stop_on={stop_on!r}): it stops on {' or '.join(map(repr, KINDS))}")
         if stop_on is not None and level in ("wrapper", "kernel"):
             raise DepyfError(
-                "depyf.debug(stop_on=...) watches the lines of graphs; a wrapper and its kernels compute several nodes at once. Use "
+                "depyf.debug(stop_on=...) watches the lines of graphs; "
+                "a wrapper and its kernels compute several nodes at once. Use "
                 'level="aot" (the default with stop_on) or level="graph"'
             )
         self._level: Level | None = level if level is not None or stop_on is None else "aot"

@@ -39,7 +39,8 @@ def _code_and_function(target: Any) -> tuple[types.CodeType, types.FunctionType 
     owner = owner_of_code(target)
     if owner is None:
         raise DepyfError(
-            f"{type(target).__name__} object has no bytecode: pass a Python function, method, lambda, generator or code object"
+            f"{type(target).__name__} object has no bytecode: pass a Python function, method, lambda, "
+            "generator or code object"
         )
     if isinstance(owner, types.CodeType):
         return owner, None
@@ -78,7 +79,8 @@ _MODULE_CALLS = ("_wrapped_call_impl", "_call_impl")
 """Through which an ``nn.Module`` calls its ``forward``."""
 _WRAPPERS = (
     types.MethodType, staticmethod, classmethod, property, functools.partial, functools.partialmethod,
-    functools.cached_property, functools.singledispatchmethod, types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType,
+    functools.cached_property, functools.singledispatchmethod, types.GeneratorType, types.CoroutineType,
+    types.AsyncGeneratorType,
 )  # fmt: skip
 
 

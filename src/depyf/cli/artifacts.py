@@ -96,7 +96,10 @@ def regions(artifact: Regions) -> Iterator[str]:
         inside = f", in region {region.parent}" if region.parent >= 0 else ""
         resume = f", resumes at {region.resume}" if region.resume >= 0 else ""
         around = ranges([index for index, own in enumerate(artifact.program.handler) if own == region.index])
-        yield f"region {region.index}: {region.kind}, handler at {region.target}, depth {region.depth}{inside}{resume}, around {around}"
+        yield (
+            f"region {region.index}: {region.kind}, handler at {region.target}, "
+            f"depth {region.depth}{inside}{resume}, around {around}"
+        )
 
 
 def containers(artifact: Containers) -> Iterator[str]:

@@ -28,8 +28,8 @@ from depyf.native import build
 from depyf.run.files.reading import DumpError
 
 _DUMPS = {
-    "diff": ("first", "second"), "merge": ("folder",), "gallery": ("folder",), "export": ("folder",), "repro": ("folder",),
-    "report": ("folder", "other"),
+    "diff": ("first", "second"), "merge": ("folder",), "gallery": ("folder",), "export": ("folder",),
+    "repro": ("folder",), "report": ("folder", "other"),
 }  # fmt: skip
 """Which arguments of which command are folders of dumps that it reads."""
 INTERRUPTED = 130
@@ -152,8 +152,9 @@ def build_parser() -> argparse.ArgumentParser:
         "paths",
         nargs="+",
         metavar="PATH",
-        help="a .pyc or .py file, a folder (all .pyc files below it) or archive (zip, wheel, egg, PyInstaller's), FILE:QUALNAME, ARCHIVE:MEMBER, module:qualname (imports the "
-        "module), or - for a .pyc or an archive on standard input",
+        help="a .pyc or .py file, a folder (all .pyc files below it) or archive (zip, wheel, egg, PyInstaller's), "
+        "FILE:QUALNAME, ARCHIVE:MEMBER, module:qualname (imports the module), "
+        "or - for a .pyc or an archive on standard input",
     )
     decompile.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="write files here, keeping the layout")
     decompile.add_argument("--json", action="store_true", help="print one JSON document instead of source and table")
@@ -294,8 +295,8 @@ def one_file_each(jobs: list[Job]) -> None:
         other = taken.setdefault(same_file(job.relative), job)
         if other is not job:
             raise UsageError(
-                f"{other.target} and {job.target} would both be written to {job.relative}: give them one after the other, "
-                "with folders of their own"
+                f"{other.target} and {job.target} would both be written to {job.relative}: give them one after the "
+                "other, with folders of their own"
             )
 
 

@@ -222,12 +222,14 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     run.add_argument(
         "--edited",
         metavar="DIR",
-        help="run the program with the files of the dump DIR as you edited them, and dump nothing; DIR is code that runs",
+        help="run the program with the files of the dump DIR as you edited them, and dump nothing; "
+        "DIR is code that runs",
     )
     run.add_argument(
         "--compare",
         action="store_true",
-        help="with --edited: compare each edited graph with the original at its first call: results, gradients, time, memory",
+        help="with --edited: compare each edited graph with the original at its first call: "
+        "results, gradients, time, memory",
     )
     run.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
     run.add_argument("program", metavar="PROGRAM", help="a script, a folder with __main__.py, or (-m) a module")
@@ -240,8 +242,9 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         help="what differs between two dumps, stage by stage",
         description=textwrap.fill(
             "Compare two dumps: two runs, two torch versions, two ranks, or two runs of several ranks, rank by rank.  "
-            "Functions are paired by name and code, wherever they stand.  Files that differ only in comments, lines, layout, bytecode or released names are alike.  Exit status 0: the same, or alike; 1: they differ; 4: "
-            "not readable.",
+            "Functions are paired by name and code, wherever they stand.  Files that differ only in comments, lines, "
+            "layout, bytecode or released names are alike.  Exit status 0: the same, or alike; 1: they differ; "
+            "4: not readable.",
             100,
         ),
     )

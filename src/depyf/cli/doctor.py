@@ -52,9 +52,19 @@ def add_doctor_parser(commands: argparse._SubParsersAction[argparse.ArgumentPars
     )
     doctor.add_argument("--try", dest="tries", action="store_true", help="measure each way out that needs no edit")
     doctor.add_argument("--most", type=int, default=MOST, metavar="N", help=f"try at most N ways out (default: {MOST})")
-    doctor.add_argument("--json", action="store_true", help="one JSON document on standard output; the program's goes to standard error")  # fmt: skip
+    doctor.add_argument(
+        "--json",
+        action="store_true",
+        help="one JSON document on standard output; the program's goes to standard error",
+    )
     doctor.add_argument("--out", type=Path, metavar="DIR", help="keep the dump here")
-    doctor.add_argument("--timeout", type=float, metavar="S", help="kill a run after S seconds (default: never; what is tried: ten times as long as the first run, and a minute)")  # fmt: skip
+    doctor.add_argument(
+        "--timeout",
+        type=float,
+        metavar="S",
+        help="kill a run after S seconds (default: never; "
+        "what is tried: ten times as long as the first run, and a minute)",
+    )
     doctor.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
     doctor.add_argument("program", metavar="PROGRAM", help="a script, a folder with __main__.py, or (-m) a module")
     doctor.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="the program's own arguments")

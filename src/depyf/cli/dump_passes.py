@@ -29,7 +29,8 @@ examples:
   depyf dump x.pyc:function --rung TOTAL --step 7
   depyf dump x.pyc:function --rung TOTAL --step 7.2
 
-exit status: 0; 2 the command line is wrong; 3 a pass fails; 4 not readable, or no such pass, rung or step; 130 interrupted
+exit status: 0; 2 the command line is wrong; 3 a pass fails; 4 not readable, or no such pass, rung or step; \
+130 interrupted
 """
 
 

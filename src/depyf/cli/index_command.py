@@ -32,8 +32,9 @@ def add_index_parser(commands: argparse._SubParsersAction[argparse.ArgumentParse
         "index",
         help="make the pages of a run that was killed",
         description=textwrap.fill(
-            "Make the pages of a recorded run whose process was killed before it could: what to fix first, graph breaks, "
-            "recompilations, guards, source, times, as far as they were known.  A dump that is complete stays as it is.",
+            "Make the pages of a recorded run whose process was killed before it could: what to fix first, graph "
+            "breaks, recompilations, guards, source, times, as far as they were known.  "
+            "A dump that is complete stays as it is.",
             100,
         ),
         epilog=EPILOG,

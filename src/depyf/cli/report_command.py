@@ -33,7 +33,8 @@ def add_report_parser(commands: argparse._SubParsersAction[argparse.ArgumentPars
         help="one HTML page of a dump, which opens offline",
         description=textwrap.fill(
             "Make one HTML page of a dump: what to fix first, your source with every stage that came of each line, "
-            "recompilations, guards, time, shapes, memory.  The page opens from disk and asks for nothing on the network.",
+            "recompilations, guards, time, shapes, memory.  "
+            "The page opens from disk and asks for nothing on the network.",
             100,
         ),
         epilog=EPILOG,

@@ -43,32 +43,36 @@ STAGES = (
     Stage("transformed_code", short="transformed code"),
     Stage(CAPTURED, ("dynamo_output_graph",), "the graph Dynamo captured", "captured graph", "captured", runs=True),
     Stage(
-        COMPILED_AUTOGRAD, ("compiled_autograd_graph",), "the graph of compiled autograd", column="compiled autograd", runs=True,
+        COMPILED_AUTOGRAD, ("compiled_autograd_graph",), "the graph of compiled autograd", column="compiled autograd",
+        runs=True,
     ),
     Stage(
-        "BEFORE_PRE_GRAD", ("before_pre_grad_graph",), "the graph before Inductor's pre-grad passes", follows=(CAPTURED,),
+        "BEFORE_PRE_GRAD", ("before_pre_grad_graph",), "the graph before Inductor's pre-grad passes",
+        follows=(CAPTURED,),
     ),
     Stage(
         "AFTER_PRE_GRAD", ("after_pre_grad_graph",), "the graph after Inductor's pre-grad passes", column="pre-grad",
         follows=("BEFORE_PRE_GRAD",),
     ),
     Stage(
-        JOINT, ("aot_joint_graph",), "the joint forward and backward graph of AOTAutograd", "joint graph of AOTAutograd",
-        "joint", (CAPTURED,),
+        JOINT, ("aot_joint_graph",), "the joint forward and backward graph of AOTAutograd",
+        "joint graph of AOTAutograd", "joint", (CAPTURED,),
     ),
     Stage(
-        "BEFORE_JOINT_GRAPH", ("before_joint_graph",), "the graph before Inductor's joint passes", follows=(JOINT, CAPTURED),
+        "BEFORE_JOINT_GRAPH", ("before_joint_graph",), "the graph before Inductor's joint passes",
+        follows=(JOINT, CAPTURED),
     ),
     Stage(
-        "AFTER_JOINT_GRAPH", ("after_joint_graph",), "the graph after Inductor's joint passes", follows=("BEFORE_JOINT_GRAPH",),
+        "AFTER_JOINT_GRAPH", ("after_joint_graph",), "the graph after Inductor's joint passes",
+        follows=("BEFORE_JOINT_GRAPH",),
     ),
     Stage(
         FORWARD, ("aot_forward_graph", "aot_inference_graph"), "the forward graph of AOTAutograd",
         "forward graph of AOTAutograd", "forward", (JOINT, CAPTURED), runs=True,
     ),
     Stage(
-        BACKWARD, ("aot_backward_graph",), "the backward graph of AOTAutograd", "backward graph of AOTAutograd", "backward",
-        (JOINT, CAPTURED), runs=True,
+        BACKWARD, ("aot_backward_graph",), "the backward graph of AOTAutograd", "backward graph of AOTAutograd",
+        "backward", (JOINT, CAPTURED), runs=True,
     ),
     Stage(
         BEFORE_POST_GRAD, ("before_post_grad_graph",), "the graph before Inductor's post-grad passes",

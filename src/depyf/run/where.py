@@ -92,8 +92,8 @@ def where(frame: types.FrameType | None = None) -> Where:
     if failed is not None:
         return where_is(*failed)
     raise DepyfError(
-        "depyf.where(): no frame here runs a file of a dump; stop at a breakpoint in one (inside `with depyf.debug():`), "
-        "or pass the frame"
+        "depyf.where(): no frame here runs a file of a dump; stop at a breakpoint in one "
+        "(inside `with depyf.debug():`), or pass the frame"
     )
 
 

@@ -55,8 +55,8 @@ _BRACKET = re.compile(r"([()\[\]{}])")
 _USED = re.compile(_USE)
 _LINE = re.compile(r"\n[ ]*(?:finally\b|(?=\S))|[rbc](?<!\w.)(?:eturn|reak|ontinue)\b", re.ASCII)
 _KEYWORDS = (
-    "and", "as", "assert", "await", "case", "del", "elif", "else", "except", "finally", "for", "from", "if", "import", "in", "is",
-    "lambda", "match", "not", "or", "raise", "return", "while", "with", "yield",
+    "and", "as", "assert", "await", "case", "del", "elif", "else", "except", "finally", "for", "from", "if", "import",
+    "in", "is", "lambda", "match", "not", "or", "raise", "return", "while", "with", "yield",
 )  # fmt: skip
 _OF_DISPLAYS = re.compile(r",|(?<![A-Za-z_])(?:for|lambda)\b", re.ASCII)
 _VARIABLE = re.compile(rf"(?<!\w)(?!(?:and|or|not|if|else|in|is)\b){_NO_CONSTANT}", re.ASCII)

@@ -201,8 +201,8 @@ def warns(tree: ast.AST) -> bool:
     return False
 
 
-_PLAIN_FIELDS = frozenset({"arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "name", "names",
-                           "op", "ops", "simple", "type_comment", "type_ignores"})  # fmt: skip
+_PLAIN_FIELDS = frozenset({"arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module",
+                           "name", "names", "op", "ops", "simple", "type_comment", "type_ignores"})  # fmt: skip
 _INSIDE = {
     kind: () if kind is ast.Constant else tuple(field for field in kind._fields if field not in _PLAIN_FIELDS)
     for kind in vars(ast).values()

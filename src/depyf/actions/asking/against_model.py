@@ -466,8 +466,8 @@ def _tensors_in(value: Any) -> list[Any]:
     return [leaf.detach().clone() for leaf in leaves if leaf.layout is torch.strided]
 
 
-_SAME_NAMES = {"radd": "add", "rmul": "mul", "iadd": "add", "imul": "mul", "truediv": "div", "itruediv": "div", "sub": "sub",
-               "rmatmul": "matmul", "getitem": "getitem"}  # fmt: skip
+_SAME_NAMES = {"radd": "add", "rmul": "mul", "iadd": "add", "imul": "mul", "truediv": "div", "itruediv": "div",
+               "sub": "sub", "rmatmul": "matmul", "getitem": "getitem"}  # fmt: skip
 
 
 def _operation(func: Any) -> str:

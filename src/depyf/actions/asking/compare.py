@@ -124,7 +124,8 @@ def advice_lines(finding: Finding) -> list[str]:
         return []
     argument = finding.writes[1].partition("[")[0]
     return [
-        f'name it in mutates_args=("{argument}",), or in the schema as Tensor(a!) {argument}: a compiler reorders calls, '
+        f'name it in mutates_args=("{argument}",), or in the schema as Tensor(a!) {argument}: '
+        "a compiler reorders calls, "
         "reuses memory and keeps copies by what is declared"
     ]
 

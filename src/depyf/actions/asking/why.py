@@ -76,7 +76,8 @@ class Why:
         said = [
             f"{names[0]} {what}"
             if len(names) == 1
-            else f"{', '.join(names[:3])}{' ...' if len(names) > 3 else ''} {what.replace('is ', 'are ', 1).replace('runs', 'run', 1)}"
+            else f"{', '.join(names[:3])}{' ...' if len(names) > 3 else ''} "
+            f"{what.replace('is ', 'are ', 1).replace('runs', 'run', 1)}"
             for what, names in found.items()
         ]
         return f"{where} {', '.join(said)}" if said else ""
@@ -218,6 +219,7 @@ def _otherwise(target: Target, entries: tuple[LiveEntry, ...], compilations: tup
     if limit is not None and len(entries) >= limit:
         return (
             f"no cache entry fits, and there are {len(entries)}, the recompile limit "
-            f"(torch._dynamo.config.recompile_limit = {limit}): the call runs as ordinary Python, or raises with fullgraph"
+            f"(torch._dynamo.config.recompile_limit = {limit}): the call runs as ordinary Python, "
+            "or raises with fullgraph"
         )
     return "no cache entry fits: torch compiles another one"

@@ -103,7 +103,8 @@ def _what_stops(followed: bool, files: int) -> str:
             else "no breakpoint in a file of it stops here"
         )
     return (
-        "breakpoints in it stop whenever torch looks for compiled code, those in __transformed_code_*.py when that code runs"
+        "breakpoints in it stop whenever torch looks for compiled code, "
+        "those in __transformed_code_*.py when that code runs"
         + (f", and so do those in {_files(files)}" if files else "")
     )
 

@@ -19,9 +19,9 @@ from depyf.safety.guarded import Door, guarded
 
 MACHINERY = (
     "contextlib", "functools", "importlib.*", "random", "re", "re.*", "threading", "depyf.*", "torch._dynamo.*",
-    "torch._functorch.*", "torch._compile", "torch._guards", "torch._inductor.compile_fx", "torch._inductor.output_code",
-    "torch._inductor.utils", "torch.autograd.*", "torch.compiler", "torch.fx.*", "torch.nn.modules.module", "torch.overrides",
-    "torch.utils._*", "torch._utils_internal",
+    "torch._functorch.*", "torch._compile", "torch._guards", "torch._inductor.compile_fx",
+    "torch._inductor.output_code", "torch._inductor.utils", "torch.autograd.*", "torch.compiler", "torch.fx.*",
+    "torch.nn.modules.module", "torch.overrides", "torch.utils._*", "torch._utils_internal",
 )  # fmt: skip
 """The modules between a line of the program, a dispatcher, a transformed function and a graph."""
 

@@ -85,7 +85,13 @@ def _tried_lines(before: Measured, tried: Sequence[TriedWay], difference: str) -
         cells = [row[0].ljust(widths[0]), *(cell.rjust(widths[n]) for n, cell in enumerate(row[1:6], 1)), row[6]]
         lines.append("  ".join(cells).rstrip())
     if difference:
-        lines += ["", f"The program returns something else in each run ({printable(difference)}): what a way changes in its results cannot be told."]  # fmt: skip
+        lines += [
+            "",
+            (
+                f"The program returns something else in each run ({printable(difference)}): "
+                "what a way changes in its results cannot be told."
+            ),
+        ]
     return [*lines, *_remarks(ordered)]
 
 

@@ -193,7 +193,8 @@ def _measured(folder: Path, result: Path, status: int) -> Measured:
         return Measured(status, problem=NO_DUMP, recorded=False)
     problem = "" if all(run.finished for run in runs) else CUT
     return Measured(
-        status, totals_of(runs), told.get("seconds"), causes_of(runs[0]), runs[0].seconds_of, told.get("calls"), problem,
+        status, totals_of(runs), told.get("seconds"), causes_of(runs[0]), runs[0].seconds_of,
+        told.get("calls"), problem,
     )  # fmt: skip
 
 

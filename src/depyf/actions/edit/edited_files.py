@@ -58,8 +58,8 @@ def edited_dump(folder: str | os.PathLike[str]) -> EditedDump:
     editable = [file for file in manifest.files if file.kind in EDITABLE and not file.level]
     if editable and not any(file.sha256 for file in editable):
         raise DepyfError(
-            f"{printable(str(manifest.folder))} was written by a depyf that kept no checksums of what it wrote, so that nothing "
-            "tells which files were edited: dump again"
+            f"{printable(str(manifest.folder))} was written by a depyf that kept no checksums of what it wrote, so "
+            "that nothing tells which files were edited: dump again"
         )
     made: dict[CompileKey, set[str]] = {}
     for one in manifest.files:

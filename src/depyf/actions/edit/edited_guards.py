@@ -49,7 +49,10 @@ def edited_guards(page: EditedFile, keys: list[CompileKey]) -> Iterator[EditedFi
     if left or not page.lines:
         raise EditError(
             page.path, next(iter(left), 1),
-            "this page is for reading, but for what its functions guards_*() return: edit the file of the transformed code",
+            (
+                "this page is for reading, but for what its functions guards_*() return: "
+                "edit the file of the transformed code"
+            ),
         )  # fmt: skip
 
 

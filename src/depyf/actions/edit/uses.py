@@ -151,8 +151,8 @@ class Uses:
         if earlier:
             return f"with the edit of {', '.join(earlier)}, torch makes something else here: edit one stage at a time"
         return (
-            f"what torch makes for {compilation.function} (now compile id {compilation.compile_id}) is not what it made when the "
-            "dump was written: the program, its inputs or torch's settings are others"
+            f"what torch makes for {compilation.function} (now compile id {compilation.compile_id}) is not what it "
+            "made when the dump was written: the program, its inputs or torch's settings are others"
         )
 
     def _why_unused(self, file: EditedFile) -> str:

@@ -73,8 +73,8 @@ def _failed(item: ReportedBreak) -> EntryRecord:
     """A compilation that ended with an error of torch's."""
     kind = item.torch.partition(":")[0]
     return EntryRecord(
-        CompileKey(0, item.compile_id), None, (), "none", failed=kind, raised=True, error=item.cause, error_at=item.raised,
-        advice=for_failure(item.torch),
+        CompileKey(0, item.compile_id), None, (), "none", failed=kind, raised=True, error=item.cause,
+        error_at=item.raised, advice=for_failure(item.torch),
     )  # fmt: skip
 
 
@@ -86,5 +86,6 @@ def _record(item: ReportedBreak, report: Report, skipped: bool) -> BreakRecord:
     facts = BreakFacts(reason, explanation or item.cause, item.hints, report.filename, False, place.text, item.torch)
     return BreakRecord(
         text=item.torch, place=place, reason=reason or item.cause, cause=item.cause, explanation=explanation,
-        hints=item.hints, code="", skipped=skipped, asked=asked_by(reason, explanation, ""), advice=for_break(facts, item.in_loop),
+        hints=item.hints, code="", skipped=skipped, asked=asked_by(reason, explanation, ""),
+        advice=for_break(facts, item.in_loop),
     )  # fmt: skip

@@ -49,8 +49,8 @@ class ReportedBreak:
 
 
 NO_REASON = (
-    "there was nothing to compile in it, or Dynamo gave up on it (a graph break in a loop); this torch keeps no reason: "
-    "put its first call under depyf.prepare_debug"
+    "there was nothing to compile in it, or Dynamo gave up on it (a graph break in a loop); this torch keeps no "
+    "reason: put its first call under depyf.prepare_debug"
 )
 _LONGEST_FAILURE = 300
 

@@ -236,7 +236,8 @@ class _Making:
                 self.hooks.want(name, f"a function that is the graph {name}: {error}")
                 self.done.notes.append(f"{name} cannot be exported: {error}; fill in hooks.{name}.")
                 files[f"graphs/{name}.py"] = (
-                    f'"""The graph of compile id {printable(graph.compile_id)}: see the README."""\n\nfrom .. import hooks\n\n\n'
+                    f'"""The graph of compile id {printable(graph.compile_id)}: see the README."""\n\n'
+                    "from .. import hooks\n\n\n"
                     f"def {name}(*inputs):\n    return hooks.{name}(*inputs)\n"
                 )
                 continue
@@ -327,7 +328,10 @@ class _Making:
             "from .check import check",
             "",
             "PACKAGE = SimpleNamespace(",
-            f"    name={self.done.name!r}, function=functions.{root}, calls=calls, guards=guards, hooks=hooks, original=original, runtime=runtime",
+            (
+                f"    name={self.done.name!r}, function=functions.{root}, calls=calls, guards=guards, hooks=hooks, "
+                "original=original, runtime=runtime"
+            ),
             ")",
             'if __name__ == "__main__":',
             "    sys.exit(check(PACKAGE))",

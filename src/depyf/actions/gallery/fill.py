@@ -54,7 +54,11 @@ def _skeleton() -> tuple[list[str], ast.Module, frozenset[str]]:
     text = text[text.index('"""') :]
     tree = ast.parse(text)
     declared = next(node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == _FALSE)
-    names = [node.target.id for node in declared.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)]  # fmt: skip
+    names = [
+        node.target.id
+        for node in declared.body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    ]
     return text.splitlines(), tree, frozenset(name for name in names if name.isupper())
 
 

@@ -74,7 +74,11 @@ def _from_type(parameter: Parameter, kind: TensorType | None, grad: bool) -> Inp
     if None in kind.shape or kind.stride is not None and None in kind.stride:
         return InputFacts("", "a tensor of unknown size")
     device = re.search(r"\](\w+(?::\d+)?)$", parameter.type)
-    role = "parameter" if "_parameters_" in parameter.original else "buffer" if "_buffers_" in parameter.original else "input"  # fmt: skip
+    role = (
+        "parameter" if "_parameters_" in parameter.original
+        else "buffer" if "_buffers_" in parameter.original
+        else "input"
+    )  # fmt: skip
     shape = tuple(int(size or 0) for size in kind.shape)
     strides = contiguous(shape) if kind.stride is None else tuple(int(step or 0) for step in kind.stride)
     tensor = TensorFacts(

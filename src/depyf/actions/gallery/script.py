@@ -40,9 +40,9 @@ ONE_WAY = re.compile(
 """Operators that Dynamo writes into a graph and cannot read back."""
 _OPERATOR = re.compile(r"\btorch\.ops\.(\w+)\.(\w+)")
 _TORCH_LIBRARIES = frozenset(
-    "aten prim prims higher_order quantized inductor mkldnn mkl onednn rngprims debugprims _c10d_functional fsdp streams "
-    "_c10d_functional_autograd c10d_functional c10d symm_mem _inductor_test _quantized quantized_decomposed sparse xpu "
-    "mha profiler static_runtime xnnpack triton".split()
+    "aten prim prims higher_order quantized inductor mkldnn mkl onednn rngprims debugprims _c10d_functional "
+    "fsdp streams _c10d_functional_autograd c10d_functional c10d symm_mem _inductor_test _quantized "
+    "quantized_decomposed sparse xpu mha profiler static_runtime xnnpack triton".split()
 )
 _LOW_PRECISION = (("bf16[", "torch.bfloat16", 5e-2), ("f16[", "torch.float16", 1e-2), ("f8e", "float8", 2e-1))
 
@@ -262,7 +262,9 @@ def symbol_lines(inputs: list[str], symbols: Mapping[str, Number], facts: GraphF
 def _what_the_graph_needs(graph: CompiledGraph, texts: str, notes: list[str]) -> dict[str, Value]:
     """Devices, operators, process groups, random numbers, assertions: what its code asks of the script."""
     code = "\n".join(code_lines(texts))
-    devices = sorted(set(re.findall(r"\b(?:cuda|xpu|mps)(?::\d+)?", " ".join(re.findall(r"\](cuda\S*|xpu\S*|mps\S*)\"", texts)))))  # fmt: skip
+    devices = sorted(
+        set(re.findall(r"\b(?:cuda|xpu|mps)(?::\d+)?", " ".join(re.findall(r"\](cuda\S*|xpu\S*|mps\S*)\"", texts))))
+    )
     one_way = m["name"] if (m := ONE_WAY.search(code)) else ""
     backend = "none" if one_way else "inductor" if graph.wrapper else "aot_eager"
     why = f"; none by default, because Dynamo cannot read back the operator {one_way} that it wrote" if one_way else ""

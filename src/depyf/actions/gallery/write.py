@@ -137,7 +137,10 @@ def index_text(gallery: Gallery) -> str:
         "",
         _MARK,
         "",
-        f"Each script holds one graph that torch.compile made (torch {gallery.torch.partition('+')[0]}), makes inputs for it, runs it, and compares",
+        (
+            f"Each script holds one graph that torch.compile made (torch {gallery.torch.partition('+')[0]}), "
+            "makes inputs for it, runs it, and compares"
+        ),
         "eager mode, torch.compile and AOTAutograd's graphs: `python SCRIPT`, `--help` for options.",
         "",
         "| script | compile id | function | stages | inputs |",

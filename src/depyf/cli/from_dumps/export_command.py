@@ -33,9 +33,9 @@ def add_export_parser(commands: argparse._SubParsersAction[argparse.ArgumentPars
         "export",
         help="a compiled function as a package that runs without torch.compile",
         description=textwrap.fill(
-            "Turn a compiled function of a dump into a Python package: dispatcher, guards, transformed and resume functions, "
-            "graphs as modules, parameters by name from a state_dict.  The package needs torch only, and `python -m PACKAGE` "
-            "compares it with eager mode on the calls that were recorded.",
+            "Turn a compiled function of a dump into a Python package: dispatcher, guards, transformed and resume "
+            "functions, graphs as modules, parameters by name from a state_dict.  The package needs torch only, and "
+            "`python -m PACKAGE` compares it with eager mode on the calls that were recorded.",
             100,
         ),
         epilog=EPILOG,

@@ -37,7 +37,8 @@ def add_gallery_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
         help="each compiled graph of a dump as a script that checks itself",
         description=textwrap.fill(
             "Turn a dump into self-contained scripts: each compiled graph with inputs of the recorded shapes, "
-            "strides, dtypes and devices, its forward and backward, compared with eager mode.  The scripts need torch only.",
+            "strides, dtypes and devices, its forward and backward, compared with eager mode.  "
+            "The scripts need torch only.",
             100,
         ),
         epilog=EPILOG,

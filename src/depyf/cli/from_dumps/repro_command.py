@@ -27,8 +27,8 @@ def add_repro_parser(commands: argparse._SubParsersAction[argparse.ArgumentParse
         "repro",
         help="one compiled graph as a script for a bug report",
         description=textwrap.fill(
-            "Write one self-contained script of a compiled graph: its inputs as recorded, the graph, the backend; it prints "
-            "what differs between eager mode and torch.compile, or what they raise.  It needs torch only.",
+            "Write one self-contained script of a compiled graph: its inputs as recorded, the graph, the backend; it "
+            "prints what differs between eager mode and torch.compile, or what they raise.  It needs torch only.",
             100,
         ),
         epilog=EPILOG,

@@ -47,7 +47,10 @@ VALUES_OF_TENSORS = (
     Advice(
         "is-causal",
         "a mask given to torch.nn.Transformer, TransformerEncoder or TransformerDecoder",
-        "pass is_causal=True or False with the mask (to a decoder tgt_is_causal, too): without it torch reads the mask to find out",
+        (
+            "pass is_causal=True or False with the mask (to a decoder tgt_is_causal, too): "
+            "without it torch reads the mask to find out"
+        ),
         _ONE_GRAPH,
         "is_causal=True with another mask than the causal one computes something else",
     ),
@@ -88,8 +91,8 @@ OUTSIDE = (
     Advice(
         "backward-outside",
         "a training step that is compiled as a whole",
-        "compile only what computes the loss: leave backward() and optimizer.step() outside of the compiled function (torch "
-        "compiles the backward with the forward)",
+        "compile only what computes the loss: leave backward() and optimizer.step() outside of the compiled function "
+        "(torch compiles the backward with the forward)",
         "the forward is one graph, and the backward is another",
         one_cause=True,
     ),
@@ -154,15 +157,15 @@ ASKED_FOR = (
     Advice(
         "no-disable",
         "a function that is excluded from compilation",
-        "call {function} outside of the compiled function, or remove torch.compiler.disable from it (unless it is there because torch "
-        "fails to trace it)",
+        "call {function} outside of the compiled function, or remove torch.compiler.disable from it (unless it is "
+        "there because torch fails to trace it)",
         "it is compiled with what calls it",
     ),
     Advice(
         "loop-body",
         "a graph break in a loop",
-        "put the body of the loop into a function and compile that one: a break in a loop makes torch leave the whole function to "
-        "ordinary Python",
+        "put the body of the loop into a function and compile that one: a break in a loop makes torch leave the whole "
+        "function to ordinary Python",
         "the body is compiled up to the break and after it",
     ),
     Advice(
@@ -176,7 +179,10 @@ ASKED_FOR = (
     Advice(
         "not-traced",
         "a line at which torch itself fails with an error",
-        "keep what this line calls out of the compiled function, or under torch.compiler.disable: torch fails to trace it",
+        (
+            "keep what this line calls out of the compiled function, or under torch.compiler.disable: "
+            "torch fails to trace it"
+        ),
         "the graph breaks there, and the program runs",
         "what is left out runs as ordinary Python",
     ),

@@ -53,8 +53,8 @@ _LOGGED = (
 )
 """The method of a logger, in what torch says to its developers, and in the program's line."""
 _PLAIN_PYTHON = frozenset({
-    "builtins", "time", "os", "sys", "random", "datetime", "warnings", "_warnings", "logging", "gc", "threading", "io", "copy",
-    "json", "pickle", "uuid", "inspect", "tqdm", "traceback", "socket", "subprocess", "builtin",
+    "builtins", "time", "os", "sys", "random", "datetime", "warnings", "_warnings", "logging", "gc", "threading", "io",
+    "copy", "json", "pickle", "uuid", "inspect", "tqdm", "traceback", "socket", "subprocess", "builtin",
 })  # fmt: skip
 """Modules whose functions compute no tensors."""
 

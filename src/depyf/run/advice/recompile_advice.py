@@ -28,8 +28,8 @@ SIZES = (
     Advice(
         "mark-unbacked",
         "a size that is 0 or 1 in some calls",
-        "torch._dynamo.decorators.mark_unbacked({tensor}, {dimension}) before the first call (where the program asks nothing "
-        "about that size)",
+        "torch._dynamo.decorators.mark_unbacked({tensor}, {dimension}) before the first call (where the program asks "
+        "nothing about that size)",
         "the size is a symbol of which nothing is known, not even that it is 2 or more",
         "the graph breaks, or torch raises an error, where the program asks something about the size",
         Switch(SwitchKind.MARK, "mark_unbacked"),
@@ -37,23 +37,26 @@ SIZES = (
     Advice(
         "unequal-sizes",
         "two sizes that are equal in the first call and differ in a later one",
-        "let {sizes} differ in the first call, or torch.fx.experimental._config.use_duck_shape = False: torch takes sizes that "
-        "are equal while it compiles for one",
+        "let {sizes} differ in the first call, or torch.fx.experimental._config.use_duck_shape = False: torch takes "
+        "sizes that are equal while it compiles for one",
         _ONE_ENTRY,
         "with use_duck_shape = False there is a symbol for each size of each input, and more guards",
     ),
     Advice(
         "pad-size",
         "a size that is 0 or 1 in some calls",
-        "pad dimension {dimension} of {tensor} to 2 or more, or accept an entry for it: sizes 0 and 1 are always compiled separately",
+        (
+            "pad dimension {dimension} of {tensor} to 2 or more, or accept an entry for it: "
+            "sizes 0 and 1 are always compiled separately"
+        ),
         _ONE_ENTRY,
         "the padding is computed, too",
     ),
     Advice(
         "dynamic-parameters",
         "a size of a module's parameter or buffer that differs between calls",
-        "torch._dynamo.config.force_parameter_static_shapes = False ({tensor} is a parameter or a buffer: marks and dynamic=True do not "
-        "reach it)",
+        "torch._dynamo.config.force_parameter_static_shapes = False ({tensor} is a parameter or a buffer: marks and "
+        "dynamic=True do not reach it)",
         "sizes of parameters and buffers become symbols when they change",
         _GENERAL,
         Switch(SwitchKind.CONFIG, "force_parameter_static_shapes", "False"),
@@ -61,23 +64,26 @@ SIZES = (
     Advice(
         "needed-value",
         "a number or size that a line of the program makes a constant",
-        "move what needs the value of {name} out of the compiled function (one entry per value, as long as {line} is compiled)",
+        (
+            "move what needs the value of {name} out of the compiled function (one entry per value, "
+            "as long as {line} is compiled)"
+        ),
         "with that line outside of the compiled function, one entry serves all values",
         "what is outside runs as ordinary Python",
     ),
     Advice(
         "fixed-value",
         "a number or size that did not become dynamic when it changed",
-        "move what needs the value of {name} (to unroll a loop, for a shape) out of the compiled function, or leave out "
-        "dynamic=False: it did not become dynamic when it changed, so there is one entry per value",
+        "move what needs the value of {name} (to unroll a loop, for a shape) out of the compiled function, or leave "
+        "out dynamic=False: it did not become dynamic when it changed, so there is one entry per value",
         "with what needs the value outside of the compiled function, one entry serves all values",
         "what is outside runs as ordinary Python",
     ),
     Advice(
         "condition",
         "a condition on a number or size",
-        "what the program asks about this value became a condition of the compiled code: one entry for calls that meet it, one "
-        "for others",
+        "what the program asks about this value became a condition of the compiled code: one entry for calls that meet "
+        "it, one for others",
         "nothing: both are needed",
         remedy=False,
     ),
@@ -107,15 +113,18 @@ TENSORS = (
     Advice(
         "one-requires-grad",
         "an argument that requires a gradient in some calls",
-        "one entry for calls where {tensor} needs a gradient and one for those where it needs none is needed; where the gradient "
-        "is not used, detach it in all of them",
+        "one entry for calls where {tensor} needs a gradient and one for those where it needs none is needed; where "
+        "the gradient is not used, detach it in all of them",
         "nothing: both are needed",
         remedy=False,
     ),
     Advice(
         "no-inference-tensors",
         "an argument made under torch.inference_mode in some calls",
-        "pass as {tensor} only tensors made under torch.inference_mode(), or none (torch.no_grad() makes ordinary ones)",
+        (
+            "pass as {tensor} only tensors made under torch.inference_mode(), "
+            "or none (torch.no_grad() makes ordinary ones)"
+        ),
         _ONE_ENTRY,
     ),
     Advice(
@@ -219,8 +228,8 @@ VALUES = (
     Advice(
         "optimizer-state",
         "an optimizer's first step",
-        "an optimizer makes the state of a parameter in its first step: one entry for the first step and one for those after it is "
-        "needed",
+        "an optimizer makes the state of a parameter in its first step: one entry for the first step and one for those "
+        "after it is needed",
         "nothing: both are needed",
         remedy=False,
         one_cause=True,
@@ -280,15 +289,16 @@ OBJECTS = (
     Advice(
         "one-function",
         "a function that the compiled code is for",
-        "it is another function now: one entry per function is needed. A lambda or a closure made anew is the same one as long as "
-        "its code is",
+        "it is another function now: one entry per function is needed. A lambda or a closure made anew is the same one "
+        "as long as its code is",
         _ONE_ENTRY,
     ),
     Advice(
         "keep-the-object",
         "an object that is gone",
-        "the entry was for one object, and went with it: pass the same object in every call. A bound method that waits for its "
-        "arguments at a graph break is a new object in each call: compute what breaks the graph in a separate statement before",
+        "the entry was for one object, and went with it: pass the same object in every call. A bound method that waits "
+        "for its arguments at a graph break is a new object in each call: "
+        "compute what breaks the graph in a separate statement before",
         _ONE_ENTRY,
         "the object stays in memory",
     ),
@@ -298,8 +308,8 @@ SETTINGS = (
     Advice(
         "compile-once",
         "a function that is passed to torch.compile more than once",
-        "call torch.compile once for the function and keep what it returns: entries are for one backend= and one dynamic=. In "
-        "tests, torch._dynamo.reset() lets go of what earlier ones compiled",
+        "call torch.compile once for the function and keep what it returns: entries are for one backend= and one "
+        "dynamic=. In tests, torch._dynamo.reset() lets go of what earlier ones compiled",
         _ONE_ENTRY,
     ),
     Advice(
@@ -311,8 +321,8 @@ SETTINGS = (
     Advice(
         "with-and-without-gradients",
         "calls with gradients and calls under torch.no_grad()",
-        "one entry for calls with gradients and one for those under torch.no_grad() is needed; where all calls only infer, make "
-        "them all under torch.no_grad()",
+        "one entry for calls with gradients and one for those under torch.no_grad() is needed; where all calls only "
+        "infer, make them all under torch.no_grad()",
         "nothing: both are needed to train and to evaluate",
         remedy=False,
         one_cause=True,
@@ -326,14 +336,17 @@ SETTINGS = (
     Advice(
         "one-mode",
         "calls under other modes of torch",
-        "make every call under the same modes: torch.device as a context, torch.set_default_device, a TorchFunctionMode",
+        (
+            "make every call under the same modes: torch.device as a context, torch.set_default_device, "
+            "a TorchFunctionMode"
+        ),
         _ONE_ENTRY,
     ),
     Advice(
         "call-before-threads",
         "an entry that fits when it is asked again",
-        "asked again, this entry fits: another thread had just compiled it (make one call before the threads start), or what its "
-        "guards read has changed since",
+        "asked again, this entry fits: another thread had just compiled it (make one call before the threads start), "
+        "or what its guards read has changed since",
         "threads find what is compiled",
     ),
     Advice(

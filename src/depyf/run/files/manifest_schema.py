@@ -68,7 +68,11 @@ _GIVEN = _object(
 _FILE = _object(
     "file",
     ("file!", NAME, "its name in the folder"),
-    ("kind!", str, "what it is: full_code, transformed_code, original_code, bytecode, graph, graph_inputs, recorded_inputs, failed_inputs, layers, layer_index, wrapper, kernel_source, index, report, ..."),
+    (
+        "kind!", str,
+        "what it is: full_code, transformed_code, original_code, bytecode, graph, graph_inputs, recorded_inputs, "
+        "failed_inputs, layers, layer_index, wrapper, kernel_source, index, report, ...",
+    ),
     ("stage", str, "of a graph: Captured_Graph, Forward_graph, Backward_graph, AFTER_POST_GRAD, ..."),
     ("index", int, "the first, second, ... graph of this stage"),
     ("compile_id", COMPILE_ID, "torch's compile id"),
@@ -85,7 +89,10 @@ _FILE = _object(
     ("verdicts", [_VERDICT], "what was proven, one for each code object"),
     ("sha256", str, "checksum of a file that depyf.edited can use, as it was written"),
     ("line_checksums", str, "the same line by line: the last 16 bits of the CRC-32 of each, in hexadecimal"),
-    ("made_from", str, "checksum of what torch made, without comments and line breaks: whether it makes the same again"),
+    (
+        "made_from", str,
+        "checksum of what torch made, without comments and line breaks: whether it makes the same again",
+    ),
 )  # fmt: skip
 _BREAK = _object(
     "graph_break",
@@ -124,7 +131,11 @@ _SYMBOL = _object(
     ("specialised_at", str, "the line that asked for the value"),
     ("specialised_by", _OPTIONAL, "the operator that asked"),
     ("at", str, "the line where it was made"),
-    ("assumed", [_object("assumption", ("expression", str, "the condition"), ("at", str, "the line that asked"))], "what torch assumed about it"),
+    ("assumed", [_object(
+        "assumption",
+        ("expression", str, "the condition"),
+        ("at", str, "the line that asked"),
+    )], "what torch assumed about it"),
 )  # fmt: skip
 _CONDITION = _object(
     "shape_condition",
@@ -149,12 +160,24 @@ _ENTRY = _object(
     ("restarts", [str], "why Dynamo began again"),
     ("symbols", [_SYMBOL], "its dynamic sizes"),
     ("shape_conditions", [_CONDITION], "conditions on sizes"),
-    ("caches", [_object("cache", ("cache", str, "which cache"), ("status", str, "hit, miss, bypass"), ("reason", str, "why"))], "what torch's caches answered"),
-    ("called_by", [_object("caller", ("at", str, "FILE:LINE"), ("function", str, "its function"), ("frame", str, "the number of its frame, where Dynamo saw it"))], "the lines that led here, outermost first"),
+    ("caches", [_object(
+        "cache",
+        ("cache", str, "which cache"),
+        ("status", str, "hit, miss, bypass"),
+        ("reason", str, "why"),
+    )], "what torch's caches answered"),
+    ("called_by", [_object(
+        "caller",
+        ("at", str, "FILE:LINE"),
+        ("function", str, "its function"),
+        ("frame", str, "the number of its frame, where Dynamo saw it"),
+    )], "the lines that led here, outermost first"),
 )  # fmt: skip
 _KEY = _object(
-    "key", ("compile_id!", COMPILE_ID, "torch's compile id"), ("generation!", int, "how often torch._dynamo.reset() had been called")
-)  # fmt: skip
+    "key",
+    ("compile_id!", COMPILE_ID, "torch's compile id"),
+    ("generation!", int, "how often torch._dynamo.reset() had been called"),
+)
 _CAUSE = _object(
     "cause",
     ("kind!", str, "failed, recompiles, breaks, ran as Python"),

@@ -32,7 +32,13 @@ MOST = 1 << 28
 DEEPEST = 40
 """Brackets of JSON in one another; a manifest has seven."""
 
-_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)  # fmt: skip
+_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
 _FORK = re.compile(r"fork_[0-9]{1,9}")
 _RANK = re.compile(r"rank_[0-9]{1,9}")
 
@@ -79,7 +85,8 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
         raise DumpError(f"{path} is not the manifest of a dump of this depyf")
     _check(page, OBJECTS["page"], "the page", path)
     return Manifest(
-        place, page, tuple(made(FileRecord, item, "a file") for item in page["files"]), tuple(page.get("functions", ())), tuple(page.get("notes", ())),
+        place, page, tuple(made(FileRecord, item, "a file") for item in page["files"]),
+        tuple(page.get("functions", ())), tuple(page.get("notes", ())),
         tuple(page.get("forks", ())), page.get("torch", "?"), page.get("python", "?"), page.get("ranks", 0),
     )  # fmt: skip
 

@@ -26,7 +26,13 @@ from depyf.safety.escape import printable
 UNFINISHED = ".depyf-unfinished"
 _TEMPORARY = re.compile(r"\.depyf-[\w-]+\.tmp")
 _EDITED = ("__compiled_fn_", "__transformed_code_", "full_code_for_")
-_ANY = os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # fmt: skip
+_ANY = (
+    os.O_WRONLY
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+)
 _NEW, _MORE = _ANY | os.O_CREAT | os.O_EXCL, _ANY | os.O_APPEND
 _READ = _ANY & ~os.O_WRONLY | os.O_RDONLY
 

@@ -18,7 +18,8 @@ from depyf.run.graphs.graph_text import GraphClass
 from depyf.run.graphs.value_types import Number, TensorType, evaluate, tensor_type
 
 SHAPES = frozenset(
-    "view reshape unsqueeze squeeze expand expand_as contiguous to bool clone detach flatten _unsafe_view view_as".split()
+    "view reshape unsqueeze squeeze expand expand_as contiguous to bool "
+    "clone detach flatten _unsafe_view view_as".split()
 )
 _DTYPES = frozenset({"int", "long"})
 _REPEATS = "repeat_interleave"

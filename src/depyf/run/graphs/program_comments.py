@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from depyf.run.records import Place
 
 _COMMENT = re.compile(
-    r"(?P<start>#(?: [^\n]*?)? ?File: )(?P<file>[^\n]+?)(?P<rest>:(?P<line>\d+)(?: in (?P<function>[^,\n]+?))?(?:, code: (?P<code>[^\n]*?))?[ \t]*)$",
+    r"(?P<start>#(?: [^\n]*?)? ?File: )(?P<file>[^\n]+?)"
+    r"(?P<rest>:(?P<line>\d+)(?: in (?P<function>[^,\n]+?))?(?:, code: (?P<code>[^\n]*?))?[ \t]*)$",
     re.M,
 )
 

@@ -17,7 +17,10 @@ from depyf.run.memory.tensor_bytes import item_bytes, size_value, storage_bytes
 from depyf.run.shapes.size_expression import read_size_expression
 
 _ALLOCATES = re.compile(r"empty_strided(?:_\w+)?$")
-_OF_INTEREST = re.compile(r"empty_strided|^ *del |; del |reinterpret_tensor\(|= torch\.ops\.|= extern_kernels\.|assert_size_stride\(|alloc_from_pool|^ *\w+ = \w+(?:\[\d+\])?(?:$|;)|= args$")  # fmt: skip
+_OF_INTEREST = re.compile(
+    r"empty_strided|^ *del |; del |reinterpret_tensor\(|= torch\.ops\.|= extern_kernels\.|assert_size_stride\("
+    r"|alloc_from_pool|^ *\w+ = \w+(?:\[\d+\])?(?:$|;)|= args$"
+)
 
 
 @dataclass(frozen=True, slots=True)

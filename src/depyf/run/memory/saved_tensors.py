@@ -26,9 +26,10 @@ _ITEM = re.compile(r"(?P<of>\w+)\[\d+\]$")
 _RETURN = re.compile(r"^ *return [(\[]?(?P<items>[^)\]\n]*)", re.M)
 _INDEX = re.compile(r"(?P<name>\w+): \"[^\"]*\"[,)]? *# +PlainAOTInput\(idx=(?P<index>\d+)\)")
 _VIEWS = frozenset(
-    "aten.view aten._unsafe_view aten.permute aten.t aten.transpose aten.expand aten.slice aten.select aten.squeeze aten.unsqueeze "
-    "aten.as_strided aten.detach aten.alias aten.split aten.split_with_sizes aten.unbind aten.diagonal aten.unfold aten.lift_fresh "
-    "aten.view_as_real aten.view_as_complex aten.real aten.imag aten.reshape prims.view_of prims.broadcast_in_dim".split()
+    "aten.view aten._unsafe_view aten.permute aten.t aten.transpose aten.expand aten.slice aten.select aten.squeeze "
+    "aten.unsqueeze aten.as_strided aten.detach aten.alias aten.split aten.split_with_sizes aten.unbind aten.diagonal "
+    "aten.unfold aten.lift_fresh aten.view_as_real aten.view_as_complex aten.real aten.imag aten.reshape "
+    "prims.view_of prims.broadcast_in_dim".split()
 )
 KEPT, VIEW, GIVEN = "computed", "a view of", "given"
 

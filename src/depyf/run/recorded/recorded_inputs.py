@@ -30,13 +30,13 @@ _MOST = 1 << 36
 _DEEPEST = 8
 TYPES = {
     "torch.float64": "F64", "torch.int64": "I64", "torch.uint64": "U64", "torch.float32": "F32", "torch.int32": "I32",
-    "torch.uint32": "U32", "torch.float16": "F16", "torch.bfloat16": "BF16", "torch.int16": "I16", "torch.uint16": "U16",
-    "torch.uint8": BYTES, "torch.int8": "I8", "torch.bool": "BOOL",
+    "torch.uint32": "U32", "torch.float16": "F16", "torch.bfloat16": "BF16", "torch.int16": "I16",
+    "torch.uint16": "U16", "torch.uint8": BYTES, "torch.int8": "I8", "torch.bool": "BOOL",
 }  # fmt: skip
 """torch's dtype -> that of the entry; a dtype that is not here is kept as bytes."""
 BYTE_TYPES = {
-    "torch.complex128": 16, "torch.complex64": 8, "torch.complex32": 4, "torch.float8_e4m3fn": 1, "torch.float8_e5m2": 1,
-    "torch.float8_e4m3fnuz": 1, "torch.float8_e5m2fnuz": 1, "torch.float8_e8m0fnu": 1,
+    "torch.complex128": 16, "torch.complex64": 8, "torch.complex32": 4, "torch.float8_e4m3fn": 1,
+    "torch.float8_e5m2": 1, "torch.float8_e4m3fnuz": 1, "torch.float8_e5m2fnuz": 1, "torch.float8_e8m0fnu": 1,
 }  # fmt: skip
 """The others that can be kept -> bytes of an element."""
 

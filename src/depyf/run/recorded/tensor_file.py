@@ -19,8 +19,8 @@ from depyf.safety.escape import printable
 
 BYTES = "U8"
 WIDTHS = {
-    "F64": 8, "I64": 8, "U64": 8, "F32": 4, "I32": 4, "U32": 4, "F16": 2, "BF16": 2, "I16": 2, "U16": 2, BYTES: 1, "I8": 1,
-    "BOOL": 1,
+    "F64": 8, "I64": 8, "U64": 8, "F32": 4, "I32": 4, "U32": 4, "F16": 2, "BF16": 2, "I16": 2, "U16": 2, BYTES: 1,
+    "I8": 1, "BOOL": 1,
 }  # fmt: skip
 """The types that are written, and the bytes of an element."""
 _MOST_HEADER = 100_000_000

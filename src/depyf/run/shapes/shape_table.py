@@ -41,7 +41,10 @@ LAYOUT, BROADCAST, CONVOLUTION = (
 )
 RESHAPE, INDUCTOR = "how a view is made", "Inductor's choice of code"
 _CHOICES = (
-    (LAYOUT, re.compile(r"contiguous|channels_last|strides_like|non_overlapping|_from_cache_entry|elementwise_output|compute_stride|_layout")),
+    (LAYOUT, re.compile(
+        r"contiguous|channels_last|strides_like|non_overlapping|_from_cache_entry"
+        r"|elementwise_output|compute_stride|_layout"
+    )),
     (CONVOLUTION, re.compile(r"fake_impls\.conv$|conv_backend|_conv")),
     (RESHAPE, re.compile(r"_reshape_view_helper|_view_|_compute_stride")),
     (BROADCAST, re.compile(r"broadcast|infer_size|\.expand")),
@@ -123,13 +126,17 @@ class FunctionShapes:
         return {
             "sizes": [
                 {
-                    "input": row.name.input, "size": row.name.dimension, "allowed": row.allowed, "constant": row.constant,
-                    "entries": list(row.entries), "decided_by": [decision.to_json() for decision in row.decisions],
+                    "input": row.name.input, "size": row.name.dimension, "allowed": row.allowed,
+                    "constant": row.constant, "entries": list(row.entries),
+                    "decided_by": [decision.to_json() for decision in row.decisions],
                 }
                 for row in self.sizes
             ],
             "conditions": [
-                {"condition": row.text, "entries": list(row.entries), "decided_by": [decision.to_json() for decision in row.decisions]}
+                {
+                    "condition": row.text, "entries": list(row.entries),
+                    "decided_by": [decision.to_json() for decision in row.decisions],
+                }
                 for row in (*self.conditions, *self.choices)
             ],
         }  # fmt: skip

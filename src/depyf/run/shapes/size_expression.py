@@ -21,10 +21,10 @@ _BINARY = {
 }  # fmt: skip
 _COMPARED = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 _CALLED = {
-    "Eq": "==", "Ne": "!=", "Lt": "<", "Le": "<=", "Gt": ">", "Ge": ">=", "Mod": "%", "PythonMod": "%", "FloorDiv": "//",
-    "CleanDiv": "//", "IntTrueDiv": "/", "FloatTrueDiv": "/", "PowByNatural": "**", "And": "and", "Or": "or", "Not": "not",
-    "Max": "max", "Min": "min", "max": "max", "min": "min", "ToFloat": "same", "TruncToInt": "int", "FloorToInt": "int",
-    "CeilToInt": "ceil", "Identity": "same", "abs": "abs", "Abs": "abs",
+    "Eq": "==", "Ne": "!=", "Lt": "<", "Le": "<=", "Gt": ">", "Ge": ">=", "Mod": "%", "PythonMod": "%",
+    "FloorDiv": "//", "CleanDiv": "//", "IntTrueDiv": "/", "FloatTrueDiv": "/", "PowByNatural": "**", "And": "and",
+    "Or": "or", "Not": "not", "Max": "max", "Min": "min", "max": "max", "min": "min", "ToFloat": "same",
+    "TruncToInt": "int", "FloorToInt": "int", "CeilToInt": "ceil", "Identity": "same", "abs": "abs", "Abs": "abs",
 }  # fmt: skip
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _DENIED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}

@@ -74,7 +74,8 @@ def coding_of(hint: Hashable) -> Coding:
 
 
 _SIMPLE: dict[Any, tuple[str, tuple[type, ...]]] = {
-    str: ("a text", (str,)), int: ("a whole number", (int,)), bool: ("true or false", (bool,)), float: ("a number", (float, int)),
+    str: ("a text", (str,)), int: ("a whole number", (int,)), bool: ("true or false", (bool,)),
+    float: ("a number", (float, int)),
 }  # fmt: skip
 
 

@@ -171,10 +171,11 @@ def _recompile(item: _Item) -> RecompileRecord:
 def _symbol(item: _Item) -> SymbolRecord:
     assumed = ((_text(one, "expression"), _place(_text(one, "at"))) for one in item.get("assumed", ()))
     return SymbolRecord(
-        _text(item, "name"), _text(item, "source"), _text(item, "value"), _text(item, "range"), _place(_text(item, "at")),
-        tuple((expression, place) for expression, place in assumed if place is not None), _text(item, "became"),
-        _text(item, "why"), _place(_text(item, "specialised_at")), tuple(item.get("sources", ())),
-        _text(item, "final_range"), _text(item, "equals"), _text(item, "dynamic"), _text(item, "specialised_by"),
+        _text(item, "name"), _text(item, "source"), _text(item, "value"), _text(item, "range"),
+        _place(_text(item, "at")), tuple((expression, place) for expression, place in assumed if place is not None),
+        _text(item, "became"), _text(item, "why"), _place(_text(item, "specialised_at")),
+        tuple(item.get("sources", ())), _text(item, "final_range"), _text(item, "equals"), _text(item, "dynamic"),
+        _text(item, "specialised_by"),
     )  # fmt: skip
 
 
@@ -217,5 +218,6 @@ def _numbered(numbers: Iterable[int], known: list[GuardRecord]) -> tuple[GuardRe
 def _guard(item: _Item) -> GuardRecord:
     return GuardRecord(
         str(item["kind"]), str(item["expression"]), str(item["expression"]), _text(item, "source"),
-        _place(_text(item, "at"), _text(item, "line")), _text(item, "why"), _text(item, "value"), item.get("holds") is not False,
+        _place(_text(item, "at"), _text(item, "line")), _text(item, "why"), _text(item, "value"),
+        item.get("holds") is not False,
     )  # fmt: skip

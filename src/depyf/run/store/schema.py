@@ -69,7 +69,10 @@ def _of_record(kind: type, known: dict[str, Any]) -> dict[str, Any]:
         "type": "object",
         "description": textwrap.dedent(kind.__doc__ or "").strip().replace("``", "`"),
         "properties": {
-            field.key: {**_schema(field.hint, known), **({"description": said} if (said := meanings.get(field.name)) else {})}
+            field.key: {
+                **_schema(field.hint, known),
+                **({"description": said} if (said := meanings.get(field.name)) else {}),
+            }
             for field in fields
         },
         "required": [field.key for field in fields if field.default is dataclasses.MISSING],

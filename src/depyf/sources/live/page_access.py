@@ -94,8 +94,8 @@ def page_text(path: Path) -> str:
     known = _PAGES.get(os.path.realpath(path))
     if known is None:
         raise DepyfError(
-            f"{printable(str(path))} is no full_code_for_* file that this process has dumped; a dump of another process "
-            "can be read, not run: its guards and compiled code are gone with it"
+            f"{printable(str(path))} is no full_code_for_* file that this process has dumped; a dump of another "
+            "process can be read, not run: its guards and compiled code are gone with it"
         )
     text = read_file(path.parent, path.name)
     if _digest(text) != known:

@@ -5,14 +5,16 @@ Input: any object.  Output: plain data, or ``UnreadableError``/None where only c
 Why each ordinary way is closed:
 
 - a symbolic size: ``int(s)``, ``s == 4``, ``bool(s)``, ``range(s)`` add a guard, so the program becomes static;
-- a tensor's attributes call ``__torch_function__`` (of its class, of active modes); of a wrapper subclass also ``__torch_dispatch__``;
+- a tensor's attributes call ``__torch_function__`` (of its class, of active modes);
+  those of a wrapper subclass also ``__torch_dispatch__``;
 - ``is_leaf`` and ``grad_fn`` of a view whose base was written make a new node of the graph of autograd, or raise;
-- ``isinstance`` reads ``__class__``, ``getattr`` runs properties and ``__getattr__``, ``repr``, ``len``, ``bool``, ``==``
-  and a dictionary's ``[]`` run methods of a class of the program, ``cls.__name__`` those of its metaclass.
+- ``isinstance`` reads ``__class__``, ``getattr`` runs properties and ``__getattr__``; ``repr``, ``len``, ``bool``,
+  ``==`` and a dictionary's ``[]`` run methods of a class of the program, ``cls.__name__`` those of its metaclass.
 
 Where depyf looks at values, and through what (``pure_tensors`` and ``pure_text`` belong to this module):
 
-``graph_reading``     inputs and constants of a graph: ``tensor``, ``storage``, ``number``, ``expression``, ``elements``, ``attribute``
+``graph_reading``     inputs and constants of a graph: ``tensor``, ``storage``, ``number``, ``expression``,
+                      ``elements``, ``attribute``
 ``call_values``       variables of a call that is compiled again: ``attribute``, ``item``, ``length``, ``tensor``
 ``decorated``         cells and classes around a compiled function: ``cell_contents``, ``class_namespace``
 ``notebook_cells``    IPython's table of cells: ``attribute``

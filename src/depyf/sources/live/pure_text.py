@@ -112,8 +112,12 @@ def _container(value: Any, depth: int) -> str:
     return short(_DISPLAYS.get((type(value), min(len(items), 2)), f"{name}({{}})").format(", ".join(items)))
 
 
-_DISPLAYS: dict[tuple[type, int], str] = {(list, 0): "[{}]", (list, 1): "[{}]", (list, 2): "[{}]", (tuple, 0): "({})", (tuple, 1): "({},)", (tuple, 2): "({})",
-             (set, 1): "{{{}}}", (set, 2): "{{{}}}", (frozenset, 1): "frozenset({{{}}})", (frozenset, 2): "frozenset({{{}}})"}  # fmt: skip
+_DISPLAYS: dict[tuple[type, int], str] = {
+    (list, 0): "[{}]", (list, 1): "[{}]", (list, 2): "[{}]",
+    (tuple, 0): "({})", (tuple, 1): "({},)", (tuple, 2): "({})",
+    (set, 1): "{{{}}}", (set, 2): "{{{}}}",
+    (frozenset, 1): "frozenset({{{}}})", (frozenset, 2): "frozenset({{{}}})",
+}  # fmt: skip
 """(class, how many items: none, one, several) -> how Python shows it."""
 
 

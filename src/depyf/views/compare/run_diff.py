@@ -59,7 +59,8 @@ def _cached(first: Sequence[FunctionRecord], second: Sequence[FunctionRecord]) -
         if found:
             caches = ", ".join(sorted(set().union(*found.values())))
             lines.append(
-                f"only {side} found {', '.join(found)} in torch's caches ({caches}): what a hit does not run again is in {without} only"
+                f"only {side} found {', '.join(found)} in torch's caches ({caches}): "
+                f"what a hit does not run again is in {without} only"
             )
     return lines
 

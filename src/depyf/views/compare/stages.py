@@ -185,7 +185,8 @@ class DumpComparison:
 
 def _side(dump: Dump) -> dict[str, Any]:
     return {
-        "folder": str(dump.folder), "torch": dump.torch, "python": dump.python, "files": len(dump.files), "finished": dump.finished,
+        "folder": str(dump.folder), "torch": dump.torch, "python": dump.python, "files": len(dump.files),
+        "finished": dump.finished,
     }  # fmt: skip
 
 
@@ -201,7 +202,9 @@ def load(folder: Path) -> Dump:
         if reported := _reported(folder):
             return Dump(folder, _run_of(folder), reported)
         if ranks := rank_folders(folder):
-            raise DepyfError(f"{folder} holds the dumps of {len(ranks)} ranks: name one of them, or `depyf merge {folder}`") from error  # fmt: skip
+            raise DepyfError(
+                f"{folder} holds the dumps of {len(ranks)} ranks: name one of them, or `depyf merge {folder}`"
+            ) from error
         raise
     run = load_run(folder)
     if not run.finished:
@@ -431,7 +434,8 @@ def table(comparison: DumpComparison) -> list[str]:
         same, alike, differ, one, two = comparison.counts(stage)
         lines.append(f"{stage:18} {same:6} {alike or '-':>6} {differ or '-':>7} {one or '-':>7} {two or '-':>7}")
     if comparison.alike:
-        lines += ["", f"{len(comparison.alike)} alike: they differ in comments, places, layout, bytecode or released names only; --strict compares all"]  # fmt: skip
+        lines += ["", f"{len(comparison.alike)} alike: they differ in comments, places, layout, bytecode or "
+                  "released names only; --strict compares all"]  # fmt: skip
     return lines
 
 

@@ -48,8 +48,8 @@ from depyf.views.pages.sections.words import line_text
 from depyf.views.pages.shapes import shapes_page
 
 _SUMMARIES: tuple[tuple[str, Callable[[RunFindings], str]], ...] = (
-    (CALL_TREE, lambda found: call_tree_page(found.run)), (SHAPES, shapes_page), (SHAPES_DATA, shapes_data), (MEMORY, memory_page),
-    (MEMORY_DATA, memory_data), (GUARDS_DATA, guards_data),
+    (CALL_TREE, lambda found: call_tree_page(found.run)), (SHAPES, shapes_page), (SHAPES_DATA, shapes_data),
+    (MEMORY, memory_page), (MEMORY_DATA, memory_data), (GUARDS_DATA, guards_data),
 )  # fmt: skip
 
 

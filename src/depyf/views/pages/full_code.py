@@ -47,11 +47,20 @@ def _head(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
     lines = [
         f"What runs when {code.qualname} ({code.filename}:{code.line}){known} is called.",
         "",
-        f"Compilations: {ids}. Read it from {caller_name(root)}() down: torch tries the entries in that order, runs the",
+        (
+            f"Compilations: {ids}. Read it from {caller_name(root)}() down: torch tries the entries "
+            "in that order, runs the"
+        ),
         "first one whose guards hold, and compiles a new entry when none does.",
         "",
-        "In the process that compiled, this file runs (depyf.replay): guards_*() is evaluated and compared with torch's own",
-        "answer, __transformed_code_*() is the very code torch runs, and nothing is compiled. Elsewhere it is for reading.",
+        (
+            "In the process that compiled, this file runs (depyf.replay): "
+            "guards_*() is evaluated and compared with torch's own"
+        ),
+        (
+            "answer, __transformed_code_*() is the very code torch runs, and nothing is compiled. "
+            "Elsewhere it is for reading."
+        ),
     ]
     if resumes:
         lines += ["", "After a graph break the rest of the function is a separate function, compiled the same way:"]
@@ -187,8 +196,10 @@ def _entry(function: FunctionRecord, entry: EntryRecord) -> list[str]:
         why = transformed.reason if transformed is not None else "its bytecode never reached depyf"
         name = transformed_name(entry.key, function.code.name)
         notes.append(f"It could not be decompiled: {one_line(why)}")
-        parts.append("\n".join([comments(notes), f"@guard_{slug}.runs", f"def {name}({function.code.parameters}):",
-                                f"    raise NotImplementedError({'see ' + transformed_file(entry.key, function.code)!r})"]))  # fmt: skip
+        parts.append("\n".join([
+            comments(notes), f"@guard_{slug}.runs", f"def {name}({function.code.parameters}):",
+            f"    raise NotImplementedError({'see ' + transformed_file(entry.key, function.code)!r})",
+        ]))  # fmt: skip
     return parts
 
 
@@ -320,7 +331,8 @@ def _operand(guard: GuardRecord, handle: str, joint: str) -> list[str]:
 
 
 _OPERANDS = re.compile(
-    r"\w+\((?P<first>[\w.\[\]']+), (?P<second>'[\w.]+')(?P<more>(?:, (?:torch\.\w+|\w+=(?:\w+|'[\w, ]*'|\[[^]]*\])))*)\)"
+    r"\w+\((?P<first>[\w.\[\]']+), (?P<second>'[\w.]+')"
+    r"(?P<more>(?:, (?:torch\.\w+|\w+=(?:\w+|'[\w, ]*'|\[[^]]*\])))*)\)"
 )
 _OPERAND = re.compile(r"torch\.\w+|\w+=(?:\w+|'[\w, ]*'|\[[^]]*\])")
 """A call with plain arguments."""

@@ -162,7 +162,8 @@ def _shown(section: IndexSection) -> str:
 
 
 _ENDED = """\
-The process was killed, or left by `os._exit`, before the recording ended. What was known by then is here; not the values that
+The process was killed, or left by `os._exit`, before the recording ended. What was known by then is here; \
+not the values that
 guards looked at in the end, and not where the operations of the graphs come from."""
 _NOTHING = """\
 No function came to Dynamo while this was recorded. That is so where
@@ -170,14 +171,16 @@ No function came to Dynamo while this was recorded. That is so where
 - no compiled function was called, or all that they call for was compiled before and is gone from torch's caches;
 - compiling is switched off (`TORCH_COMPILE_DISABLE=1`, `torch.compiler.set_stance("force_eager")`);
 - what was called is torch's own code, which Dynamo passes over where no function of yours calls it: a
-  `torch.nn.Sequential` compiled in place (`module.compile()`) runs as ordinary Python, `torch.compile(module)` compiles it."""
+  `torch.nn.Sequential` compiled in place (`module.compile()`) runs as ordinary Python, \
+`torch.compile(module)` compiles it."""
 
 
 def provisional_page() -> str:
     """What stands in the index while the program runs, and stays there if it dies; finished compile ids are added."""
     return (
         "# What torch.compile did: not finished\n\n"
-        "The program is still inside `prepare_debug`, or it died there. The transformed code and the graphs that torch\n"
+        "The program is still inside `prepare_debug`, or it died there. The transformed code and the "
+        "graphs that torch\n"
         "had reported are in this folder; guards and summaries are written on exit. Compile ids finished:\n\n"
     )
 
@@ -186,7 +189,8 @@ def _alone(run: Run) -> list[str]:
     """Graphs that were captured and not compiled in the place of a function: ``torch.export`` asks for them."""
     known = {function.function for function in run.functions}
     return [
-        f"- {graph.key.label}: {link(graph_file(graph), graph_file(graph))}, captured for `torch.export` or by a caller like it"
+        f"- {graph.key.label}: {link(graph_file(graph), graph_file(graph))}, "
+        "captured for `torch.export` or by a caller like it"
         for graph in run.graphs
         if graph.stage == CAPTURED and graph.key.function not in known
     ]

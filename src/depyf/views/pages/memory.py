@@ -21,12 +21,16 @@ from depyf.views.pages.shapes import folded, line_of
 _MOST_ROWS, _MOST_LINES = 40, 12
 
 _LEGEND = """\
-What the forward of each compiled graph keeps until its backward has run, the largest first: from the graphs of AOTAutograd, before
-Inductor. *computed* takes separate memory; a *view* shares that of what it names; *given* is a parameter, a buffer or an input, which
+What the forward of each compiled graph keeps until its backward has run, the largest first: \
+from the graphs of AOTAutograd, before
+Inductor. *computed* takes separate memory; a *view* shares that of what it names; \
+*given* is a parameter, a buffer or an input, which
 the program holds anyway. What is *computed again* is not kept: the backward repeats these operations."""
 _PLANNED = """\
-*Planned peak* is the most that is alive at once of what the code of Inductor allocates (its lines `empty_strided...`, `del` and
-`# reuse`); a backward holds what was kept, and the gradients that it is given, until it deletes them. Inductor reports no figure of its
+*Planned peak* is the most that is alive at once of what the code of Inductor allocates \
+(its lines `empty_strided...`, `del` and
+`# reuse`); a backward holds what was kept, and the gradients that it is given, until it deletes them. \
+Inductor reports no figure of its
 own by default. Parameters and inputs, and what kernels and libraries allocate inside, are not in it."""
 _UNPLANNED = "No graph was compiled by Inductor, so there is no plan of allocations: *planned peak* is missing."
 
@@ -127,7 +131,11 @@ def _graph(memory: GraphMemory, kept: KeptForBackward) -> list[str]:
     given = [tensor for tensor in kept.saved if tensor.kind == GIVEN]
     notes = []
     if given:
-        roles = [_count(sum(t.role == role for t in given), role) for role in ("parameter", "buffer", "input") if any(t.role == role for t in given)]  # fmt: skip
+        roles = [
+            _count(sum(t.role == role for t in given), role)
+            for role in ("parameter", "buffer", "input")
+            if any(t.role == role for t in given)
+        ]
         notes.append(f"- Given, no memory more: {', '.join(roles)}, {shown_bytes(kept.given_bytes)}: {_names(given)}.")
     again = kept.recomputed
     if again:
@@ -150,7 +158,15 @@ def _groups(kept: KeptForBackward) -> list[list[SavedTensor]]:
     for tensor in kept.saved:
         if tensor.kind != GIVEN:
             of = tensor.of if tensor.kind == VIEW else ""
-            alike = (tensor.kind, tensor.operator, tensor.place, _NUMBER.sub("*", tensor.module), tensor.size.type, of, tensor.returned)  # fmt: skip
+            alike = (
+                tensor.kind,
+                tensor.operator,
+                tensor.place,
+                _NUMBER.sub("*", tensor.module),
+                tensor.size.type,
+                of,
+                tensor.returned,
+            )
             found.setdefault(alike, []).append(tensor)
     return sorted(found.values(), key=lambda group: (group[0].kind != KEPT, -_bytes(group)))
 

@@ -75,7 +75,8 @@ def shape_rows(function: FunctionRecord, table: FunctionShapes, title: str, foun
     def decided(decisions: Iterable[Decision]) -> list[dict[str, str]]:
         parts = (
             {
-                "at": _at(d.place), "line": found.line_of(d.place), "operator": d.operator, "choice": d.choice, "note": d.note,
+                "at": _at(d.place), "line": found.line_of(d.place), "operator": d.operator, "choice": d.choice,
+                "note": d.note,
             }
             for d in decisions
         )  # fmt: skip
@@ -131,9 +132,9 @@ def _kept(kept: KeptForBackward, found: RunFindings) -> StoredKept:
 
 def _tensor(tensor: SavedTensor, found: RunFindings) -> StoredTensor:
     return StoredTensor(
-        name=tensor.name, type=tensor.size.type, bytes=tensor.size.count, kind=tensor.kind, of=tensor.of, role=tensor.role,
-        operator=tensor.operator, module=tensor.module, formula=tensor.size.formula, at=_at(tensor.place),
-        line=found.line_of(tensor.place), returned=tensor.returned,
+        name=tensor.name, type=tensor.size.type, bytes=tensor.size.count, kind=tensor.kind, of=tensor.of,
+        role=tensor.role, operator=tensor.operator, module=tensor.module, formula=tensor.size.formula,
+        at=_at(tensor.place), line=found.line_of(tensor.place), returned=tensor.returned,
     )  # fmt: skip
 
 
@@ -162,8 +163,8 @@ def guards_data(found: RunFindings) -> str:
 
 def _guard(guard: GuardRecord, found: RunFindings) -> str:
     told = {
-        "kind": guard.kind, "expression": guard.expression or guard.text, "source": guard.source, "at": _at(guard.place),
-        "line": found.line_of(guard.place), "why": guard.why, "value": guard.value,
+        "kind": guard.kind, "expression": guard.expression or guard.text, "source": guard.source,
+        "at": _at(guard.place), "line": found.line_of(guard.place), "why": guard.why, "value": guard.value,
     }  # fmt: skip
     page: dict[str, Any] = {name: text for name, text in told.items() if text}
     if guard.value:

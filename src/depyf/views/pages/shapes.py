@@ -28,9 +28,12 @@ _MOST_LISTED = 24
 """Conditions and choices of one function on the page; the manifest has them all."""
 
 _LEGEND = """\
-Which size of which input may be what, without a recompilation. A size that is no symbol is a constant of the compiled code.
-*may be* is what all guards leave in the end; *decided by* is the line of the program and the operator that asked, in the order in
-which torch came by. A symbol is never 0 or 1: torch compiles these sizes on their own. Where *torch's choice* stands, no operator
+Which size of which input may be what, without a recompilation. \
+A size that is no symbol is a constant of the compiled code.
+*may be* is what all guards leave in the end; *decided by* is the line of the program and the operator that asked, \
+in the order in
+which torch came by. A symbol is never 0 or 1: torch compiles these sizes on their own. \
+Where *torch's choice* stands, no operator
 needs the condition: torch asked to choose between two ways, and the compiled code is for the one that it took."""
 
 
@@ -121,7 +124,8 @@ def _function(table: FunctionShapes) -> list[str]:
     rest += _conditions("", table.conditions, table.code) + _conditions("torch's choice: ", table.choices, table.code)
     if table.implied:
         rest.append(
-            f"- {table.implied} more conditions of torch's say nothing new: they held for all of the values above that were tried."
+            f"- {table.implied} more conditions of torch's say nothing new: "
+            "they held for all of the values above that were tried."
         )
     return [*parts, "\n".join(rest)] if rest else parts
 

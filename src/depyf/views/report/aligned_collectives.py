@@ -18,7 +18,8 @@ from depyf.run.graphs.program_comments import place_in
 from depyf.views.report.dump_view import DumpView
 
 _LINE = re.compile(
-    r"^ +\w+(?:: \"(?P<type>[^\"]*)\")? = torch\.(?:ops\.(?:_c10d_functional(?:_autograd)?|c10d|_dtensor)|distributed(?:\.\w+)*)"
+    r"^ +\w+(?:: \"(?P<type>[^\"]*)\")? = "
+    r"torch\.(?:ops\.(?:_c10d_functional(?:_autograd)?|c10d|_dtensor)|distributed(?:\.\w+)*)"
     r"\.(?P<operator>\w+)(?:\.\w+)?\((?P<arguments>.*?)\)(?:;.*)?$"
 )
 _CONSTANT = re.compile(r"'[^']*'|\[[^\]]*\]|\b\d+\b")
@@ -50,8 +51,8 @@ class Collective:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "type": self.type, "constants": self.constants, "id": self.id, "generation": self.generation, "stage": self.stage,
-            "file": self.file, "line": self.line, "operator": self.operator,
+            "type": self.type, "constants": self.constants, "id": self.id, "generation": self.generation,
+            "stage": self.stage, "file": self.file, "line": self.line, "operator": self.operator,
         }  # fmt: skip
 
 

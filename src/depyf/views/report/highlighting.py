@@ -15,8 +15,9 @@ from depyf.views.report.python_runs import docstring_runs, line_runs
 
 PLAIN = "t"
 LETTERS = {
-    "Comment": "c", "Keyword": "k", "Literal.String": "s", "Literal.Number": "n", "Name.Function": "f", "Name.Class": "f",
-    "Name.Decorator": "d", "Name.Builtin": "b", "Operator.Word": "k", "Operator": "o", "Keyword.Type": "y", "Comment.Preproc": "d",
+    "Comment": "c", "Keyword": "k", "Literal.String": "s", "Literal.Number": "n", "Name.Function": "f",
+    "Name.Class": "f", "Name.Decorator": "d", "Name.Builtin": "b", "Operator.Word": "k", "Operator": "o",
+    "Keyword.Type": "y", "Comment.Preproc": "d",
 }  # fmt: skip
 """Pygments' type of token -> the letter of its colour; a type that is not named has that of its parent."""
 _LONGEST, _MOST_ERRORS = 1 << 14, 16

@@ -58,8 +58,9 @@ def _process(view: DumpView, number: int, name: str, shift: float) -> list[dict[
         for span in spans:
             shown = f"{title} [{key.label}]" if title is not None and not span.depth else span.name
             threads.setdefault(span.thread, []).append({
-                "name": shown, "cat": "compile", "ph": "X", "ts": round((span.start + shift) * 1e6), "dur": round(span.seconds * 1e6),
-                "pid": number, "tid": span.thread, "args": {"phase": span.name, **arguments},
+                "name": shown, "cat": "compile", "ph": "X", "ts": round((span.start + shift) * 1e6),
+                "dur": round(span.seconds * 1e6), "pid": number, "tid": span.thread,
+                "args": {"phase": span.name, **arguments},
             })  # fmt: skip
     for thread in sorted(threads):
         events.append(_named("thread_name", number, thread, name="compiles" if thread == 0 else f"helper {thread}"))

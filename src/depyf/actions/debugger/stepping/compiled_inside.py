@@ -36,7 +36,8 @@ class CompiledInside:
             return
         self._told.append(code)
         say(
-            f"depyf: torch compiles {code.co_name} ({code.co_filename}:{code.co_firstlineno}) now, because nothing that it compiled "
-            "before fits this call: breakpoints in the dump do not stop in the new code. The guard that fails is on the page "
+            f"depyf: torch compiles {code.co_name} ({code.co_filename}:{code.co_firstlineno}) now, "
+            "because nothing that it compiled before fits this call: breakpoints in the dump do not stop in the new "
+            "code. The guard that fails is on the page "
             "full_code_for_*.py; a level, as in depyf.debug(level='graph'), writes what it compiles"
         )

@@ -27,7 +27,8 @@ def require_triton() -> None:
         import triton.runtime.interpreter  # noqa: F401
     except ImportError as error:
         raise DepyfError(
-            f"depyf.debug(level='kernel') runs Triton kernels in Triton's interpreter, which needs triton and numpy: {error}"
+            "depyf.debug(level='kernel') runs Triton kernels in Triton's interpreter, "
+            f"which needs triton and numpy: {error}"
         ) from None
 
 

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 _NAMES = {
-    "fabs": "abs", "nearbyint": "round", "rint": "round", "llrint": "round", "llround": "round", "fdim": "relu_difference",
-    "finitef": "isfinite", "isfinited": "isfinite", "fma_rn": "fma", "sqrt_rn": "sqrt", "rsqrt_rn": "rsqrt",
-    "fast_expf": "exp", "fast_logf": "log", "fast_sinf": "sin", "fast_cosf": "cos", "fast_tanf": "tan", "fast_powf": "pow",
-    "fast_dividef": "true_divide", "div_rn": "true_divide", "cyl_bessel_i0": "i0", "cyl_bessel_i1": "i1",
+    "fabs": "abs", "nearbyint": "round", "rint": "round", "llrint": "round", "llround": "round",
+    "fdim": "relu_difference", "finitef": "isfinite", "isfinited": "isfinite", "fma_rn": "fma", "sqrt_rn": "sqrt",
+    "rsqrt_rn": "rsqrt", "fast_expf": "exp", "fast_logf": "log", "fast_sinf": "sin", "fast_cosf": "cos",
+    "fast_tanf": "tan", "fast_powf": "pow", "fast_dividef": "true_divide", "div_rn": "true_divide",
+    "cyl_bessel_i0": "i0", "cyl_bessel_i1": "i1",
     "j0": "bessel_j0", "j1": "bessel_j1", "y0": "bessel_y0", "y1": "bessel_y1", "tgamma": "gamma", "fmin": "fmin",
     "fmax": "fmax",
 }  # fmt: skip

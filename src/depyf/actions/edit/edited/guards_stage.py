@@ -105,8 +105,8 @@ def _has_to_hold(file: EditedFile, operand: GuardOperand, names: _Names, local: 
     raise EditError(
         file.path,
         operand.line,
-        f"this guard does not hold for the call that compiles its entry{why}, and torch runs an entry for that call whatever its "
-        "guards say",
+        f"this guard does not hold for the call that compiles its entry{why}, and torch runs an entry for that call "
+        "whatever its guards say",
     )
 
 
@@ -171,6 +171,7 @@ def _warn_of(file: EditedFile, compilation: EditedCompilation, gone: list[str]) 
     more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
     line = file.lines[0] if file.lines else 1
     warn(
-        f"depyf: {file.path}:{line}: the edited guards of {compilation.function} ({file.keys[0].label}) are looser than torch's: "
-        f"without {first}{more}, code that was compiled for some inputs may run for others, and give wrong results or end the process"
+        f"depyf: {file.path}:{line}: the edited guards of {compilation.function} ({file.keys[0].label}) are looser "
+        f"than torch's: without {first}{more}, code that was compiled for some inputs may run for others, "
+        "and give wrong results or end the process"
     )

@@ -180,7 +180,10 @@ def model_text(models: Mapping[str, Model], roots: Mapping[str, str], values: Gu
 def _model(model: Model, method: str, values: GuardedValues) -> str:
     lines = [f"def make_{model.name}(inputs=None, changed=None):"]
     lines += [
-        f'    """``{in_docstring(model.path)}``: tensors from ``inputs``, attributes in ``changed`` other than usual."""'
+        (
+            f'    """``{in_docstring(model.path)}``: tensors from ``inputs``, '
+            'attributes in ``changed`` other than usual."""'
+        )
     ]
     lines.append("    inputs = inputs or Inputs()")
     lines += _table("kinds", {name: repr(kind) for name, kind in model.kinds.items()})

@@ -32,7 +32,8 @@ def readme_text(
     lines = [
         f"# {plain(package)}",
         "",
-        f"What `torch.compile` made of {code(function.qualname)} ({plain(function.place)}), as Python that runs without it. "
+        f"What `torch.compile` made of {code(function.qualname)} ({plain(function.place)}), "
+        "as Python that runs without it. "
         f"It was compiled by torch {plain(function.torch.partition('+')[0])} and taken from a dump by `depyf export`.",
         "",
         "```python",
@@ -92,8 +93,14 @@ def _hooks(hooks: Hooks, package: str) -> list[str]:
         return []
     lines = ["## To fill in", "", "These could not leave the process that compiled:", ""]
     lines += [f"- `{package}.hooks.{name}`: {code(about)}" for name, about in sorted(hooks.wanted.items())]
-    lines += ["", "What is not filled in is an error where it is needed. `python -m` fills in what was recorded, and takes the "
-              f"rest from a Python file: `python -m {package} --hooks FILE`.", ""]  # fmt: skip
+    lines += [
+        "",
+        (
+            "What is not filled in is an error where it is needed. `python -m` fills in what was recorded, and takes "
+            f"the rest from a Python file: `python -m {package} --hooks FILE`."
+        ),
+        "",
+    ]
     return lines
 
 
@@ -103,8 +110,8 @@ def _frozen(guards: Mapping[str, Sequence[SortedGuard]]) -> list[str]:
         return []
     kept = sum(g.fate == KEPT for every in guards.values() for g in every)
     said = (
-        f"Beside the {kept} guards in `guards.py`, the process that compiled asked whether code and globals were still the same (the "
-        "package holds them as they were), and for modes of torch (here none is expected):"
+        f"Beside the {kept} guards in `guards.py`, the process that compiled asked whether code and globals were still "
+        "the same (the package holds them as they were), and for modes of torch (here none is expected):"
     )
     lines = ["## Not asked", "", said, ""]
     lines += [f"- {code(text if len(text) < 160 else text[:157] + '...')}" for text in found[:_SHOWN]]

@@ -24,7 +24,8 @@ from depyf.run.records import GuardRecord, Place
 
 _MARKS = re.compile(r"^hasattr\((?P<source>.*), '_dynamo_\w+_indices'\) == False$")
 _MARKED = re.compile(
-    r"^\(*(?:getattr\((?P<source>.*), '_dynamo_(?P<mark>\w+)_indices', set\(\)\)|(?P<older>.*)\._dynamo_(?P<other>\w+)_indices)"
+    r"^\(*(?:getattr\((?P<source>.*), '_dynamo_(?P<mark>\w+)_indices', set\(\)\)"
+    r"|(?P<older>.*)\._dynamo_(?P<other>\w+)_indices)"
     r"\.issubset\((?P<indices>\{[\d, ]*\})\)+ if hasattr\(.*\) else True\)$"
 )
 _TORCH = re.compile(r"_dynamo_dim_marking|_dynamo_\w+_indices|_indices not a subset")

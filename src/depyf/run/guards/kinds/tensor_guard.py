@@ -24,7 +24,8 @@ _PRINTED = re.compile(
 )
 _MISMATCH = re.compile(
     r"^tensor '(?P<name>.*?)' (?P<what>[\w ()]+?) mismatch(?: at index (?P<index>\d+))?\."
-    r"(?: expected (?:\w+=)?(?P<expected>.*?)(?:, actual (?P<actual>.*?))?(?P<parameter>\. Guard failed on a parameter.*)?)?$"
+    r"(?: expected (?:\w+=)?(?P<expected>.*?)(?:, actual (?P<actual>.*?))?"
+    r"(?P<parameter>\. Guard failed on a parameter.*)?)?$"
 )
 _LAYOUT = re.compile(
     r"check_tensor\((?P<tensor>.+?), '.*?\bsize=\[(?P<sizes>[^\]]*)\](?:.*?\bstride=\[(?P<strides>[^\]]*)\])?", re.S

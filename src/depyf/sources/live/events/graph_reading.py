@@ -304,7 +304,11 @@ def _modes(tracing: Any) -> ModeFacts:
 
     casts = {}
     for device in ("cpu", "cuda"):
-        names = ("autocast_enabled", "autocast_gpu_dtype") if device == "cuda" else ("autocast_cpu_enabled", "autocast_cpu_dtype")  # fmt: skip
+        names = (
+            ("autocast_enabled", "autocast_gpu_dtype")
+            if device == "cuda"
+            else ("autocast_cpu_enabled", "autocast_cpu_dtype")
+        )
         if state(names[0], torch.is_autocast_enabled(device)):
             casts[device] = str(state(names[1], torch.get_autocast_dtype(device)))
     default = torch.get_default_dtype()

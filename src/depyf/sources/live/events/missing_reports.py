@@ -35,7 +35,8 @@ def gaps() -> tuple[str, ...]:
     entry = getattr(machinery.eval_frame, "_CacheEntry", None)
     if entry is not None and not hasattr(entry, "backend"):
         found.append(
-            "the backend of a cache entry: depyf.why and depyf.explain take each for one of the backend they are asked about"
+            "the backend of a cache entry: "
+            "depyf.why and depyf.explain take each for one of the backend they are asked about"
         )
     manager = getattr(machinery.guards, "GuardManager", None)
     if manager is not None and not hasattr(manager, "get_type_of_guarded_value"):

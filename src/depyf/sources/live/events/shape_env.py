@@ -19,8 +19,8 @@ from depyf.sources.live.pure_access import attribute, class_module, short_name
 
 _HOME = "torch.fx.experimental.symbolic_shapes"
 _PLUMBING = (
-    "torch.fx.experimental.", "torch.utils._stats", "torch._compile", "torch._dynamo.eval_frame", "torch._prims_common.wrappers",
-    "torch._utils_internal", "torch._logging", "contextlib", "functools",
+    "torch.fx.experimental.", "torch.utils._stats", "torch._compile", "torch._dynamo.eval_frame",
+    "torch._prims_common.wrappers", "torch._utils_internal", "torch._logging", "contextlib", "functools",
 )  # fmt: skip
 _DEEPEST = 400
 _NODES = {"_get_fake_value_impl": "node", "get_fake_value": "node", "run_node": "node"}

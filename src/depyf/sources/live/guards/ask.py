@@ -42,7 +42,10 @@ class EntryAnswer:
 
     def __repr__(self) -> str:
         first = "" if self.failing is None else f": {cut(str(self.failing), 160)}"
-        return f"<cache entry {self.compile_id}, {len(self.steps)} guards, {'runs' if self.runs else 'does not run'}{first}>"
+        return (
+            f"<cache entry {self.compile_id}, {len(self.steps)} guards, "
+            f"{'runs' if self.runs else 'does not run'}{first}>"
+        )
 
     @property
     def failing_steps(self) -> tuple[GuardStep, ...]:

@@ -87,8 +87,9 @@ _LACKS = re.compile(rf"not ___dict_contains\(('[^'\\\n]*'), ({_VALUE})\)", re.A)
 _EASY = re.compile(
     rf"(?:type_is|same_object|unchanged)\({_VALUE}(?:, '[^'\\\n]*')?\)"
     rf"|hasattr\({_VALUE}, '[^'\\\n]*'\)(?: == (?:True|False))?"
-    rf"|same_value\({_VALUE}, {_LITERAL}\)|check_tensor\({_VALUE}, '[\w.]+', torch\.\w+, size=\[{_SIZES}\], stride=\[{_SIZES}\], requires_grad=(?:True|False)"
-    rf", device_index=(?:None|\d+), keys='[\w, ]*'\)"
+    rf"|same_value\({_VALUE}, {_LITERAL}\)"
+    rf"|check_tensor\({_VALUE}, '[\w.]+', torch\.\w+, size=\[{_SIZES}\], stride=\[{_SIZES}\], "
+    rf"requires_grad=(?:True|False), device_index=(?:None|\d+), keys='[\w, ]*'\)"
     rf"|{_VALUE} is (?:None|True|False)|(?:{_VALUE}|len\({_VALUE}\)) == (?:0|[1-9]\d*)|(?:not )?{_VALUE}",
     re.A,
 )

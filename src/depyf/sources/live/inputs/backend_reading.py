@@ -18,7 +18,8 @@ _DEPTH = 16
 _MODULES = ("torch._dynamo.config", "torch._functorch.config", "torch._inductor.config")
 _ELSEWHERE = frozenset(
     # where torch puts its files, what it prints, how it shares out work, what Dynamo sets while it compiles
-    "fake_tensor_allow_unsafe_data_ptr_access debug_dir_root cache_dir log_file_name verbose compile_threads worker_start_method trace.debug_dir repro_level".split()
+    "fake_tensor_allow_unsafe_data_ptr_access debug_dir_root cache_dir log_file_name verbose compile_threads "
+    "worker_start_method trace.debug_dir repro_level".split()
 )
 
 
@@ -55,7 +56,11 @@ def _backend(graph: Any) -> tuple[str, dict[str, Any]]:
         if kind == "_TorchCompileWrapper":
             options = attribute(function, "kwargs")
             options = options.get("options", {}) if is_a(options, dict) else {}
-        inner = attribute(function, "compiler_fn") or attribute(function, "backend") or attribute(function, "_torchdynamo_orig_backend")  # fmt: skip
+        inner = (
+            attribute(function, "compiler_fn")
+            or attribute(function, "backend")
+            or attribute(function, "_torchdynamo_orig_backend")
+        )
         if inner is None or kind == "function":
             break
         function = inner

@@ -75,7 +75,10 @@ def _recompilation(
 def _unfit(record: RecompileRecord, names: Mapping[str, str]) -> str:
     values = values_beside(record.guard, record.expected, record.actual)
     place = f" ({at(record.place)})" if record.place else ""
-    return f"  - {plain(record.entry or 'an earlier entry')} did not fit: {code(in_words(record.guard, names))}{place}{message(values)}"
+    return (
+        f"  - {plain(record.entry or 'an earlier entry')} did not fit: "
+        f"{code(in_words(record.guard, names))}{place}{message(values)}"
+    )
 
 
 def _repeated(deciding: DecidingGuards, entries: list[EntryRecord]) -> list[str]:

@@ -40,6 +40,12 @@ def stage_lines(run: Run, kernels: dict[str, int]) -> list[str]:
     lines += [f"| {folded_ids(keys, len(keys))} | {row} |" for row, keys in rows.items()]
     warm = [slug for slug, found in caches.items() if any(c.status == "hit" for c in found)]
     if warm:
-        lines += ["", "Where a cache answered *hit*, torch did not run the passes again: their graphs (before and after",
-                  "the pre-grad and joint passes, before the post-grad passes) are reported only by the run that filled the cache."]  # fmt: skip
+        lines += [
+            "",
+            "Where a cache answered *hit*, torch did not run the passes again: their graphs (before and after",
+            (
+                "the pre-grad and joint passes, before the post-grad passes) "
+                "are reported only by the run that filled the cache."
+            ),
+        ]
     return lines

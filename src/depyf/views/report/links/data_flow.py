@@ -19,7 +19,8 @@ from depyf.views.report.links.graph_lines import GraphLines, GraphNode
 from depyf.views.report.links.wrapper_text import KernelCall, WrapperText
 
 VIEWS = frozenset((
-    "permute", "view", "reshape", "expand", "unsqueeze", "squeeze", "t", "transpose", "alias", "slice", "select", "as_strided", "_unsafe_view", "detach", "unbind", "split", "split_with_sizes",
+    "permute", "view", "reshape", "expand", "unsqueeze", "squeeze", "t", "transpose", "alias", "slice", "select",
+    "as_strided", "_unsafe_view", "detach", "unbind", "split", "split_with_sizes",
 ))  # fmt: skip
 """Operations that give the same memory another shape."""
 ALLOCATIONS = frozenset(("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"))
@@ -231,7 +232,10 @@ class _ValueFlow:
 
     def _reduces(self, name: str) -> bool:
         word = self.nodes[name].target.rpartition(".")[2]
-        return word in ("sum", "mean", "amax", "amin", "var", "var_mean", "max", "min", "prod", "argmax", "any", "all", "logsumexp", "norm")  # fmt: skip
+        return word in (
+            "sum", "mean", "amax", "amin", "var", "var_mean", "max", "min",
+            "prod", "argmax", "any", "all", "logsumexp", "norm",
+        )  # fmt: skip
 
     def _cone(self, starts: list[str], ends: set[str]) -> tuple[list[str], int]:
         """What the operations ``starts`` are computed from, up to the values ``ends``; and how many values it needs

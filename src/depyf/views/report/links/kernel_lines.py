@@ -30,12 +30,18 @@ _CAST = re.compile(
 )
 _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("sigmoid", ("sigmoid",)), ("erf", ("erf",)), ("tanh", ("tanh",)), ("rsqrt", ("rsqrt",)), ("sqrt", ("sqrt",)),
-    ("log1p", ("log1p",)), ("log", ("log",)), ("expm1", ("expm1",)), ("exp", ("exp", "exp2")), ("cos", ("cos",)), ("sin", ("sin",)),
-    ("abs", ("abs",)), ("floor", ("floor",)), ("ceil", ("ceil",)), ("pow", ("pow",)), ("relu", ("relu",)),
-    ("maximum", ("maximum", "relu", "amax", "clamp_min", "clamp", "max")), ("minimum", ("minimum", "amin", "clamp_max", "clamp", "min")),
-    ("reduce", ("sum", "mean", "prod", "amax", "amin", "max", "min", "any", "all", "var", "var_mean", "std", "argmax", "argmin", "native_layer_norm", "_softmax", "_log_softmax")),
+    ("log1p", ("log1p",)), ("log", ("log",)), ("expm1", ("expm1",)), ("exp", ("exp", "exp2")), ("cos", ("cos",)),
+    ("sin", ("sin",)), ("abs", ("abs",)), ("floor", ("floor",)), ("ceil", ("ceil",)),
+    ("pow", ("pow",)), ("relu", ("relu",)),
+    ("maximum", ("maximum", "relu", "amax", "clamp_min", "clamp", "max")),
+    ("minimum", ("minimum", "amin", "clamp_max", "clamp", "min")),
+    ("reduce", (
+        "sum", "mean", "prod", "amax", "amin", "max", "min", "any", "all", "var", "var_mean", "std", "argmax", "argmin",
+        "native_layer_norm", "_softmax", "_log_softmax",
+    )),
     ("where", ("where", "masked_fill")), ("neg", ("neg",)), ("compare", ("le", "lt", "ge", "gt", "eq", "ne")),
-    ("*", ("mul", "fma", "square", "addcmul")), ("/", ("div", "reciprocal", "mean", "var", "var_mean")), ("-", ("sub", "neg", "rsub")), ("+", ("add", "fma", "addcmul")),
+    ("*", ("mul", "fma", "square", "addcmul")), ("/", ("div", "reciprocal", "mean", "var", "var_mean")),
+    ("-", ("sub", "neg", "rsub")), ("+", ("add", "fma", "addcmul")),
 )  # fmt: skip
 """What a line does -> the operators of torch that may do it."""
 _ROUNDS = 12

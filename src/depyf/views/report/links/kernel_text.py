@@ -14,7 +14,10 @@ _FRAGMENT = re.compile(r"^(?:#|//)\s+%(?P<name>\w+)(?: :.*?)? = call_(?:function
 _MAPPED = re.compile(r"^(?:#|//)\s+(?P<source>\w+) => (?P<nodes>[\w, ]+)$", re.M)
 _POINTER = re.compile(r"\b(?P<name>(?:in_out|in|out)_ptr\d*|arg_\w+|ws_ptr|out_ptr\w*|in_ptr\w*)\b")
 _RENAMED = re.compile(r"^\s*auto (?P<new>\w+) = (?P<old>\w+);\s*$")
-_STORE = re.compile(r"(?:\.store\(|tl\.store\(|tl\.atomic_add\(|atomic_add\w*\()\s*&?(?P<name>\w+)|^\s*(?P<indexed>(?:out|in_out)_ptr\w*)\[[^=]*\] (?:\+)?= ")  # fmt: skip
+_STORE = re.compile(
+    r"(?:\.store\(|tl\.store\(|tl\.atomic_add\(|atomic_add\w*\()\s*&?(?P<name>\w+)"
+    r"|^\s*(?P<indexed>(?:out|in_out)_ptr\w*)\[[^=]*\] (?:\+)?= "
+)
 
 
 @dataclass

@@ -213,7 +213,9 @@ class _OperationFinder:
                 near = frozenset().union(*(own.get(name, _NONE) | evidence.get(name, _NONE) for name in node.reads))
                 near &= candidates
                 if near:
-                    evidence[node.name] = frozenset().union(*(self.run_of.get(one, frozenset((one,))) for one in near)) & candidates  # fmt: skip
+                    evidence[node.name] = (
+                        frozenset().union(*(self.run_of.get(one, frozenset((one,))) for one in near)) & candidates
+                    )
             whole = frozenset().union(*evidence.values())
             for node in nodes:
                 if node.name in wanted:

@@ -9,9 +9,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-_SOURCES = re.compile(r"^\s*(?:#|//) (?:Topologically Sorted|Unsorted|Topologically) ?Source Nodes: \[(?P<nodes>[^\]]*)\]|^\s*(?:#|//) Source Nodes: \[(?P<old>[^\]]*)\]")  # fmt: skip
+_SOURCES = re.compile(
+    r"^\s*(?:#|//) (?:Topologically Sorted|Unsorted|Topologically) ?Source Nodes: \[(?P<nodes>[^\]]*)\]"
+    r"|^\s*(?:#|//) Source Nodes: \[(?P<old>[^\]]*)\]"
+)
 _ATEN = re.compile(r"Original ATen: \[(?P<ops>[^\]]*)\]")
-_DEF = re.compile(r"^(?P<indent> *)(?:def (?:call|partition_\d+|call_\w+)\(|(?:void|static \w+|inline \w+) .*(?:run_impl|inductor_entry_impl)\w*\()")  # fmt: skip
+_DEF = re.compile(
+    r"^(?P<indent> *)(?:def (?:call|partition_\d+|call_\w+)\("
+    r"|(?:void|static \w+|inline \w+) .*(?:run_impl|inductor_entry_impl)\w*\()"
+)
 _NAME = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*(?![\w(\"'.]*\()")
 _ASSIGN = re.compile(r"^(?:auto |static \w+ )?(?P<name>[A-Za-z_]\w*) = (?P<value>.*)$")
 _ALIAS = re.compile(r"^(?:auto )?(?P<new>\w+) = (?:reinterpret_tensor\()?(?P<old>\w+)\b.*;\s*del (?P=old)\b")
@@ -19,10 +25,16 @@ _ITEM = re.compile(r"^(?:auto )?(?P<new>\w+) = (?P<old>\w+)\[\d+\]$")
 _PART = re.compile(r"^(?:auto )?(?P<new>\w+) = reinterpret_tensor\((?P<old>\w+)\b[^;]*$")
 _CALL = re.compile(r"(?P<callee>[A-Za-z_][\w.:]*)\(")
 _ALLOCATES = ("empty_strided", "alloc_from_pool", "rand_strided", "aoti_torch_empty_strided")
-_CHECKS = ("assert_size_stride", "assert_alignment", "args.clear", "del ", "return", "with ", "raise", "print(", "torch._C._", "get_raw_stream", "device_guard")  # fmt: skip
+_CHECKS = (
+    "assert_size_stride", "assert_alignment", "args.clear", "del ", "return", "with ", "raise", "print(", "torch._C._",
+    "get_raw_stream", "device_guard",
+)  # fmt: skip
 _STRING = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
 _VIEW_OF = re.compile(r"reinterpret_tensor\((\w+)")
-_HELPERS = frozenset(("del", "with", "not", "and", "is", "reinterpret_tensor", "c_void_p", "torch", "aten", "device", "stream", "stream0", "None", "True", "False", "alpha", "beta", "out", "inf", "nan"))  # fmt: skip
+_HELPERS = frozenset((
+    "del", "with", "not", "and", "is", "reinterpret_tensor", "c_void_p", "torch", "aten", "device", "stream", "stream0",
+    "None", "True", "False", "alpha", "beta", "out", "inf", "nan",
+))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +214,14 @@ def _kernel_call(
         (name for name in (callee, callee.partition(".")[0], callee.rpartition("::")[2]) if name in kernels), ""
     )
     if not kernel:
-        if any(callee.startswith(word) or value.startswith(word) for word in (*_ALLOCATES, *_CHECKS, "reinterpret_tensor", "RAIIAtenTensorHandle")):  # fmt: skip
+        if any(
+            callee.startswith(word) or value.startswith(word)
+            for word in (*_ALLOCATES, *_CHECKS, "reinterpret_tensor", "RAIIAtenTensorHandle")
+        ):
             return None
-        if not (callee.startswith(("extern_kernels.", "torch.ops.", "aten.", "inductor_ops.", "_quantized.", "aoti_torch_", "fallback", "at::")) or sources):  # fmt: skip
+        if not (callee.startswith((
+            "extern_kernels.", "torch.ops.", "aten.", "inductor_ops.", "_quantized.", "aoti_torch_", "fallback", "at::",
+        )) or sources):  # fmt: skip
             return None
         if callee.startswith("aoti_torch_") and not sources:
             return None
@@ -220,6 +237,11 @@ def _kernel_call(
         elif word.startswith("&"):
             written += names
         arguments.append(names[0] if names else "")
-    if not written and not kernel and arguments and (callee.startswith("aoti_torch_") or any(part.endswith("_") for part in callee.split("."))):  # fmt: skip
+    if (
+        not written
+        and not kernel
+        and arguments
+        and (callee.startswith("aoti_torch_") or any(part.endswith("_") for part in callee.split(".")))
+    ):
         written = [name for name in arguments[:1] if name]
     return KernelCall(number, kernel, callee, tuple(arguments), tuple(written), sources, operators, above)

@@ -95,8 +95,9 @@ def _python(functions: list[ToldFunction], view: DumpView) -> list[dict[str, Any
         given_up = [entry for entry in function.entries if entry.given_up]
         if given_up:
             found.append({
-                **function.to_json(), "why": one_line(given_up[-1].record.failed), "entries": [entry.to_json() for entry in given_up],
-                "also_compiled": _has_code(function), **_advice(given_up[-1]),
+                **function.to_json(), "why": one_line(given_up[-1].record.failed),
+                "entries": [entry.to_json() for entry in given_up], "also_compiled": _has_code(function),
+                **_advice(given_up[-1]),
             })  # fmt: skip
     for code, reason in view.run.never_compiled:
         found.append({

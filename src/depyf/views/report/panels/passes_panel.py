@@ -25,8 +25,9 @@ _AROUND = (
 )
 """Title, the stages that may come before (the nearest first), the stage after."""
 _COMPARED = (
-    ("transformed_code", "Transformed code"), (CAPTURED, "Captured graph"), (JOINT, "Joint graph"), (FORWARD, "Forward graph"),
-    (BACKWARD, "Backward graph"), (POST_GRAD, "After the post-grad passes"), (WRAPPER, "Wrapper"),
+    ("transformed_code", "Transformed code"), (CAPTURED, "Captured graph"), (JOINT, "Joint graph"),
+    (FORWARD, "Forward graph"), (BACKWARD, "Backward graph"), (POST_GRAD, "After the post-grad passes"),
+    (WRAPPER, "Wrapper"),
 )  # fmt: skip
 _HEAD = re.compile(r"^# (?:Compile id |Taken from a compile cache)")
 
@@ -61,7 +62,8 @@ def _pairs(
         if first is not None:
             side = _side_of(view, first, file)
             found.append({
-                "title": title + side, "before": rank + first.name, "after": rank + file.name, **_counts(view, first.name, file.name),
+                "title": title + side, "before": rank + first.name, "after": rank + file.name,
+                **_counts(view, first.name, file.name),
             })  # fmt: skip
     return found
 

@@ -118,7 +118,10 @@ def _function(badges: _Badges, function: ToldFunction) -> None:
                 why = symbol.by or symbol.why
                 badges.add(
                     symbol.where, "dimension", f"{symbol.source} = {symbol.became}",
-                    f"{symbol.source} was dynamic and became the constant {symbol.became} here ({entry.key.label}){': ' + why if why else ''}",
+                    (
+                        f"{symbol.source} was dynamic and became the constant {symbol.became} here "
+                        f"({entry.key.label}){': ' + why if why else ''}"
+                    ),
                 )  # fmt: skip
         if entry.record.failed:
             kind, text = ("failed", "failed") if entry.failed else ("eager", "ran as Python")
