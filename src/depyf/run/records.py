@@ -99,7 +99,8 @@ _LIMIT = re.compile(r"(?:recompile|cache)(?:[ _]size)?[ _]limit (?:exceeded|reac
 class BreakRecord:
     """One graph break: torch's report and what it says."""
 
-    text: str
+    text: str = field(metadata=ELSEWHERE)
+    """The report, with the lines of everything around the program; what is told of it is in the other fields."""
     place: Place | None
     reason: str
     cause: str

@@ -21,7 +21,7 @@ from typing import ParamSpec, TypeVar, cast
 from depyf.errors import DepyfError
 from depyf.safety.budget import Budget, Part, Unlimited
 
-LEVELS = 20
+LEVELS = 18
 """How many calls of such functions are inside each other in the thread of the caller, at most.
 
 Each takes up to six frames.  A frame takes 1.5 kB of C stack where an evaluator of frames is installed (CPython 3.13),

@@ -115,7 +115,8 @@ def test_old_dump_is_replaced(tmp_path):
     )
     with prepare_debug(tmp_path):
         pass
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["index.md", "manifest.json", "mine.txt", "timings.json"]
+    left = ["index.md", "manifest.json", "mine.txt", "run.jsonl", "timings.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == left
 
 
 @pytest.mark.usefixtures("heap_of_its_own")

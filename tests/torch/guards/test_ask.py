@@ -13,8 +13,8 @@ import depyf
 from depyf.actions.debugger.stepping.dispatch_page import read_page
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.events.missing_reports import gaps
-from depyf.sources.live.recording import session
 from depyf.sources.live.target import find_target
+from depyf.views.dump import whole_dump
 
 pytestmark = pytest.mark.torch
 SCALE = 2
@@ -404,9 +404,9 @@ def test_disagreement_is_noticed(tmp_path, monkeypatch):
         return x * n
 
     compiled = torch.compile(f, backend="eager", dynamic=False)
-    make = session.full_code_page
+    make = whole_dump.full_code_page
     changed = {"same_value(L['n'], 2)": "same_value(L['n'], 3)"}
-    monkeypatch.setattr(session, "full_code_page", lambda *given: with_changes(make(*given), changed))
+    monkeypatch.setattr(whole_dump, "full_code_page", lambda *given: with_changes(make(*given), changed))
     with depyf.prepare_debug(tmp_path):
         compiled(X, 2)
     page = depyf.replay(tmp_path / "full_code_for_f_0.py")
