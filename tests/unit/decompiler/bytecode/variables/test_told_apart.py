@@ -152,7 +152,8 @@ def test_cells_and_free_variables_of_one_name(name: str) -> None:
     """Slots are told by their order alone; 3.11 and later mix cells with locals, so that names are exchanged where marshal writes them."""
     import marshal
 
-    namesubjects = pytest.importorskip("namesubjects")
+    from tools.fuzz import namesubjects
+
     renamer = namesubjects.Renamer(0)
     renamer.style = "one"
     renamer.changed = lambda names: [name] * len(names)
