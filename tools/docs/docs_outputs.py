@@ -35,6 +35,8 @@ _BLOCK = re.compile(r"^```\{shell\}\n((?:.*\n)*?)```$", re.M)
 _OPTION = re.compile(r":([a-z-]+):\s*(.*)")
 _MEASURED = re.compile(r"\d+(?:\.\d+)?(?= (?:ms|s|min|kB)\b)|\d+\.\d+|(?<=num_threads=)\d+|(?<=Python )\d[\d.]*| {2,}")
 """Seconds, sizes, what a processor's arithmetic decides, and how columns are filled."""
+_OWN_LINE = re.compile(r'(\.\.\./depyf/[\w/]+\.py\\", line )\d+')
+"""A line of ours in a traceback: it moves with every change of its file."""
 _LOG = re.compile(r"[VIWE]\d{4} \d\d:.*")
 """A line of torch's own log, with the time and the number of the process."""
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -161,7 +163,8 @@ def tidy(text: str, folder: Path) -> str:
 
 def comparable(blocks: list[dict[str, object]]) -> str:
     """What two runs have in common on any machine: not what is measured, and no kernels, which are written for the processor."""
-    return _MEASURED.sub("N", json.dumps([block for block in blocks if ".kernel_" not in str(block["command"])]))
+    text = json.dumps([block for block in blocks if ".kernel_" not in str(block["command"])])
+    return _MEASURED.sub("N", _OWN_LINE.sub(r"\1N", text))
 
 
 def main() -> int:

@@ -288,7 +288,8 @@ class Make:
         return self.place(values, size, dtype, **layout)
 
     def booleans(self, *size: int, most: int | None = None, true: int | None = None, **layout: Any) -> torch.Tensor:
-        """Half of them true, at most ``most``, and no row all true or all false: it may be a mask.  Or just ``true`` of them."""
+        """Half of them true, at most ``most``, and no row all true or all false: it may be a mask.  Or just ``true`` of
+        them."""
 
         def values(n: int) -> torch.Tensor:
             if true is not None:
@@ -735,7 +736,8 @@ class FixedRandomness(Mode):
         return x.copy_(x * slopes) if name.endswith("_") else x * slopes
 
     def trials(self, like: torch.Tensor, p: Any, of_itself: bool) -> torch.Tensor:
-        """True with probability ``p``.  On a CPU dropout draws what it keeps, where ``native_dropout`` draws what it drops."""
+        """True with probability ``p``.  On a CPU dropout draws what it keeps, where ``native_dropout`` draws what it
+        drops."""
         drawn = self.pattern(like)
         if of_itself or like.device.type != "cpu":
             return drawn < p
