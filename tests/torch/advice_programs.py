@@ -7,15 +7,18 @@ it computed, which must be the same both times.  ``removes`` is what the advice 
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import logging
 import operator
+import tempfile
 import threading
 import time
 import zlib
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -544,6 +547,150 @@ def number_of_a_tensor(advised):
 @needs("keep-tensor", removes="breaks")
 def number_kept_as_tensor(advised):
     return compiled((lambda x: x * x.sum()) if advised else (lambda x: x * x.sum().item()))(X)
+
+
+@needs("pass-number", removes="breaks")
+def a_number_that_is_a_size(advised):
+    def head(x, lengths):
+        return x[: lengths.max().item()] * 2
+
+    def head_of(x, length):
+        return x[:length] * 2
+
+    lengths = torch.tensor([1, 2])
+    return compiled(head_of)(X, lengths.max().item()) if advised else compiled(head)(X, lengths)
+
+
+@needs("index-tensor", removes="breaks")
+def a_weight_of_a_list(advised):
+    def picked(x, which):
+        weights = [1.0, 2.0, 3.0]
+        return x * weights[which.item()]
+
+    def gathered(x, which):
+        weights = torch.tensor([1.0, 2.0, 3.0])
+        return x * weights[which]
+
+    return compiled(gathered if advised else picked)(X, torch.tensor(1))
+
+
+@needs("loop-outside", removes="python")
+def a_loop_until_it_is_enough(advised):
+    def until(x):
+        while x.sum().item() < 100:
+            x = x * 2
+        return x
+
+    if not advised:
+        return compiled(until)(X)
+    once, x = compiled(lambda x: x * 2), X
+    while x.sum().item() < 100:
+        x = once(x)
+    return x
+
+
+@needs("assert-tensor", removes="breaks")
+def a_checked_number(advised):
+    def checked(x):
+        if x.min().item() < 0:
+            raise ValueError("negative")
+        return x * 2
+
+    def asserted(x):
+        assert (x >= 0).all(), "negative"
+        return x * 2
+
+    return compiled(asserted if advised else checked)(X)
+
+
+@needs("log-after", removes="breaks")
+def a_logged_loss(advised):
+    def logged(x):
+        loss = x.square().mean()
+        value = loss.item()
+        LOG.debug(f"loss {value:.3f}")
+        return loss * 2
+
+    def computed(x):
+        loss = x.square().mean()
+        return loss, loss * 2
+
+    if not advised:
+        return compiled(logged)(X)
+    loss, twice = compiled(computed)(X)
+    LOG.debug(f"loss {loss.item():.3f}")
+    return twice
+
+
+@needs("read-after", removes="breaks")
+def a_returned_number(advised):
+    def accuracy_of(x):
+        return (x > 1).float().mean()
+
+    def both(x):
+        return x * 2, accuracy_of(x).item()
+
+    def tensors(x):
+        return x * 2, accuracy_of(x)
+
+    if not advised:
+        return list(compiled(both)(X))
+    twice, accuracy = compiled(tensors)(X)
+    return [twice, accuracy.item()]
+
+
+@needs("store-tensor", removes="breaks")
+def a_stored_number(advised):
+    class Meter(nn.Module):
+        def forward(self, x):
+            self.last = x.mean() if advised else x.mean().item()
+            return x * 2
+
+    meter = Meter()
+    return [compiled(meter)(X), float(meter.last)]
+
+
+@needs("unused-number", removes="breaks")
+def a_number_for_nothing(advised):
+    def synchronised(x):
+        y = x * 2
+        y.sum().item()
+        return y
+
+    return compiled(double if advised else synchronised)(X)
+
+
+@needs("keep-size", removes="breaks")
+def loss_of_some(advised):
+    def selected(x, mask):
+        return x[mask].square().sum()
+
+    def multiplied(x, mask):
+        return torch.where(mask, x, 0).square().sum()
+
+    return compiled(multiplied if advised else selected)(X, X > 1)
+
+
+@needs("torch-own", removes="")
+def an_optimizer(advised):
+    layer = nn.Linear(3, 1)
+    layer(X).sum().backward()
+    step = compiled(torch.optim.AdamW(layer.parameters()).step)
+    for _ in range(3):
+        step()
+
+
+@needs("library-own", removes="")
+def a_line_of_a_library(advised):
+    source = "def clipped(x):\n    if x.max() > 2:\n        x = x - 1\n    return x * 2\n"
+    with tempfile.TemporaryDirectory() as folder:
+        package = Path(folder, "lib", "site-packages", "clipping")
+        package.mkdir(parents=True)
+        Path(package, "__init__.py").write_text(source)
+        spec = importlib.util.spec_from_file_location("clipping", package / "__init__.py")
+        library = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(library)
+        return compiled(lambda x: library.clipped(x + 1))(X)
 
 
 @needs("capture-dynamic-shapes", removes="breaks")

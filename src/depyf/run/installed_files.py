@@ -5,12 +5,21 @@ Input: the name of a file, also of another machine.  Output: whether it is of a 
 
 from __future__ import annotations
 
+import enum
 import re
 
 PACKAGES = r"[/\\](?:site|dist)-packages[/\\]"
 """The folder of installed packages, as a regular expression."""
 _PACKAGES = re.compile(PACKAGES)
 _STANDARD = re.compile(r"[/\\]lib[/\\]python\d\.\d+[/\\]")
+
+
+class Owner(enum.Enum):
+    """Who can change a file."""
+
+    PROGRAM = "program"
+    LIBRARY = "library"
+    TORCH = "torch"
 
 
 def installed(filename: str) -> bool:
@@ -27,3 +36,8 @@ def library_file(filename: str) -> str:
     """A file of a library from its package on: ``torch/optim/optimizer.py``, ``logging/__init__.py``."""
     whole = _PACKAGES.split(filename)[-1]
     return whole if whole != filename else _STANDARD.split(filename)[-1]
+
+
+def package_of(filename: str) -> str:
+    """The package that a file of a library belongs to: ``transformers``, ``logging``."""
+    return re.split(r"[/\\]", library_file(filename))[0].removesuffix(".py")

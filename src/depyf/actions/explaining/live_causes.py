@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 from depyf.run.advice.for_breaks import BreakFacts, for_break, for_failure
 from depyf.run.causes.cause import Cause
 from depyf.run.causes.collect import causes_of
+from depyf.run.installed_files import Owner
 from depyf.run.records import BreakRecord, CodeRecord, CompileKey, EntryRecord, FunctionRecord, Place, TransformedRecord
 from depyf.run.run import Run
 from depyf.safety.source_lines import source_line
-from depyf.sources.live.events.graph_breaks import asked_by
+from depyf.sources.live.events.break_stack import StackFrame
+from depyf.sources.live.events.graph_breaks import asked_by, uses_of_value
 from depyf.sources.live.notebook_cells import cell_names
 from depyf.views.pages.sections.fix_first import ON_TERMINAL, TERMINAL, fix_first, left_out
 
@@ -83,7 +85,10 @@ def _record(item: ReportedBreak, report: Report, skipped: bool) -> BreakRecord:
     place = Place(report.filename, line, report.function, source_line(report.filename, line).strip())
     told, _, explanation = item.torch.partition(": ")
     reason = item.reason or told
-    facts = BreakFacts(reason, explanation or item.cause, item.hints, report.filename, False, place.text, item.torch)
+    facts = BreakFacts(
+        reason, explanation or item.cause, item.hints, report.filename, Owner.PROGRAM, place.text, item.torch,
+        uses=lambda: uses_of_value([StackFrame(place)]),
+    )  # fmt: skip
     return BreakRecord(
         text=item.torch, place=place, reason=reason or item.cause, cause=item.cause, explanation=explanation,
         hints=item.hints, code="", skipped=skipped, asked=asked_by(reason, explanation, ""),

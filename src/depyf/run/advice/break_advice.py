@@ -11,17 +11,76 @@ _OUTSIDE = "it runs before or after the graph"
 VALUES_OF_TENSORS = (
     Advice(
         "capture-scalars",
-        "a number read out of a tensor",
+        "a number read out of a tensor that decides no branch and no loop",
         "torch._dynamo.config.capture_scalar_outputs = True",
         "the number becomes a symbol of the graph",
-        "where the program branches on the number, the graph breaks there instead",
+        "torch raises an error where the number must be known, as it must in an index of a list",
         Switch(SwitchKind.CONFIG, "capture_scalar_outputs", "True"),
     ),
     Advice(
         "keep-tensor",
-        "a number read out of a tensor",
-        "compute with the tensor instead of the number, or read it after the compiled function",
+        "a number read out of a tensor that is computed with",
+        "compute with the tensor instead of the number",
         _ONE_GRAPH + ", and nothing waits for the device",
+    ),
+    Advice(
+        "pass-number",
+        "a number read out of a tensor that is an index or a size",
+        "read the number before the compiled function and pass it as an argument",
+        _ONE_GRAPH,
+        "the tensor must be known before the call",
+    ),
+    Advice(
+        "index-tensor",
+        "a number read out of a tensor that picks something out of a list or a dict",
+        "make one tensor of what is picked from, and index that with the tensor",
+        _ONE_GRAPH,
+    ),
+    Advice(
+        "loop-outside",
+        "a loop that runs as often as the values in a tensor say",
+        "leave the loop out of the compiled function, and compile what one round of it calls",
+        "a round is one graph",
+        "the loop itself runs as ordinary Python",
+    ),
+    Advice(
+        "assert-tensor",
+        "a check of a number that was read out of a tensor",
+        "assert it of the tensor, without reading a number: assert (x > 0).all(), 'message'",
+        "the check is part of the graph",
+        "the error is a RuntimeError",
+    ),
+    Advice(
+        "log-after",
+        "a number read out of a tensor that is only printed or logged",
+        "return the tensor, and print or log the number after the compiled function",
+        _ONE_GRAPH,
+    ),
+    Advice(
+        "read-after",
+        "a number read out of a tensor that is returned",
+        "return the tensor, and read the number after the compiled function",
+        _ONE_GRAPH,
+    ),
+    Advice(
+        "store-tensor",
+        "a number read out of a tensor that is stored",
+        "store the tensor, and read the number where it is used",
+        _ONE_GRAPH,
+    ),
+    Advice(
+        "unused-number",
+        "a number read out of a tensor that nothing uses",
+        "take it out: nothing uses the number",
+        _ONE_GRAPH,
+    ),
+    Advice(
+        "keep-size",
+        "a selection by a mask",
+        "keep the size: torch.where(mask, x, 0) or x * mask instead of x[mask] (for a mean divide by mask.sum(); in a "
+        "loss use ignore_index)",
+        _ONE_GRAPH,
+        "what is left out is computed, too",
     ),
     Advice(
         "capture-dynamic-shapes",
@@ -33,7 +92,7 @@ VALUES_OF_TENSORS = (
     ),
     Advice(
         "branchless",
-        "a branch on the values in a tensor",
+        "a branch on the values in a tensor, or on a number read out of one",
         "compute both ways and choose with torch.where, or use torch.cond",
         _ONE_GRAPH,
         "both ways are computed (torch.where)",
@@ -192,5 +251,22 @@ ASKED_FOR = (
         "use torch._dynamo.maybe_mark_dynamic instead of mark_dynamic, or take out what needs the size of {tensor}",
         "torch makes the size a constant instead of raising an error",
         "one entry per size",
+    ),
+)
+
+NOT_THE_PROGRAMS = (
+    Advice(
+        "torch-own",
+        "a graph break that torch makes on purpose, in its optimizers for example",
+        "torch's own, nothing to change",
+        "",
+        remedy=False,
+    ),
+    Advice(
+        "library-own",
+        "a graph break that a line of a library asks for",
+        "the line is one of {package}: there is nothing to change in the program",
+        "",
+        remedy=False,
     ),
 )

@@ -10,12 +10,15 @@ Input: what a report says.  Output: the advice, the best first; () where depyf k
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.advice.registry import use
+from depyf.run.installed_files import Owner, package_of
+from depyf.run.uses.use_kinds import ValueUse
 
 Uses = tuple[AdviceUse, ...]
 
@@ -29,11 +32,16 @@ class BreakFacts:
     hints: tuple[str, ...]
     filename: str
     """Where it broke; of torch's own code or a library, too."""
-    of_library: bool
+    owner: Owner
+    """Whose file that is."""
     line: str
     """The text of the program's line."""
     text: str
     """The whole report."""
+    expression: str = ""
+    """What was being evaluated in the program's line."""
+    uses: Callable[[], frozenset[ValueUse]] = lambda: frozenset((ValueUse.UNKNOWN,))
+    """What the value that broke the graph is used for."""
 
     @property
     def said(self) -> str:
@@ -60,23 +68,45 @@ _PLAIN_PYTHON = frozenset({
 
 
 def _function(facts: BreakFacts) -> str:
+    """What broke the graph, as torch names it; as the program calls it, where only torch knows that name."""
     found = next((match for pattern in _NAMES if (match := pattern.search(facts.said + "\n" + facts.text))), None)
-    return found["name"].rpartition(".<locals>.")[2] if found else "this function"
+    name = found["name"].rpartition(".<locals>.")[2] if found else ""
+    if facts.owner is not Owner.PROGRAM or not name or _private(name):
+        return _called(facts.expression) or name or "this function"
+    return name
 
 
-OPTIMIZER = re.compile(r"[/\\]torch[/\\]optim[/\\]")
-"""In the path of an optimizer of torch's own.  It breaks the graph on purpose, so that its step is compiled apart."""
+def _private(name: str) -> bool:
+    return any(part.startswith("_") and not part.endswith("__") for part in name.split("."))
+
+
+def _called(expression: str) -> str:
+    """What an expression calls: ``self.run`` of ``self.run(x)``."""
+    try:
+        node = ast.parse(expression.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+
+
+_OPTIMIZER = re.compile(r"[/\\]torch[/\\]optim[/\\]|\bmodule: torch\.optim\b|`(?:\w+\.)*Optimizer\.\w+`")
+"""A file or a module of torch's optimizers, or a method of their class, in what a report says of a function."""
 
 
 def _of_optimizer(facts: BreakFacts) -> bool:
-    """Whether it broke in an optimizer of torch, or at a method of one."""
-    inside = OPTIMIZER.search(facts.filename) is not None
-    return inside or re.search(r"`(?:\w+\.)*Optimizer\.\w+`", facts.said) is not None
+    """Whether it broke in an optimizer of torch, or at a method of one.  They break the graph on purpose, so that the
+    step is compiled apart."""
+    context = facts.text.partition("User code traceback:")[0].partition("Stack variable source attribution:")[0]
+    return _OPTIMIZER.search(f"{facts.filename} {facts.said} {context}") is not None
+
+
+def _own(of: str) -> Uses:
+    return (use("torch-own", of=of),)
 
 
 def _skipped(facts: BreakFacts) -> Uses:
     if _of_optimizer(facts):
-        return (use("backward-outside"),)
+        return _own("optimizer")
     name = _function(facts)
     if name in ("_warnings.warn", "warnings.warn", "warn"):
         return _writes("warnings.warn")
@@ -102,22 +132,79 @@ def _logs(facts: BreakFacts) -> Uses:
 
 
 def _asked_for(facts: BreakFacts) -> Uses:
-    return () if facts.of_library else (use("no-graph-break"),)
+    return _own("optimizer") if _of_optimizer(facts) else (use("no-graph-break"),)
 
 
 def _disabled(facts: BreakFacts) -> Uses:
     if _of_optimizer(facts):
-        return (use("backward-outside"),)
+        return _own("optimizer")
     return (use("no-disable", function=_function(facts)),)
 
 
 _MASK = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]transformer\.py$")
 
 
+_INDEX = frozenset((ValueUse.INDEX, ValueUse.SIZE))
+_LEAVES = frozenset((ValueUse.RETURNED, ValueUse.STORED))
+
+
 def _scalar(facts: BreakFacts) -> Uses:
+    """A number that is read out of a tensor: what helps goes by what it is used for."""
     if _MASK.search(facts.filename):  # the number goes to an operator that must know it
         return (use("is-causal"),)
-    return use("capture-scalars"), use("keep-tensor")
+    uses = facts.uses()
+    decides = [
+        use(id)
+        for kind, id in (
+            (ValueUse.BRANCH, "branchless"),
+            (ValueUse.LOOP, "loop-outside"),
+            (ValueUse.KEY, "index-tensor"),
+        )
+        if kind in uses
+    ]
+    if decides:  # the graph breaks there, or torch raises an error, if the number is a symbol of the graph
+        return tuple(decides)
+    captured = use("capture-scalars")
+    if not uses:
+        return use("unused-number"), captured
+    if ValueUse.CHECK in uses:
+        return use("assert-tensor"), use("check-outside")
+    if uses & _INDEX:
+        return captured, use("pass-number")
+    if uses == {ValueUse.LOG}:
+        return (use("log-after"),)
+    if ValueUse.ARITHMETIC in uses:
+        return use("keep-tensor"), captured
+    if uses <= {ValueUse.LOG, *_LEAVES}:
+        return use("read-after" if ValueUse.RETURNED in uses else "store-tensor"), captured
+    return captured, use("keep-tensor")
+
+
+def _selection(facts: BreakFacts) -> Uses:
+    """An operator whose result has as many elements as the values say: a mask, or one that asks which values there
+    are."""
+    captured = use("capture-dynamic-shapes")
+    return (use("keep-size"), captured) if _by_mask(facts) else (captured,)
+
+
+def _by_mask(facts: BreakFacts) -> bool:
+    """Whether a mask selects: ``x[mask]``, ``x.masked_select(mask)``; not ``x.nonzero()``."""
+    if "masked_select" in facts.said:
+        return True
+    if "nonzero" not in facts.said:
+        return False
+    for text in (facts.expression, facts.line):
+        try:
+            tree = ast.parse(text.strip())
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        named = {func.attr for func in calls if isinstance(func, ast.Attribute)}
+        return any(isinstance(node, ast.Subscript) for node in ast.walk(tree)) and not named & _ASK_WHERE
+    return False
+
+
+_ASK_WHERE = frozenset(("nonzero", "argwhere", "where", "nonzero_static", "flatnonzero"))
 
 
 def _branch(facts: BreakFacts) -> Uses:
@@ -141,7 +228,7 @@ def _one(id: str) -> Callable[[BreakFacts], Uses]:
 _REASONS: tuple[tuple[str, Callable[[BreakFacts], Uses]], ...] = (
     ("tensor.item", _scalar),
     ("capture_scalar_outputs", _scalar),
-    ("capture_dynamic_output_shape_ops", _one("capture-dynamic-shapes")),
+    ("capture_dynamic_output_shape_ops", _selection),
     ("data-dependent branching", _branch),
     ("data-dependent jump", _branch),
     ("generic_jump", _branch),
@@ -180,7 +267,26 @@ def for_break(facts: BreakFacts, in_loop: bool = False) -> Uses:
     hinted = [name for name in _BY_HINT if any(name in hint for hint in facts.hints)]
     said = " ".join([facts.reason, *hinted]).lower()
     found = next((make(facts) for part, make in _REASONS if part in said), ())
-    return (*found, use("loop-body")) if in_loop else found
+    found = (*found, use("loop-body")) if in_loop else found
+    return found if facts.owner is Owner.PROGRAM else _not_edited(facts, found)
+
+
+IN_LINE = frozenset(
+    "keep-tensor branchless check-outside pass-number index-tensor loop-outside assert-tensor log-after read-after "
+    "store-tensor unused-number keep-size write-outside no-graph-break no-disable loop-body custom-operator "
+    "context-outside parameter-outside class-outside no-mode-query detach-result num-classes call-outside".split()
+)
+"""Advice that is followed by an edit of the line that broke the graph, or of a function that it calls."""
+
+
+def _not_edited(facts: BreakFacts, found: Uses) -> Uses:
+    """The advice on a line of a library: nothing that edits the library's file."""
+    left = tuple(one for one in found if one.id not in IN_LINE)
+    if left or not found:
+        return left
+    if facts.owner is Owner.TORCH:
+        return _own("torch")
+    return (use("library-own", package=package_of(facts.filename)),)
 
 
 def for_limit(limit: int) -> Uses:
@@ -208,3 +314,8 @@ def for_failure(error: str) -> Uses:
 def for_step() -> Uses:
     """A break in an optimizer that is called by a function which calls backward(), too."""
     return (use("backward-outside"),)
+
+
+def of_optimizer(advice: Uses) -> bool:
+    """Whether a break with this advice is one that torch's optimizers make."""
+    return any(one.id == "torch-own" and one.value("of") == "optimizer" for one in advice)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from depyf.run.advice.advice import Advice, AdviceUse, Switch, SwitchKind, filled
-from depyf.run.advice.break_advice import ASKED_FOR, OUTSIDE, SIDE_EFFECTS, VALUES_OF_TENSORS
+from depyf.run.advice.break_advice import ASKED_FOR, NOT_THE_PROGRAMS, OUTSIDE, SIDE_EFFECTS, VALUES_OF_TENSORS
 from depyf.run.advice.recompile_advice import OBJECTS, SETTINGS, SIZES, TENSORS, VALUES
 
 ADVICE: dict[str, Advice] = {
     advice.id: advice
     for group in (
         SIZES, TENSORS, VALUES, OBJECTS, SETTINGS, VALUES_OF_TENSORS, SIDE_EFFECTS, OUTSIDE, ASKED_FOR,
+        NOT_THE_PROGRAMS,
     )
     for advice in group
 }  # fmt: skip

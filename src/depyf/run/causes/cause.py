@@ -77,10 +77,18 @@ class Cause:
 
     @property
     def needed(self) -> bool:
-        """Whether there is nothing to change: compilations that the program needs (to train, and to evaluate)."""
+        """Whether there is nothing to change: compilations that the program needs (to train, and to evaluate), or what
+        torch does on purpose."""
+        if self.of_torch:
+            return True
         known = [ADVICE[use.id] for use in self.advice if use.id in ADVICE]
         again = self.kind is CauseKind.RECOMPILES and not self.costs.python
         return again and bool(known) and not any(advice.remedy for advice in known)
+
+    @property
+    def of_torch(self) -> bool:
+        """Whether it is a graph break that torch makes on purpose, in its optimizers for example."""
+        return bool(self.advice) and all(use.id == "torch-own" for use in self.advice)
 
     @property
     def remedies(self) -> list[AdviceUse]:

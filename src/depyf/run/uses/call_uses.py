@@ -68,8 +68,8 @@ def of_method(walk: Followed, node: ast.Call, func: ast.Attribute, base: Held, a
     if func.attr in known.COLLECTS:
         walk.collected(func.value, most, node)
         return Held.OTHER
-    if func.attr in ("get", "pop", "popitem"):
-        walk.use(ValueUse.INDEX, node)
+    if func.attr in ("get", "pop"):
+        walk.use(ValueUse.KEY, node)
         return Held.OTHER
     if module == "torch" and module not in walk.bound:
         return _by_last_name(walk, node, func.attr, arguments, ValueUse.ARITHMETIC)

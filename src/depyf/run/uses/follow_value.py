@@ -334,7 +334,7 @@ class _FunctionWalk(Followed):
         if index is Held.MASK:
             self.use(ValueUse.ARITHMETIC, node)
         elif index.followed:
-            self.use(ValueUse.INDEX, node)
+            self.use(ValueUse.KEY if base in (Held.FRESH, Held.INSIDE) else ValueUse.INDEX, node)
         if base is Held.INSIDE:
             return Held.INSIDE if isinstance(node.slice, ast.Slice) else Held.VALUE
         return Held.PLAIN if base is Held.PLAIN else Held.OTHER

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from depyf.run.advice.advice import AdviceUse, SwitchKind
-from depyf.run.advice.for_breaks import BreakFacts, for_break, for_failure, for_limit
+from depyf.run.advice.for_breaks import IN_LINE, BreakFacts, for_break, for_failure, for_limit
 from depyf.run.advice.registry import ADVICE, applicable, sentence, text_of, use
 from depyf.run.guards.difference import INNER, MODULE, Difference, GuardSide
 from depyf.run.guards.known_kinds import advice as advice_on
+from depyf.run.installed_files import Owner
+from depyf.run.uses.use_kinds import ValueUse
 
 
 def ids(uses):
@@ -23,13 +25,13 @@ def for_number(source, value, roles=()):
     return advice_on((Difference("value", source, wanted=GuardSide(value, "int"), roles=roles),))
 
 
-def facts(reason, hint="", filename="/home/me/train.py", of_library=False, line="", explanation=""):
-    return BreakFacts(reason, explanation, (hint,) if hint else (), filename, of_library, line, "")
+def facts(reason, hint="", filename="/home/me/train.py", owner=Owner.PROGRAM, line="", explanation="", **more):
+    return BreakFacts(reason, explanation, (hint,) if hint else (), filename, owner, line, "", **more)
 
 
 @pytest.mark.parametrize("advice", ADVICE.values(), ids=list(ADVICE))
 def test_an_advice_is_whole(advice):
-    assert advice.about and advice.text and advice.changes
+    assert advice.about and advice.text and (advice.changes or not advice.remedy)
     assert advice.id == advice.id.lower() and " " not in advice.id
     for harmful in ("trace_autograd_ops", "dont_skip_tracing", "report an issue", "file an issue"):
         assert harmful not in advice.text
@@ -78,14 +80,74 @@ def test_hints_of_torch_are_not_passed_on():
     hint = "Remove the `torch._dynamo.graph_break()` call."
     reason = "Call to `torch._dynamo.graph_break()`"
     assert ids(for_break(facts(reason, hint))) == ["no-graph-break"]
-    assert for_break(facts(reason, hint, "/env/torch/optim/sgd.py", of_library=True)) == ()
-    assert for_break(facts(reason, hint, "/env/lightning/loop.py", of_library=True)) == ()
+    assert ids(for_break(facts(reason, hint, "/env/torch/optim/sgd.py", Owner.TORCH))) == ["torch-own"]
+    (library,) = for_break(facts(reason, hint, "/env/site-packages/lightning/loop.py", Owner.LIBRARY))
+    assert text_of(library) == "the line is one of lightning: there is nothing to change in the program"
     skipped = facts(
         "Attempted to inline function marked as skipped",
         "Apply `@torch._dynamo.dont_skip_tracing` to the function `Optimizer.zero_grad` to force tracing",
         explanation="Dynamo developers have intentionally marked that the function `Optimizer.zero_grad` should not be traced.",
     )
-    assert ids(for_break(skipped)) == ["backward-outside"]
+    assert ids(for_break(skipped)) == ["torch-own"], "with backward() in the same function it is backward-outside"
+
+
+NUMBER = "Unsupported Tensor.item() call with capture_scalar_outputs=False"
+
+
+@pytest.mark.parametrize(
+    "uses, given",
+    (
+        ("branch", "branchless"),
+        ("branch index log", "branchless"),
+        ("loop", "loop-outside"),
+        ("key", "index-tensor"),
+        ("check log", "assert-tensor check-outside"),
+        ("index", "capture-scalars pass-number"),
+        ("size arithmetic", "capture-scalars pass-number"),
+        ("arithmetic returned", "keep-tensor capture-scalars"),
+        ("log", "log-after"),
+        ("returned log", "read-after capture-scalars"),
+        ("stored", "store-tensor capture-scalars"),
+        ("", "unused-number capture-scalars"),
+        ("unknown", "capture-scalars keep-tensor"),
+    ),
+)
+def test_a_number_goes_by_its_uses(uses, given):
+    known = frozenset(map(ValueUse, uses.split()))
+    assert ids(for_break(facts(NUMBER, uses=lambda: known))) == given.split()
+
+
+def test_no_file_of_a_library_is_edited():
+    branch = lambda: frozenset((ValueUse.BRANCH,))
+    library = "/env/site-packages/lightning/loop.py", Owner.LIBRARY
+    assert ids(for_break(facts(NUMBER, "", *library, uses=branch))) == ["library-own"]
+    size = lambda: frozenset((ValueUse.SIZE,))
+    assert ids(for_break(facts(NUMBER, "", *library, uses=size))) == ["capture-scalars"]
+    assert {id for id in IN_LINE if ADVICE[id].switch is not None} == set()
+
+
+def test_masks_and_questions():
+    def given(explained, expression):
+        reason = "Dynamic shape operator"
+        hint = "with `torch._dynamo.config.capture_dynamic_output_shape_ops = True`"
+        return ids(for_break(facts(reason, hint, explanation=explained, expression=expression)))
+
+    both = ["keep-size", "capture-dynamic-shapes"]
+    assert given("Operator `aten.nonzero.default`'s ...", "x[x > 3]") == both
+    assert given("Operator `aten.masked_select.default`'s ...", "x.masked_select(m)") == both
+    assert given("Operator `aten.nonzero.default`'s ...", "x.nonzero()[0]") == both[1:]
+    assert given("Operator `aten.nonzero.default`'s ...", "torch.where(x)") == both[1:]
+    assert given("Operator `aten._unique2.default`'s ...", "x.unique()") == both[1:]
+
+
+def test_no_private_function_is_named():
+    def called(explanation, expression, owner=Owner.PROGRAM):
+        given = for_break(facts("Attempted to call function marked as skipped", explanation=explanation,
+                                expression=expression, owner=owner))  # fmt: skip
+        return [use.value("function") for use in given]
+
+    assert called("Dynamo does not know function `torch._C._set_thing`", "set_thing(3)") == ["set_thing"]
+    assert called("Dynamo does not know function `time.sleep`", "sleep(3)") == ["time.sleep"]
 
 
 def test_limits_and_errors():

@@ -15,8 +15,10 @@ from collections.abc import Callable
 from depyf.run.advice.advice import AdviceUse, SwitchKind
 from depyf.run.advice.for_breaks import BreakFacts, for_break
 from depyf.run.advice.registry import ADVICE, applicable
-from depyf.run.installed_files import installed
+from depyf.run.installed_files import Owner, installed
 from depyf.run.records import BreakRecord, Place
+from depyf.run.uses.use_kinds import ValueUse
+from depyf.run.uses.value_uses import uses_at
 from depyf.safety.source_lines import source_line
 from depyf.sources.live.caches.seen_code import of_libraries
 from depyf.sources.live.events.break_stack import NOTHING_KNOWN, BrokenAt, StackFrame, frames_of, traced_frames
@@ -140,23 +142,27 @@ def parse_break(
         expression = inner.expression if inner is not None else ""
     elif frames:
         place, expression = frames[-1].place, frames[-1].expression
+    marked = expression
     caller = _caller(place, frames)
     if caller is not None:
         expression = caller.expression
     fields = _fields(text.partition("User code traceback:")[0])
     reason = _reason(text)
     explanation = " ".join(fields.get("Explanation", ()))
-    advice = _possible(
-        _advice(
-            text,
-            reason,
-            explanation,
-            tuple(fields.get("Hint", ())),
-            place,
-            caller.place if caller is not None else None,
-        ),
-        in_force,
+    shown = caller.place if caller is not None else place
+    traced = traced_frames(at_break.traced, resolve) or ([StackFrame(place, marked)] if place is not None else [])
+    facts = BreakFacts(
+        reason,
+        explanation,
+        tuple(fields.get("Hint", ())),
+        place.filename if place is not None else "",
+        _owner(place, caller),
+        linecache.getline(shown.filename, shown.line).strip() if shown is not None else "",
+        text,
+        expression,
+        lambda: uses_of_value(traced),
     )
+    advice = _possible(for_break(facts, is_in_loop(text)), in_force)
     return BreakRecord(
         text=text,
         place=place,
@@ -225,14 +231,30 @@ def asked_by(reason: str, explanation: str, context: str) -> str:
     return ""
 
 
-def _advice(
-    text: str, reason: str, explanation: str, hints: tuple[str, ...], place: Place | None, caller: Place | None
-) -> tuple[AdviceUse, ...]:
-    shown = caller or place
-    line = linecache.getline(shown.filename, shown.line).strip() if shown is not None else ""
-    filename = place.filename if place is not None else ""
-    of_library = bool(filename) and of_libraries(filename)
-    return for_break(BreakFacts(reason, explanation, hints, filename, of_library, line, text), is_in_loop(text))
+def _owner(place: Place | None, caller: StackFrame | None) -> Owner:
+    """Whose file the line is in; where no program called it, what is installed is the program."""
+    if place is None or not place.filename:
+        return Owner.PROGRAM
+    if of_libraries(place.filename):
+        return Owner.TORCH if _TORCH.search(place.filename) else Owner.LIBRARY
+    return Owner.LIBRARY if caller is not None else Owner.PROGRAM
+
+
+_TORCH = re.compile(r"[/\\]torch[/\\]")
+
+
+def uses_of_value(frames: list[StackFrame]) -> frozenset[ValueUse]:
+    """What the innermost frame's value is used for; what a function returns is followed in the frame that called it.
+
+    ``frames``: those that Dynamo traced, outermost first."""
+    found: frozenset[ValueUse] = frozenset()
+    for frame in reversed(frames):
+        lines = linecache.getlines(frame.place.filename)
+        uses = uses_at(lines, frame.place.line, frame.expression)
+        found = (found - {ValueUse.RETURNED}) | uses
+        if ValueUse.RETURNED not in uses:
+            break
+    return found
 
 
 def is_in_loop(text: str) -> bool:

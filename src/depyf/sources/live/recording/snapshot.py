@@ -18,7 +18,7 @@ from depyf.decompiler.emit.comments import comment
 from depyf.errors import DepyfError
 from depyf.run.addresses import without_addresses
 from depyf.run.advice.advice import AdviceUse
-from depyf.run.advice.for_breaks import OPTIMIZER, for_failure, for_limit, for_step
+from depyf.run.advice.for_breaks import for_failure, for_limit, for_step, of_optimizer
 from depyf.run.advice.registry import applicable
 from depyf.run.files.layout import original_file
 from depyf.run.global_names import RESUME_PREFIX
@@ -132,9 +132,8 @@ def _whole_steps(functions: tuple[FunctionRecord, ...]) -> tuple[FunctionRecord,
     }
 
     def told(record: BreakRecord) -> BreakRecord:
-        called = record.caller
-        inside = record.place is not None and OPTIMIZER.search(record.place.filename)
-        if record.advice or called is None or not inside or (called.filename, called.function) not in steps:
+        place = record.caller or record.place
+        if not of_optimizer(record.advice) or place is None or (place.filename, place.function) not in steps:
             return record
         return replace(record, advice=for_step())
 

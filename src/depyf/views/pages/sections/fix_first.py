@@ -75,12 +75,14 @@ def left_out(causes: Sequence[Cause], most: int) -> int:
 def _needed(
     causes: Sequence[Cause], style: PrintStyle, short: Mapping[str, str], seconds: Mapping[CompileKey, float] | None
 ) -> list[str]:
-    """Compilations after which there is nothing to change, a line for each cause."""
-    needed = [cause for cause in causes if cause.needed]
-    if not needed:
-        return []
-    opening = "Needed, with nothing to change:" if to_fix(causes) else "Nothing. These compilations are needed:"
-    lines = [opening, *([""] if style is MARKDOWN else [])]
+    """Compilations after which there is nothing to change, a line for each cause; what torch does on purpose in one
+    line."""
+    needed = [cause for cause in causes if cause.needed and not cause.of_torch]
+    own = [cause for cause in causes if cause.of_torch]
+    lines = []
+    if needed:
+        opening = "Needed, with nothing to change:" if to_fix(causes) else "Nothing. These compilations are needed:"
+        lines = [opening, *([""] if style is MARKDOWN else [])]
     for cause in needed[:_NEEDED]:
         costs = f"{cost_in_words(cause, style.plain)}{_spent(cause, seconds)}"
         lines.append(
@@ -88,7 +90,19 @@ def _needed(
         )
     more = len(needed) - _NEEDED
     lines += [f"- and {counted(more, 'cause')} more of this kind"] if more > 0 else []
-    return ["", *lines] if len(needed) < len(causes) else lines
+    if own:
+        lines += [*([""] if lines else []), _own_line(own, style, short, not needed and not to_fix(causes))]
+    return ["", *lines] if to_fix(causes) and lines else lines
+
+
+def _own_line(own: Sequence[Cause], style: PrintStyle, short: Mapping[str, str], alone: bool) -> str:
+    """The graph breaks that torch makes on purpose."""
+    places = dict.fromkeys(_place(cause.place, style, short) or style.code(cause.function) for cause in own)
+    functions = dict.fromkeys(style.plain(name) for cause in own for name in cause.functions)
+    return (
+        f"{'Nothing. ' if alone else ''}torch's own, nothing to change: "
+        f"{counted(len(own), 'graph break')} on purpose, in {listed(list(functions))} ({listed(list(places))})"
+    )
 
 
 def _ways_out(cause: Cause, style: PrintStyle) -> list[str]:
