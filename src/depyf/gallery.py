@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from depyf.actions.gallery.dump import GalleryError
 from depyf.actions.gallery.script import Script
 from depyf.actions.gallery.write import Gallery, LeftOut, render_dump, write_gallery
+from depyf.actions.scripts.dumped_graphs import GalleryError
 
 __all__ = ["Gallery", "GalleryError", "LeftOut", "Script", "render_dump", "write_gallery"]

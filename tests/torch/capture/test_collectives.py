@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import with_torch
-from depyf.run.graphs.process_groups import groups_of
+from depyf.actions.scripts.process_groups import groups_of
 
 pytestmark = pytest.mark.torch
 

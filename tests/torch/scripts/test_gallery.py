@@ -17,7 +17,7 @@ from torch._inductor.compile_fx import compile_fx
 from torch.utils.checkpoint import checkpoint
 
 import with_torch
-from depyf.actions.gallery import harness
+from depyf.actions.scripts.carried import comparing, running
 from depyf.api import prepare_debug
 from depyf.cli import main as command
 from depyf.gallery import GalleryError, render_dump, write_gallery
@@ -96,10 +96,10 @@ def test_differences_are_judged_by_what_rounding_does(factor, error, agrees, cap
         return [torch.linspace(1, 2, 50).requires_grad_()]
 
     def computed(shake):
-        given = harness.shaken(inputs()) if shake else inputs()
-        return harness.run(lambda x: ((x * factor).sin(), x > 1.5, x[x > 1.5]), given, contextlib.nullcontext)
+        given = comparing.shaken(inputs()) if shake else inputs()
+        return running.run(lambda x: ((x * factor).sin(), x > 1.5, x[x > 1.5]), given, contextlib.nullcontext)
 
-    report = harness.Report(1e-4, computed)
+    report = comparing.Report(1e-4, computed)
     plain = computed(False)["outputs"]
     report.all("output", ["0", "1", "2"], plain, [plain[0] + error, *plain[1:]])
     assert report.conclusion() == (0 if agrees else 1)
@@ -110,9 +110,9 @@ def test_an_input_that_is_left_as_it_was(capsys):
     """A graph should write to its input; Inductor's code (torch 2.13, two inputs that are swapped) does not."""
 
     def run(graph):
-        return harness.run(graph, [torch.ones(2), torch.zeros(2)], contextlib.nullcontext)
+        return running.run(graph, [torch.ones(2), torch.zeros(2)], contextlib.nullcontext)
 
-    report = harness.Report(1e-4, lambda shaken: run(lambda a, b: (a.add_(1),)))
+    report = comparing.Report(1e-4, lambda shaken: run(lambda a, b: (a.add_(1),)))
     report.same(["a", "b"], run(lambda a, b: (a.add_(1),)), run(lambda a, b: (a + 1,)))
     said = capsys.readouterr().out
     assert "MISMATCH  input a" in said and "max difference 1, largest value 2" in said
@@ -136,15 +136,15 @@ def test_where_rounding_errors_decide(factor, status, capsys):
             return [torch.linspace(0.1, 0.9, 50, dtype=torch.float32)]
 
         def computed(shake):
-            given = harness.shaken(inputs()) if shake else inputs()
-            return harness.run(sequence(lambda x: 3.9 * x * (1 - x)), given, contextlib.nullcontext)
+            given = comparing.shaken(inputs()) if shake else inputs()
+            return running.run(sequence(lambda x: 3.9 * x * (1 - x)), given, contextlib.nullcontext)
 
-        report = harness.Report(tolerance, computed)
-        other = harness.run_aot(sequence(lambda x: 3.9 * x - factor * x * x), inputs(), 1)
+        report = comparing.Report(tolerance, computed)
+        other = running.run_aot(sequence(lambda x: 3.9 * x - factor * x * x), inputs(), 1)
         report.all("output", ["0"], computed(False)["outputs"], other["results"])
         return report
 
-    assert harness.judged(compare, types.SimpleNamespace(backend="none"), 1e-4) == status
+    assert comparing.judged(compare, types.SimpleNamespace(backend="none"), 1e-4) == status
     said = capsys.readouterr().out
     assert "float32[50]" in said and "float64[50]" in said
 
@@ -153,9 +153,9 @@ def test_shaken_inputs():
     whole = torch.rand(8) + 1
     values = [whole, whole[2:6].expand(3, 4), torch.arange(3), torch.tensor([0.0, float("-inf")]), 2.5]
     before = [value.clone() if isinstance(value, torch.Tensor) else value for value in values]
-    harness.shaken(values[:1])
+    comparing.shaken(values[:1])
     assert ((whole / before[0] - 1).abs() - torch.finfo(torch.float32).eps).abs().max() < 1e-7
-    harness.shaken(values)
+    comparing.shaken(values)
     assert values[1].data_ptr() == whole[2:].data_ptr()
     assert [torch.equal(a, b) for a, b in zip(before[2:4], values[2:4])] == [True, True]
 

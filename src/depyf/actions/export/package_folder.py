@@ -18,7 +18,6 @@ from pathlib import Path
 from depyf.actions.export.dumped_function import CompiledFunction, DumpedEntry, DumpedGraph, ExportError, read_function
 from depyf.actions.export.package_writer import MARK, write_files
 from depyf.actions.export.texts.calls_text import RecordedCall, calls_text, model_text
-from depyf.actions.export.texts.carried_text import CARRIED, carried_checks, checks_text
 from depyf.actions.export.texts.functions_text import CodeNames, code_names, functions_text, graph_module
 from depyf.actions.export.texts.graph_module import graph_text
 from depyf.actions.export.texts.guards_text import called_in, guards_text
@@ -34,7 +33,9 @@ from depyf.actions.export.values.guarded_path import Path as ValuePath
 from depyf.actions.export.values.guarded_path import path_of
 from depyf.actions.export.values.guarded_values import GuardedValues, place
 from depyf.actions.export.values.made_values import Maker, Model
-from depyf.actions.gallery.input_table import CannotRender
+from depyf.actions.scripts.carried_text import CHECKS, checks_text, definitions, package_file
+from depyf.actions.scripts.graph_parts import tolerance_of
+from depyf.actions.scripts.input_table import CannotRender
 from depyf.decompiler.emit.comments import in_docstring
 from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
 from depyf.run.files.reading import DumpError
@@ -124,10 +125,9 @@ class _Making:
         files["functions.py"] = functions_text(function, self.names, self.rewritten, self.free)
         self._graphs()
         self._recorded()
-        files["guards.py"] = guards_text(function, self.names, self.guards, frozenset(carried_checks()))
+        files["guards.py"] = guards_text(function, self.names, self.guards, frozenset(definitions(*CHECKS)))
         files["checks.py"] = checks_text(called_in(files["guards.py"]))
-        for target, source in (("runtime.py", "package_runtime.py"), ("check.py", "package_check.py")):
-            files[target] = (CARRIED / source).read_text(encoding="utf-8")
+        files["runtime.py"], files["check.py"] = package_file("package_runtime"), package_file("package_check")
         root = function.codes[0]
         tensors = sorted(self.tensors)
         files["calls.py"], models = calls_text(root, calls, self.hooks, self.free[root.name], tensors)
@@ -318,6 +318,7 @@ class _Making:
 
     def _main(self, model: bool) -> str:
         root = self.names.codes[self.function.codes[0].name]
+        tolerance = tolerance_of("\n".join(graph.pages[CAPTURED] for graph in self.function.graphs.values()))
         lines = [
             f'"""python -m {self.done.name}: the recorded calls, compared with eager mode."""',
             "",
@@ -330,7 +331,7 @@ class _Making:
             "PACKAGE = SimpleNamespace(",
             (
                 f"    name={self.done.name!r}, function=functions.{root}, calls=calls, guards=guards, hooks=hooks, "
-                "original=original, runtime=runtime"
+                f"original=original, runtime=runtime, tolerance={tolerance}"
             ),
             ")",
             'if __name__ == "__main__":',

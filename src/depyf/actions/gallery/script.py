@@ -7,51 +7,42 @@ forward and backward graphs, and compares.  Raises ``CannotRender`` where that c
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from depyf.actions.gallery.classes import class_text, constants_of
-from depyf.actions.gallery.dump import CompiledGraph
-from depyf.actions.gallery.fill import Value, fill
-from depyf.actions.gallery.input_table import CannotRender, input_lines, readable_source, same_layout
-from depyf.decompiler.emit.comments import comment, in_docstring, remark, split_remark
+from depyf.actions.scripts.classes import graph_code
+from depyf.actions.scripts.dumped_graphs import CompiledGraph
+from depyf.actions.scripts.fill import Value
+from depyf.actions.scripts.graph_parts import (
+    ONE_WAY,
+    RANDOM,
+    REGISTERS,
+    code_lines,
+    common_values,
+    own_operators,
+    script_text,
+    short_place,
+    subject_of,
+)
+from depyf.actions.scripts.input_table import CannotRender, input_texts, same_layout
+from depyf.actions.scripts.process_groups import NOTE, groups_of
+from depyf.decompiler.emit.comments import in_docstring
 from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
-from depyf.run.graphs.graph_facts import AotFacts, GraphFacts, ModeFacts
-from depyf.run.graphs.graph_text import GraphClass, imports_of, read_graph, short_path
-from depyf.run.graphs.process_groups import NOTE, groups_of
-from depyf.run.graphs.script_parts import harness_text
+from depyf.run.graphs.graph_facts import AotFacts
+from depyf.run.graphs.graph_text import GraphClass, read_graph
 from depyf.run.graphs.value_types import Number, tensor_type
 from depyf.run.recorded.recorded_inputs import Recorded
 from depyf.run.recorded.tensor_file import TensorEntry
-from depyf.run.recorded.tensor_text import TensorTexts, tensor_texts
 from depyf.safety.escape import printable
 
-RANDOM = re.compile(
-    r"dropout|bernoulli|\brand|\.rand|normal|uniform|inductor_rand|multinomial|exponential|cauchy|geometric|poisson"
-)
 _ASSERTS = re.compile(r"_assert_(?:async|scalar)\b")
-REGISTERS = re.compile(r"^import torch\.[\w.]+$", re.M)
-"""Modules of torch that a page imports because they register operators."""
-ONE_WAY = re.compile(
-    r"\bhigher_order\.(?P<name>flex_attention|scan|associative_scan|autograd_function_apply|invoke_subgraph)\("
-)
-"""Operators that Dynamo writes into a graph and cannot read back."""
-_OPERATOR = re.compile(r"\btorch\.ops\.(\w+)\.(\w+)")
-_TORCH_LIBRARIES = frozenset(
-    "aten prim prims higher_order quantized inductor mkldnn mkl onednn rngprims debugprims _c10d_functional "
-    "fsdp streams _c10d_functional_autograd c10d_functional c10d symm_mem _inductor_test _quantized "
-    "quantized_decomposed sparse xpu mha profiler static_runtime xnnpack triton".split()
-)
-_LOW_PRECISION = (("bf16[", "torch.bfloat16", 5e-2), ("f16[", "torch.float16", 1e-2), ("f8e", "float8", 2e-1))
-
-
 _DRAWS = "The graph draws random numbers: they come from a fixed pattern where draws would differ."
 _RECORDED = (
     "Its inputs are those of the call for which it was compiled, except for what is made here: that was not recorded."
 )
-_AOT_HOLES = ("AOT_TITLE", "FRONT", "TARGETS", "SAVED", "WANTED", "STRIDES", "LABELS", "EXPECTED", "KEPT")
+_COMMAND = "THIS_FILE [--backend inductor|aot_eager|eager|none] [--seed N]"
+_EXIT = "Exit status: 0 everything agrees, 1 something differs, 2 a device or an operator is missing."
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,52 +88,48 @@ def render(graph: CompiledGraph, root: str = "", recorded: Recorded | None = Non
         raise CannotRender(f"{stage.name} holds no graph that can be read")
     symbols: dict[str, Number] = dict(stage.facts.symbols)
     aot, notes = _aot(graph, captured, root, symbols)
-    with_grad = _with_grad(aot)
-    lines = input_lines(captured, stage.facts, symbols, with_grad)
-    texts = TensorTexts()
+    inputs = input_texts(captured, stage.facts, symbols, _with_grad(aot), recorded)
     if recorded is not None:
-        lines, texts = _as_recorded(captured, lines, recorded)
         notes.append(_RECORDED)
-    classes = [(captured, "Captured", stage.facts)]
+    graphs = [(captured, "Captured", stage.facts)]
     if aot is not None:
-        classes.append((aot.forward, "Forward", graph.stages[FORWARD].facts))
+        graphs.append((aot.forward, "Forward", graph.stages[FORWARD].facts))
         if aot.backward is not None:
-            classes.append((aot.backward, "Backward", graph.stages[BACKWARD].facts))
-    functions = dict(pair for _, _, facts in classes for pair in facts.functions)
-    bodies = []
-    for one, name, facts in classes:
-        constants = constants_of(facts)
-        bodies += [class_text(part, name, constants) for part in one.everything()]
-    imports, unknown = imports_of([one for one, _, _ in classes], functions)
+            graphs.append((aot.backward, "Backward", graph.stages[BACKWARD].facts))
+    classes, imports = graph_code(graphs)
     imports += [line for part in graph.stages.values() for line in REGISTERS.findall(part.text)]
-    if unknown:
-        raise CannotRender(f"it calls {', '.join(unknown)}, which belongs to the program")
-    page = _page(graph, captured, aot, lines, bodies, imports, symbols, notes, root, texts.shared)
-    try:
-        ast.parse(page)
-    except SyntaxError as error:
-        raise CannotRender(f"torch printed what is no Python (line {error.lineno} of the script)") from error
-    stages = tuple(name for _, name, _ in classes)
+    aot_values = _aot_values(aot, [p.name for p in captured.parameters])
+    version, ways = in_docstring(printable(graph.torch.partition("+")[0])), aot_values["WAYS"]
+    values: dict[str, Value] = {
+        **common_values(stage.facts, symbols, inputs, classes),
+        "BUG": False,
+        "CONSTANTS": [],
+        "TITLE": f"The graph that torch.compile made of {subject_of(graph, root)}.",
+        "ABOUT": [
+            f"Written by `depyf gallery`, recorded with torch {version}; it needs torch only.  "
+            "It runs the captured graph in eager",
+            f"mode, under {ways}, and compares results and gradients.",
+        ],
+        "COMMAND": _COMMAND,
+        "EXIT": [_EXIT],
+        "SHARED": bool(inputs.shared) or any("shared=" in line for line in inputs.lines),
+        **_what_the_graph_needs(graph, "\n".join(classes), notes),
+        **aot_values,
+    }
+    page = script_text(imports, values)
+    stages = tuple(name for _, name, _ in graphs)
     place = short_place(graph.place, root)
     return Script(
-        graph.file, page, graph.compile_id, graph.function, place, stages, len(lines), tuple(notes), texts.beside
+        graph.file,
+        page,
+        graph.compile_id,
+        graph.function,
+        place,
+        stages,
+        len(captured.parameters),
+        tuple(notes),
+        inputs.beside,
     )
-
-
-def _as_recorded(captured: GraphClass, lines: list[str], recorded: Recorded) -> tuple[list[str], TensorTexts]:
-    """The lines of the inputs with what was recorded in place of what is made up."""
-    items = {item.name: item for item in recorded.inputs if not item.left_out}
-    texts = tensor_texts(recorded, [items[p.original] for p in captured.parameters if p.original in items])
-    found = []
-    for parameter, line in zip(captured.parameters, lines):
-        item = items.get(parameter.original)
-        if item is not None:
-            source = readable_source(item.source)
-            told = source if item.role == "input" else f"{item.role} {source}".strip()
-            made = f'"{parameter.name}": {texts.made[parameter.original]},'
-            line = remark(made, "" if told == parameter.name else told)
-        found += line.split("\n")
-    return found, texts
 
 
 def _aot(
@@ -211,57 +198,9 @@ def _with_grad(aot: _Aot | None) -> frozenset[int]:
     return frozenset(i for i, name in enumerate(aot.backward.returned()) if name)
 
 
-def _page(
-    graph: CompiledGraph,
-    captured: GraphClass,
-    aot: _Aot | None,
-    inputs: list[str],
-    classes: list[str],
-    imports: list[str],
-    symbols: Mapping[str, Number],
-    notes: list[str],
-    root: str,
-    shared: list[str],
-) -> str:
-    texts = "\n".join(classes)
-    facts = graph.stages[CAPTURED].facts
-    libraries = sorted({"import torch", *imports}, key=import_order)
-    if "torch.utils.checkpoint." in texts or "tag_activation_checkpoint" in texts:
-        libraries.append("import torch.utils.checkpoint")
-    values: dict[str, Value] = {
-        "TITLE": _title(graph, root),
-        "TORCH": in_docstring(printable(graph.torch.partition("+")[0])),
-        "LIBRARIES": libraries,
-        "SYMBOLS": symbol_lines(inputs, symbols, facts),
-        "MAKES": any("make." in line for line in inputs),
-        "RECORDED": _RECORDED in notes,
-        "MEMORY": shared,
-        "INPUTS": inputs,
-        "CLASSES": "\n\n\n".join(classes).split("\n"),
-        "SHARED": bool(shared) or any("shared=" in line for line in inputs),
-        **_what_the_graph_needs(graph, texts, notes),
-        **_ambient(facts.modes),
-        **_aot_values(aot, [p.name for p in captured.parameters]),
-    }
-    _, _, functions = fill({**values, "STANDARD_LIBRARY": [], "HARNESS": []}).partition("\ndef make_inputs(")
-    harness, needed = harness_text(functions)
-    if values["OPERATORS"]:
-        needed.append("import importlib")
-    standard = sorted({"import argparse", "import sys", *needed})
-    return fill({**values, "STANDARD_LIBRARY": standard, "HARNESS": harness.split("\n")})
-
-
-def symbol_lines(inputs: list[str], symbols: Mapping[str, Number], facts: GraphFacts) -> list[str]:
-    """The dynamic sizes that inputs have, with their values and where they come from."""
-    sources = {item.symbol: item.source for item in facts.inputs if item.symbol}
-    used = _used_symbols(inputs, symbols)
-    lines = [remark(f"{name} = {symbols[name]}", readable_source(sources.get(name, ""))) for name in used]
-    return [comment("Dynamic sizes, with the values they had; others may be tried."), *lines] if lines else []
-
-
 def _what_the_graph_needs(graph: CompiledGraph, texts: str, notes: list[str]) -> dict[str, Value]:
     """Devices, operators, process groups, random numbers, assertions: what its code asks of the script."""
-    code = "\n".join(code_lines(texts))
+    code = code_lines(texts)
     devices = sorted(
         set(re.findall(r"\b(?:cuda|xpu|mps)(?::\d+)?", " ".join(re.findall(r"\](cuda\S*|xpu\S*|mps\S*)\"", texts))))
     )
@@ -283,69 +222,14 @@ def _what_the_graph_needs(graph: CompiledGraph, texts: str, notes: list[str]) ->
         "OPERATORS": _names(tuple(own)) if own else "",
         "OPERATOR_MODULES": '["torchvision", *options.modules]' if vision else "options.modules",
         "GROUPS": str(groups) if groups else "",
-        "TOLERANCE": str(tolerance_of(texts)),
         "RANDOM": random,
         "ASSERTS": asserts,
         "CONTEXTS": ", ".join([*contexts, *(["asserted"] if asserts else [])]),
     }
 
 
-def code_lines(text: str) -> list[str]:
-    """The lines that are no comments: these quote the program."""
-    return [line for line in text.splitlines() if not line.lstrip().startswith("#")]
-
-
-def own_operators(code: str) -> list[str]:
-    """The operators that are not torch's: ``library.name``."""
-    found = {f"{m[1]}.{m[2]}" for m in _OPERATOR.finditer(code)}
-    return sorted(name for name in found if name.partition(".")[0] not in _TORCH_LIBRARIES)
-
-
-def import_order(line: str) -> tuple[bool, bool, str]:
-    """Definitions after all imports."""
-    return " = " in line, line.startswith("from "), line
-
-
-def _title(graph: CompiledGraph, root: str) -> str:
-    what = f"{graph.function} ({short_place(graph.place, root)})" if graph.function else "an unknown function"
-    return in_docstring(printable(f"The graph that torch.compile made of {what}, compile id {graph.compile_id}."))
-
-
-def short_place(place: str, root: str) -> str:
-    path, _, line = place.rpartition(":")
-    return f"{short_path(path, root)}:{line}" if path else place
-
-
-def _used_symbols(lines: list[str], symbols: Mapping[str, Number]) -> list[str]:
-    words = set(re.findall(r"\w+", "\n".join(split_remark(line)[0] for line in lines)))
-    return sorted((name for name in symbols if name in words), key=lambda name: (name[0], len(name), name))
-
-
 def _count(devices: list[str]) -> int:
     return 1 + max([int(d.partition(":")[2] or 0) for d in devices])
-
-
-def tolerance_of(texts: str) -> float:
-    return next((value for mark, name, value in _LOW_PRECISION if f'"{mark}' in texts or name in texts), 1e-4)
-
-
-def managers_of(modes: ModeFacts | None) -> list[str]:
-    """The context managers for the state of torch in which the program called the graph."""
-    if modes is None:
-        return []
-    managers = []
-    if modes.inference:
-        managers.append("torch.inference_mode()")
-    elif not modes.grad:
-        managers.append("torch.no_grad()")
-    return managers + [f'torch.autocast("{device}", {dtype})' for device, dtype in modes.autocast.items()]
-
-
-def _ambient(modes: ModeFacts | None) -> dict[str, Value]:
-    managers = managers_of(modes)
-    if len(managers) < 2:
-        return {"ENTERED": [], "MODE": managers[0] if managers else "contextlib.nullcontext()"}
-    return {"ENTERED": [f"stack.enter_context({manager})" for manager in managers], "MODE": ""}
 
 
 def _bases(aot: _Aot) -> list[str]:
@@ -364,8 +248,7 @@ def _bases(aot: _Aot) -> list[str]:
 def _aot_values(aot: _Aot | None, inputs: list[str]) -> dict[str, Value]:
     """How the script calls AOTAutograd's graphs, and what it compares."""
     if aot is None:
-        conditions = dict.fromkeys(("AOT", "BACKWARD", "ARGUMENT_TARGETS"), False)
-        return {**dict.fromkeys(_AOT_HOLES, ""), **conditions, "WAYS": "torch.compile"}
+        return {"AOT": False, "BACKWARD": False, "WAYS": "torch.compile"}
     facts, bases, kept = aot.facts, _bases(aot), _kept_inputs(aot)
     targets = [f"arguments[{i}]" for i in facts.mutated_tangents]
     targets += [f"outputs[{i}]" for i in facts.output_tangents]

@@ -11,9 +11,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from depyf.actions.gallery.dump import GalleryError, read_dump
-from depyf.actions.gallery.input_table import CannotRender
 from depyf.actions.gallery.script import Script, render
+from depyf.actions.scripts.dumped_graphs import GalleryError, read_dump
+from depyf.actions.scripts.input_table import CannotRender
 from depyf.errors import DepyfError
 from depyf.run.files.reading import MANIFEST, DumpError, is_plain, rank_folders, read_file
 from depyf.run.files.writer import make_folder, write_whole

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from depyf.actions.gallery.dump import CompiledGraph, GalleryError, read_dump
+from depyf.actions.scripts.dumped_graphs import CompiledGraph, GalleryError, read_dump
 from depyf.errors import DepyfError
 from depyf.run.compile_stages import CAPTURED
 from depyf.run.files.reading import DumpError, Manifest, rank_folders, read_manifest

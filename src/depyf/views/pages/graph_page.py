@@ -11,13 +11,13 @@ import builtins
 import math
 import re
 
+from depyf.actions.scripts.process_groups import with_groups
 from depyf.decompiler.emit.comments import comments, source_lines
 from depyf.run.compile_stages import BY_NAME, WRAPPER
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.graph_source import importable, imports_for, parsed
 from depyf.run.graphs.graph_text import read_graph
 from depyf.run.graphs.masks import exactly_true
-from depyf.run.graphs.process_groups import with_groups
 from depyf.run.graphs.sample_run import sample_run
 from depyf.run.graphs.value_types import tensor_type
 from depyf.run.records import GraphRecord

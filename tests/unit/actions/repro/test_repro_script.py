@@ -76,7 +76,7 @@ def test_what_is_in_a_script(tmp_path: Path) -> None:
     assert 'torch.compile(captured(), backend=backend, options={"max_autotune": True}, dynamic=True)' in text.replace(
         "'", '"'
     )
-    assert '"torch._inductor.config.max_fusion_size": 7' in text and "with torch.no_grad():" in text
+    assert '"torch._inductor.config.max_fusion_size": 7' in text and "return torch.no_grad()" in text
     assert "What happened: ValueError: no" in text and "graph._tensor_constant0 = torch.tensor([0.0, 1.0])" in text
 
 

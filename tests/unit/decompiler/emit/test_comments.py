@@ -37,8 +37,7 @@ from depyf.views.pages.run_data import RunFindings
 SOURCE = Path(__file__).parents[4] / "src" / "depyf"
 FILES = sorted(SOURCE.rglob("*.py"))
 OTHERS = (
-    "actions/gallery/harness.py",
-    "actions/gallery/modes.py",
+    "actions/scripts/carried/comparing.py",
     "decompiler/verify/recompiling/worker.py",
 )  # whose programs are constants
 WRITER = "decompiler/emit/comments.py"

@@ -6,12 +6,14 @@ where the graph has inner graphs or constants.  Raises ``CannotRender`` where th
 
 from __future__ import annotations
 
-from depyf.actions.gallery.classes import class_text
-from depyf.actions.gallery.input_table import CannotRender
+from dataclasses import replace
+
+from depyf.actions.scripts.carried_text import carried_text, import_lines, import_order, names_in
+from depyf.actions.scripts.classes import graph_code
+from depyf.actions.scripts.input_table import CannotRender
 from depyf.decompiler.emit.comments import in_docstring
 from depyf.run.graphs.graph_facts import ConstantFacts, GraphFacts
-from depyf.run.graphs.graph_text import GraphClass, attributes_of, imports_of, read_graph
-from depyf.run.graphs.script_parts import harness_text
+from depyf.run.graphs.graph_text import GraphClass, attributes_of, read_graph
 from depyf.safety.escape import printable
 
 _WIDTH = 110
@@ -25,25 +27,19 @@ def graph_text(page: str, name: str, title: str, facts: GraphFacts, recorded: fr
     graph = read_graph(page, "")
     if graph is None:
         raise CannotRender("its page holds no graph that can be read")
-    functions = dict(facts.functions)
-    imports, unknown = imports_of([graph], functions)
-    if unknown:
-        raise CannotRender(f"it calls {', '.join(unknown)}, which belongs to the program")
     hooks: list[str] = []
+    constants = _constants(name, facts, recorded, hooks)
+    class_name = "".join(part.capitalize() for part in name.split("_"))
+    classes, imports = graph_code([(graph, class_name, replace(facts, constants=constants))])
     if graph.children or attributes_of(graph):
-        constants = _constants(name, facts, recorded, hooks)
-        class_name = "".join(part.capitalize() for part in name.split("_"))
-        body = "\n\n\n".join(class_text(part, class_name, constants) for part in graph.everything())
-        body = f"{body}\n\n\n{name} = {class_name}()"
+        body = "\n\n\n".join([*classes, f"{name} = {class_name}()"])
     else:
         body = _function(graph, name)
-    lines = sorted({"import torch", *imports}, key=lambda line: (" = " in line, line.startswith("from "), line))
-    if "torch.utils.checkpoint." in body:
-        lines.insert(1, "import torch.utils.checkpoint")
     if "traced(" in body:
-        made, needed = harness_text("traced(")
-        lines += needed
+        made = carried_text(["traced"])
+        imports += import_lines(names_in(made))
         body = f"{made}\n\n\n{body}"
+    lines = sorted({*imports}, key=import_order)
     if hooks:
         lines.append("from .. import hooks")
     if "recorded_constant(" in body:
@@ -52,20 +48,20 @@ def graph_text(page: str, name: str, title: str, facts: GraphFacts, recorded: fr
     return f'"""{docstring}"""\n\n' + "\n".join(lines) + f"\n\n\n{body}\n", hooks
 
 
-def _constants(name: str, facts: GraphFacts, recorded: frozenset[str], hooks: list[str]) -> dict[str, ConstantFacts]:
-    """Attribute -> its record; what is too large to be written down, or no data, is looked up."""
-    found: dict[str, ConstantFacts] = {}
+def _constants(name: str, facts: GraphFacts, recorded: frozenset[str], hooks: list[str]) -> tuple[ConstantFacts, ...]:
+    """What is too large to be written down, or no data, is looked up."""
+    found = []
     for item in facts.constants:
         attribute = item.name
         if item.values is not None or (item.tensor is None and item.text):
-            found[attribute] = item
+            found.append(item)
         elif attribute in recorded:
-            found[attribute] = ConstantFacts(attribute, "", text=f"recorded_constant({name!r}, {attribute!r})")
+            found.append(ConstantFacts(attribute, "", text=f"recorded_constant({name!r}, {attribute!r})"))
         else:
             hook = f"{name}{attribute if attribute.startswith('_') else '_' + attribute}".replace(".", "_")
             hooks.append(hook)
-            found[attribute] = ConstantFacts(attribute, "", text=f"hooks.{hook}")
-    return found
+            found.append(ConstantFacts(attribute, "", text=f"hooks.{hook}"))
+    return tuple(found)
 
 
 def _function(graph: GraphClass, name: str) -> str:

@@ -1,7 +1,5 @@
 """The states in which a gallery script runs its graphs: random numbers from a pattern, double precision, assertions
 told.
-
-Like ``harness.py``: never imported by depyf but by it, and copied into scripts.
 """
 
 from __future__ import annotations

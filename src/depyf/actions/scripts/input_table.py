@@ -11,11 +11,14 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from depyf.actions.scripts.tensor_text import TensorTexts, tensor_texts
 from depyf.decompiler.emit.comments import remark
 from depyf.run.graphs.graph_facts import GraphFacts, InputFacts, TensorFacts
 from depyf.run.graphs.graph_text import GraphClass, Parameter
 from depyf.run.graphs.masks import exactly_true, most_true, totals
 from depyf.run.graphs.value_types import Number, TensorType, evaluate, tensor_type
+from depyf.run.recorded.recorded_inputs import Recorded, RecordedInput
+from depyf.run.recorded.tensor_file import TensorEntry
 
 _MODULE_PART = re.compile(r"\._(?:modules|parameters|buffers)\['(\w+)'\]")
 _EXACT = 2**53
@@ -36,6 +39,49 @@ class Count:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class InputTexts:
+    """The table, the lines in front of it, the entries of a file beside the script, and the inputs that are made up."""
+
+    lines: list[str]
+    shared: list[str]
+    beside: Mapping[str, TensorEntry]
+    made_up: list[str]
+
+
+def input_texts(
+    graph: GraphClass,
+    facts: GraphFacts,
+    symbols: Mapping[str, Number],
+    with_grad: frozenset[int] = frozenset(),
+    recorded: Recorded | None = None,
+) -> InputTexts:
+    """The inputs of a script as they were recorded; what was not is made up, as ``input_lines`` does."""
+    items = {item.name: item for item in recorded.inputs} if recorded is not None else {}
+    kept = [items[p.original] for p in graph.parameters if p.original in items]
+    texts = tensor_texts(recorded, kept) if recorded is not None else TensorTexts()
+    made_up = [p.name for p in graph.parameters if p.original not in texts.made]
+    made = input_lines(graph, facts, symbols, with_grad) if made_up else []
+    lines = []
+    for position, parameter in enumerate(graph.parameters):
+        item = items.get(parameter.original)
+        if item is not None and parameter.original in texts.made:
+            told = _told(item)
+            line = remark(
+                f'"{parameter.name}": {texts.made[parameter.original]},', "" if told == parameter.name else told
+            )
+        else:
+            line = remark(made[position], f"made up: {item.left_out}" if item is not None else "")
+        lines += line.split("\n")
+    return InputTexts(lines, texts.shared, texts.beside, made_up)
+
+
+def _told(item: InputFacts | RecordedInput) -> str:
+    """Where the program keeps an input."""
+    source = readable_source(item.source)
+    return source if item.role == "input" else f"{item.role} {source}".strip()
+
+
 def input_lines(
     graph: GraphClass, facts: GraphFacts, symbols: Mapping[str, Number], with_grad: frozenset[int]
 ) -> list[str]:
@@ -54,8 +100,7 @@ def input_lines(
             parameter, types.get(parameter.name), position in with_grad
         )
         value, why = _value(parameter, item, counts.get(parameter.name), symbols, storages)
-        source = readable_source(item.source)
-        notes = [source if item.role == "input" else f"{item.role} {source}".strip(), why]
+        notes = [_told(item), why]
         why = ": ".join(note for note in notes if note and note != parameter.name)
         lines.append(remark(f'"{parameter.name}": {value},', why))
     return lines

@@ -8,20 +8,45 @@ import re
 
 import pytest
 
-from depyf.actions.gallery import fill
-from depyf.actions.gallery.dump import CAPTURED, CompiledGraph, StageFile
 from depyf.actions.gallery.script import render
+from depyf.actions.scripts import fill
+from depyf.actions.scripts.dumped_graphs import CAPTURED, CompiledGraph, StageFile
 
-LINES = ("NOTES", "STANDARD_LIBRARY", "LIBRARIES", "SYMBOLS", "CLASSES", "ENTERED", "HARNESS")
-CONDITIONS = ("RANDOM", "SHARED", "ASSERTS", "AOT", "BACKWARD", "OPERATORS", "DEVICES", "KEPT", "STRIDES", "ENTERED")
+LINES = (
+    "ABOUT",
+    "EXIT",
+    "NOTES",
+    "STANDARD_LIBRARY",
+    "LIBRARIES",
+    "SYMBOLS",
+    "CLASSES",
+    "ENTERED",
+    "CONSTANTS",
+    "SEEDED",
+    "HARNESS",
+)
+CONDITIONS = (
+    "BUG",
+    "RANDOM",
+    "SHARED",
+    "ASSERTS",
+    "AOT",
+    "BACKWARD",
+    "OPERATORS",
+    "DEVICES",
+    "KEPT",
+    "STRIDES",
+    "ENTERED",
+)
 
 
 def values(**given):
-    holes = fill._skeleton()[2]
+    holes = fill._skeleton("graph_script")[2]
     return {
         **dict.fromkeys(holes, "value"),
         **{name: [f"line_{name.lower()}"] for name in LINES},
         "INPUTS": ['"x": 1,'],
+        "SETTINGS": ['"y": 2,'],
         **given,
     }
 
@@ -30,16 +55,17 @@ def values(**given):
 def test_every_choice(chosen):
     for rest in itertools.product([False, True], repeat=len(CONDITIONS) - 4):
         conditions = dict(zip(CONDITIONS, [*chosen, *rest]))
-        given = {name: holds if name.isupper() and name != "ENTERED" else [] for name, holds in conditions.items()}
-        given |= {"ENTERED": ["line"] if conditions["ENTERED"] else []}
-        text = fill.fill(values(**given))
+        given = conditions | {"ENTERED": ["line"] if conditions["ENTERED"] else []}
+        text = fill.fill("graph_script", values(**given))
         tree = ast.parse(text)
         assert not re.search(r"\n\n\n\n|\n\n\n +\S|[ \t]\n|\0", text)
         words = set(re.findall(r"\w+", text))
-        assert not words & fill._skeleton()[2] and "TYPE_CHECKING" not in words
+        assert not words & fill._skeleton("graph_script")[2] and "TYPE_CHECKING" not in words
         assert ast.get_docstring(tree) and text.endswith("sys.exit(main())\n")
         assert ("def targets(" in text) == conditions["BACKWARD"]
-        assert ("run_aot(" in text) == conditions["AOT"]
+        assert ("run_aot(" in text) == (conditions["AOT"] and not conditions["BUG"])
+        assert ("def compare(" in text) != conditions["BUG"]
+        assert text.count("def main(") == 1 and "type: ignore" not in text
         assert ("ExitStack" in text) == conditions["ENTERED"]
 
 
@@ -47,12 +73,14 @@ def test_a_hole_needs_a_value():
     given = values()
     del given["TOLERANCE"]
     with pytest.raises(KeyError, match="TOLERANCE"):
-        fill.fill(given)
+        fill.fill("graph_script", given)
 
 
 def test_what_is_put_in_is_left_as_it_is():
     """Words of a graph that look like holes, and its blank lines."""
-    text = fill.fill(values(TITLE="AOT of MODE", CLASSES=["class RANDOM:", "", "", "", "    LABELS = 1"]))
+    text = fill.fill(
+        "graph_script", values(TITLE="AOT of MODE", CLASSES=["class RANDOM:", "", "", "", "    LABELS = 1"])
+    )
     assert text.startswith('"""AOT of MODE\n')
     assert "class RANDOM:\n\n\n\n    LABELS = 1\n\n\n" in text
 

@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from depyf.actions.gallery.input_table import input_lines
+from depyf.actions.scripts.input_table import input_lines
 from depyf.run.graphs.graph_text import read_graph
 from depyf.run.store.earlier_pages import facts_in
 

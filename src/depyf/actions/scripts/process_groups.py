@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 import re
 
+from depyf.actions.scripts.carried_text import carried_text
 from depyf.decompiler.emit.comments import remark
-from depyf.run.graphs.script_parts import harness_text
 
 NOTE = "Its collectives run in made-up process groups: this process is alone, and nothing is sent."
 _COLLECTIVE = re.compile(r"torch\.ops\._c10d_functional(?:_autograd)?\.(?P<name>\w+)(?:\.\w+)?(?P<arguments>\(.*)")
@@ -52,7 +52,7 @@ def with_groups(runnable: str, body: str) -> str:
     groups = groups_of(body)
     if not runnable or not groups:
         return runnable
-    definition, _ = harness_text(f"process_groups({groups})")
+    definition = carried_text(["process_groups"])
     head, opened, rest = runnable.partition(":")
     line, _, block = rest.partition("\n")
     made = remark(f"    process_groups({groups})", "this process is alone: nothing is sent")

@@ -10,7 +10,8 @@ from typing import Any
 
 import torch
 
-TOLERANCE = {torch.float16: 1e-2, torch.bfloat16: 5e-2}
+from depyf.actions.scripts.carried.comparing import agreement, magnitude
+from depyf.actions.scripts.carried.running import cotangent
 
 
 def check(package: Any, arguments: list[str] | None = None) -> int:
@@ -33,7 +34,7 @@ def check_call(package: Any, make: Callable[[], Any], known: set[str]) -> str:
     """One call, through the package and through the original: "same", "wrong" or "alone" (nothing to compare with)."""
     chosen: list[str] = []
     try:
-        call, got = attempt(package, make, known, chosen)
+        call, got = through_package(package, make, known, chosen)
     except package.runtime.MissingHook as error:
         print(f"hook  {make.__name__}: {error}")
         return "alone"
@@ -45,29 +46,31 @@ def check_call(package: Any, make: Callable[[], Any], known: set[str]) -> str:
     told = f"{call.entry} ran{made_up}" if fits else f"like {call.entry}, but entry {chosen[0]} fits, too{made_up}"
     try:
         original = package.original.load(package.runtime.CLASSES)
-        want = run(original, ready(package, make, known))
+        want = outcome(original, ready(package, make, known))
     except Exception as error:
         print(f"run   {told}; not compared with eager mode: {type(error).__name__}: {error}")
         return "alone"
     finally:
         package.runtime.CLASSES.clear()
-    wrong = differences(want, got)
+    wrong = differences(want, got, package.tolerance)
     print(f"FAIL  {told}; it differs in {few(wrong)}" if wrong else f"ok    {told}; as in eager mode: {told_of(got)}")
     return "wrong" if wrong else "same"
 
 
-def attempt(package: Any, make: Callable[[], Any], known: set[str], chosen: list[str]) -> tuple[Any, dict[str, Any]]:
+def through_package(
+    package: Any, make: Callable[[], Any], known: set[str], chosen: list[str]
+) -> tuple[Any, dict[str, Any]]:
     """The call through the package: on shells of the program's objects, and where it asks them for code, on objects of
     the program's classes."""
     try:
         call = ready(package, make, known)
-        return call, run(watched(package, chosen), call)
+        return call, outcome(watched(package, chosen), call)
     except package.runtime.MissingHook as missing:
         chosen.clear()
         try:
             package.original.load(package.runtime.CLASSES)
             call = ready(package, make, known)
-            return call, run(watched(package, chosen), call)
+            return call, outcome(watched(package, chosen), call)
         except Exception:
             raise missing from None
         finally:
@@ -114,13 +117,13 @@ def watched(package: Any, chosen: list[str]) -> Callable[..., Any]:
     return function
 
 
-def run(function: Callable[..., Any], call: Any) -> dict[str, Any]:
+def outcome(function: Callable[..., Any], call: Any) -> dict[str, Any]:
     """Everything that a call gives: results, gradients, and what it changed in its arguments."""
     result = call.run(function)
     found = {f"result{path}": value for path, value in leaves(result, "")}
     wanted = [value for value in found.values() if isinstance(value, torch.Tensor) and value.requires_grad]
     if wanted:
-        sum((value.double() * weights(value)).sum() for value in wanted if not value.is_complex()).backward()
+        torch.autograd.backward(wanted, [cotangent(value, number) for number, value in enumerate(wanted)])
     inputs = list(leaves([*call.arguments, call.keywords], ""))
     for path, value in inputs:
         if isinstance(value, torch.Tensor):
@@ -128,11 +131,6 @@ def run(function: Callable[..., Any], call: Any) -> dict[str, Any]:
                 found[f"gradient{path}"] = value.grad
         found[f"changed{path}"] = value
     return found
-
-
-def weights(value: torch.Tensor) -> torch.Tensor:
-    """Other weights for each element, so that no gradient hides in a sum."""
-    return torch.linspace(0.5, 1.5, value.numel(), dtype=torch.float64).reshape(value.shape).to(value.device)
 
 
 def leaves(value: Any, path: str, seen: frozenset[int] = frozenset()) -> Iterator[tuple[str, Any]]:
@@ -160,16 +158,8 @@ def leaves(value: Any, path: str, seen: frozenset[int] = frozenset()) -> Iterato
             yield from leaves(part, f"{path}{key}", seen | {id(value)})
 
 
-def differences(want: dict[str, Any], got: dict[str, Any]) -> list[str]:
+def differences(want: dict[str, Any], got: dict[str, Any], tolerance: float) -> list[str]:
     """The paths at which two outcomes differ."""
-    return [name for name in {**want, **got} if name not in want or name not in got or not same(want[name], got[name])]
-
-
-def same(want: Any, got: Any) -> bool:
-    if not isinstance(want, torch.Tensor) or not isinstance(got, torch.Tensor):
-        return type(want) is type(got) and bool(want == got or (want != want and got != got))
-    if want.shape != got.shape or want.dtype != got.dtype:
-        return False
-    tolerance = TOLERANCE.get(want.dtype, 1e-4)
-    close: bool = torch.allclose(want.detach(), got.detach(), rtol=tolerance, atol=tolerance, equal_nan=True)
-    return close
+    most = magnitude(want.values())
+    both = {**want, **got}
+    return [n for n in both if n not in want or n not in got or not agreement(want[n], got[n], tolerance, most)[0]]

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from depyf.actions.gallery.input_table import CannotRender
+from depyf.actions.scripts.input_table import CannotRender
 from depyf.decompiler.emit.comments import remark
 from depyf.run.graphs.graph_facts import ConstantFacts, GraphFacts
-from depyf.run.graphs.graph_text import GraphClass, attributes_of
+from depyf.run.graphs.graph_text import GraphClass, attributes_of, imports_of
 
 _READS_NODES = re.compile(r"\bhigher_order\.(?:autograd_function_apply|scan|associative_scan|invoke_quant\w*)\(")
 _FEW = 3
@@ -34,6 +34,20 @@ def class_name(name: str, path: tuple[str, ...]) -> str:
 def constants_of(facts: GraphFacts) -> dict[str, ConstantFacts]:
     """Attribute -> its record."""
     return {item.name: item for item in facts.constants}
+
+
+def graph_code(graphs: Sequence[tuple[GraphClass, str, GraphFacts]]) -> tuple[list[str], list[str]]:
+    """The classes of graphs, children first, and the lines that import what they need.  CannotRender: they read or call
+    what belongs to the program."""
+    texts = [class_text(one, name, constants_of(facts)) for graph, name, facts in graphs for one in graph.everything()]
+    functions = dict(pair for _, _, facts in graphs for pair in facts.functions)
+    imports, unknown = imports_of([graph for graph, _, _ in graphs], functions)
+    if unknown:
+        raise CannotRender(f"it calls {', '.join(unknown)}, which belongs to the program")
+    code = "\n".join(texts)
+    if "torch.utils.checkpoint." in code or "tag_activation_checkpoint" in code:
+        imports.append("import torch.utils.checkpoint")
+    return texts, ["import torch", *imports]
 
 
 def class_text(graph: GraphClass, name: str, constants: Mapping[str, ConstantFacts]) -> str:

@@ -2,7 +2,7 @@
 
 Input: what a dump recorded of one graph.  Output: expressions that make the tensors with their values, strides, shared
 memory, devices and gradients: ``torch.tensor([1.0, 2.0])`` where there are few, else from ``written_bytes`` (base64 in
-the script) or ``stored_bytes`` (the file beside the script), which ``actions/gallery/stored_tensors.py`` defines.
+the script) or ``stored_bytes`` (the file beside the script), which ``carried/stored_tensors.py`` defines.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ import contextlib
 import importlib
 import inspect
 import json
-import struct
 import textwrap
 import types
 from collections.abc import Callable
@@ -16,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+
+from depyf.actions.scripts.carried.making import Make
+from depyf.actions.scripts.carried.stored_tensors import stored_bytes, stored_header
 
 FOLDER = Path(__file__).parent
 
@@ -237,24 +239,15 @@ def module(
     return made[""]
 
 
-_DTYPES = {
-    "F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I64": torch.int64,
-    "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8, "BOOL": torch.bool,
-    "C64": torch.complex64,
-}  # fmt: skip
-
-
 def read_recorded(name: str) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
     """What was recorded for a graph: the description of its inputs, and the memory they lie in, as bytes."""
     path = FOLDER / "recorded" / f"{name}.safetensors"
     if not path.exists():
         return {"inputs": [], "constants": [], "rng": {}}, {}
-    data = path.read_bytes()
-    (length,) = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8 : 8 + length])
+    with path.open("rb") as file:
+        header = stored_header(file)
     known = json.loads(header.pop("__metadata__")["depyf.inputs"])
-    whole = torch.frombuffer(bytearray(data[8 + length :]) or bytearray(1), dtype=torch.uint8)
-    return known, {key: whole[slice(*entry["data_offsets"])].clone() for key, entry in header.items()}
+    return known, {key: stored_bytes(key, path=path) for key in header}
 
 
 class Inputs:
@@ -265,7 +258,7 @@ class Inputs:
         self.made_up: list[str] = []
         self.memory: dict[tuple[int, str], torch.Tensor] = {}
         self.random: list[tuple[str, torch.Tensor]] = []
-        self.generator = torch.Generator().manual_seed(0)
+        self.make = Make(0)
         for graph in graphs:
             known, memory = read_recorded(graph)
             for item in known["inputs"]:
@@ -290,20 +283,14 @@ class Inputs:
         tensor = recorded_tensor(*found, self.memory) if found is not None else None
         if tensor is None:
             self.made_up.append(path)
-            tensor = self.make(dtype, size, stride, low, high)
+            if dtype.is_floating_point or dtype.is_complex:
+                tensor = self.make.uniform(*size, low=low, high=high, dtype=dtype, stride=stride)
+            else:
+                tensor = self.make.integers(*size, low=int(low), high=int(high) + 1, dtype=dtype, stride=stride)
         tensor = tensor.to(device)
         if parameter:
             return torch.nn.Parameter(tensor, requires_grad=grad)
         return tensor.requires_grad_(grad)
-
-    def make(
-        self, dtype: torch.dtype, size: tuple[int, ...], stride: tuple[int, ...] | None, low: float, high: float
-    ) -> torch.Tensor:
-        values = torch.rand(size, generator=self.generator, dtype=torch.float64) * (high - low) + low
-        whole = values.round() if not (dtype.is_floating_point or dtype.is_complex) else values
-        if stride is None:
-            return whole.to(dtype)
-        return torch.empty_strided(size, stride, dtype=dtype).copy_(whole)
 
     def seed(self) -> None:
         """The random numbers that the program had, or always the same ones."""

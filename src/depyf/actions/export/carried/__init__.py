@@ -1,1 +1,0 @@
-"""Files that every package carries with it; depyf copies their text and never imports them."""

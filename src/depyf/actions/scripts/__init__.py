@@ -1,0 +1,1 @@
+"""One maker of scripts: what gallery, repro and export are written with.  Nothing here imports torch."""

@@ -1,0 +1,1 @@
+"""Text that scripts and packages carry with them: copied, never imported by depyf."""

@@ -1,0 +1,165 @@
+"""The parts of ``carried/`` that a script or a file of a package needs, as text.
+
+Input: names that are used.  Output: their definitions with those that these use, in the order of the files; and the
+lines that import what text reads.  The files are read, not imported: they need torch.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from depyf.run.guards.known_kinds import FUNCTIONS
+
+CARRIED = Path(__file__).with_name("carried")
+_RUN = Path(__file__).parents[2] / "run"
+SCRIPT = ("making", "running", "comparing", "modes", "stored_tensors", "repro_parts")
+"""What scripts of one graph carry, and of what packages take what they need."""
+CHECKS = ("package_checks", "plain_guard_checks", *sorted(p.stem for p in (_RUN / "guards/kinds").glob("*_guard.py")))
+"""What guards of packages call: what packages alone have, what depyf has, too, and what a kind of guard has."""
+_OF_KINDS = {function.__name__ for function in FUNCTIONS}
+_STANDARD = re.compile(r"(?:import|from) (?!torch\b)")
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    text: str
+    tree: ast.Module
+
+    def source(self, node: ast.stmt) -> str:
+        decorators = node.decorator_list if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else []
+        first = min([node.lineno, *(d.lineno for d in decorators)])
+        return "\n".join(self.text.splitlines()[first - 1 : node.end_lineno])
+
+
+@functools.cache
+def _file(name: str) -> _File:
+    places = (CARRIED, _RUN, _RUN / "guards" / "kinds")
+    text = next(path for place in places if (path := place / f"{name}.py").exists()).read_text(encoding="utf-8")
+    return _File(text, ast.parse(text))
+
+
+@functools.cache
+def definitions(*files: str) -> dict[str, tuple[str, frozenset[str]]]:
+    """Name of a function, class or variable of ``files`` -> its text, and the names in it."""
+    found = {}
+    for name in files:
+        file = _file(name)
+        for node, after in zip(file.tree.body, [*file.tree.body[1:], None]):
+            known = _defined(node)
+            if known and (not name.endswith("_guard") or known in _OF_KINDS):
+                about = f"\n{file.source(after)}" if isinstance(after, ast.Expr) else ""
+                found[known] = file.source(node) + about, _read(node)
+    return found
+
+
+def _defined(node: ast.stmt) -> str:
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return node.name
+    target = (
+        node.targets[0] if isinstance(node, ast.Assign) else node.target if isinstance(node, ast.AnnAssign) else None
+    )
+    return target.id if isinstance(target, ast.Name) else ""
+
+
+def names_in(text: str) -> frozenset[str]:
+    """The names that a text reads from outside of its functions.  SyntaxError where it is no Python."""
+    return _read(ast.parse(text))
+
+
+def _read(tree: ast.AST) -> frozenset[str]:
+    """Without the variables of functions."""
+    if isinstance(tree, (ast.Module, ast.ClassDef)):
+        return frozenset().union(*map(_read, ast.iter_child_nodes(tree)))
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return frozenset(names - _bound(tree) if isinstance(tree, ast.FunctionDef) else names)
+
+
+def _bound(function: ast.FunctionDef) -> set[str]:
+    found = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            found.add(node.name)
+    return found
+
+
+def carried_text(names: Iterable[str], *files: str) -> str:
+    """The definitions that are called ``names``, and those that these use."""
+    known = definitions(*(files or SCRIPT))
+    wanted = set(names) & set(known)
+    queue = list(wanted)
+    while queue:
+        more = known[queue.pop()][1] & set(known) - wanted
+        wanted |= more
+        queue += more
+    return "\n\n\n".join(text for name, (text, _) in known.items() if name in wanted)
+
+
+def carried_for(text: str) -> tuple[str, list[str]]:
+    """The definitions that the script ``text`` needs, and the import lines of both.  SyntaxError where it is no
+    Python."""
+    names = names_in(text)
+    carried = carried_text(names)
+    return carried, import_lines(names | names_in(carried))
+
+
+@functools.cache
+def _imported() -> dict[str, tuple[str, str]]:
+    """Name -> the module that it is or is of, and its name there."""
+    found = {name: (name, "") for name in ("argparse", "contextlib", "importlib", "sys")}  # of skeletons
+    names = [*(path.stem for path in sorted(CARRIED.glob("[!_]*.py"))), *CHECKS]
+    for node in (node for name in names for node in _file(name).tree.body):
+        if isinstance(node, ast.Import):
+            found |= {alias.name: (alias.name, "") for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.module.startswith(("depyf", "__future__")):
+            found |= {alias.name: (node.module, alias.name) for alias in node.names}
+    return found
+
+
+def import_lines(names: Iterable[str]) -> list[str]:
+    """The lines that import what ``names`` are."""
+    modules: dict[str, set[str]] = {}
+    for name in set(names) & set(_imported()):
+        module, member = _imported()[name]
+        modules.setdefault(module, set()).update([member] if member else [])
+    lines = [
+        f"from {m} import {', '.join(sorted(members))}" if members else f"import {m}" for m, members in modules.items()
+    ]
+    return sorted(lines, key=import_order)
+
+
+def import_order(line: str) -> tuple[bool, bool, bool, str]:
+    """Modules, names of modules; the standard library before torch; definitions after all imports."""
+    return " = " in line, not is_standard(line), line.startswith("from "), line
+
+
+def is_standard(line: str) -> bool:
+    """Whether a line imports something of the standard library."""
+    return _STANDARD.match(line) is not None and " = " not in line
+
+
+def package_file(name: str) -> str:
+    """``carried/NAME.py`` as a file of a package: complete by itself."""
+    return _module(name, definitions(name), name, *SCRIPT)
+
+
+def checks_text(called: Iterable[str]) -> str:
+    """``checks.py`` of a package, with what is called of it."""
+    return _module(CHECKS[0], called, *CHECKS)
+
+
+def _module(name: str, names: Iterable[str], *files: str) -> str:
+    file = _file(name)
+    body = carried_text(names, *files)
+    lines = import_lines(names_in(body))
+    groups = [[line for line in lines if is_standard(line)], [line for line in lines if not is_standard(line)]]
+    top = [file.source(file.tree.body[0]), "from __future__ import annotations", *("\n".join(g) for g in groups if g)]
+    return "\n\n".join(top) + (f"\n\n\n{body}\n" if body else "\n")

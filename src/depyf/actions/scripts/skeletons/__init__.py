@@ -1,0 +1,1 @@
+"""Scripts with holes, which ``fill.py`` fills: read, never imported."""
