@@ -307,9 +307,10 @@ def _tell_what_happened(folder: Path) -> None:
 def _fix_first(folder: Path) -> list[str]:
     """The most expensive causes, with the seconds that they took; of a distributed run those of the first rank."""
     from depyf.run.causes.collect import causes_of
+    from depyf.run.observations.all_observations import observations_of
     from depyf.run.store.loading import load
     from depyf.sources.live.processes.ranks import current_rank, rank_directory
-    from depyf.views.pages.sections.fix_first import ON_TERMINAL, TERMINAL, fix_first, left_out
+    from depyf.views.pages.sections.fix_first import ON_TERMINAL, TERMINAL, left_out, what_to_fix
 
     if current_rank():
         return []
@@ -319,7 +320,7 @@ def _fix_first(folder: Path) -> list[str]:
     except DepyfError:
         return []
     causes = causes_of(run)
-    lines = fix_first(causes, ON_TERMINAL, TERMINAL, run.seconds_of)
+    lines = what_to_fix(causes, observations_of(run), ON_TERMINAL, TERMINAL, run.seconds_of)
     left = left_out(causes, ON_TERMINAL)
     return [*lines, f"and {left} more in {own / INDEX}"] if left > 0 else lines
 

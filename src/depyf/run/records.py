@@ -15,6 +15,7 @@ from depyf.decompiler.bytecode.variables.spelling import is_legal, legalised
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.node_origins import NodeOrigins
+from depyf.run.graphs.unrolled_loops import UnrolledLoop
 from depyf.run.guards.difference import Difference
 
 ELSEWHERE = {"stored": False}
@@ -268,6 +269,8 @@ class GraphRecord:
     """Where its operations come from; None where torch's frames did not hold the graph."""
     edited: tuple[str, ...] = ()
     """What ``depyf.edited`` put into its compilation, a line a file."""
+    loops: tuple[UnrolledLoop, ...] = ()
+    """The loops of the program that it holds unrolled, where it is long."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from depyf.run.advice.advice import AdviceUse
+from depyf.run.compile_calls import CompileCall
 from depyf.run.compile_stages import CAPTURED, FORWARD, WRAPPER
 from depyf.run.phase_times import PhaseTime
 from depyf.run.records import (
@@ -91,6 +92,8 @@ class Run:
     cells: tuple[tuple[str, str], ...] = ()
     """File name of a cell of a notebook -> how the notebook calls it, ``In [3]``."""
     sources: tuple[SourceRecord, ...] = field(metadata=ELSEWHERE, default=())
+    compile_calls: tuple[CompileCall, ...] = field(metadata=ELSEWHERE, default=())
+    """The lines that called torch.compile while this was recorded."""
     finished: bool = False
     """The block was left: not so where the process was killed, or goes on."""
     times: tuple[TimesRecord, ...] = field(metadata=ELSEWHERE, default=(), compare=False)

@@ -14,7 +14,7 @@ from depyf.actions.doctor.tries import Tries
 from depyf.actions.doctor.ways import TriedWay, WayOutcome, best_first, way_in_words
 from depyf.run.advice.registry import ADVICE, text_of
 from depyf.safety.escape import cut, printable
-from depyf.views.pages.sections.fix_first import TERMINAL, fix_first, left_out
+from depyf.views.pages.sections.fix_first import TERMINAL, left_out, what_to_fix
 from depyf.views.pages.sections.totals import words_of
 
 _SHOWN_CAUSES = 7
@@ -53,11 +53,12 @@ def causes_lines(measured: Measured) -> list[str]:
     """``Fix first``, with seconds; or that there is nothing to fix."""
     if not measured.recorded:
         return []
-    if not measured.causes:
-        if measured.totals.compilations:
-            return ["Nothing to fix: no recompilation, no graph break, nothing that ran as ordinary Python."]
-        return ["torch compiled nothing while the program ran."]
-    lines = ["Fix first:", *fix_first(measured.causes, _SHOWN_CAUSES, TERMINAL, measured.seconds_of)]
+    if not measured.causes and not measured.observations:
+        return [measured.fine]
+    lines = [
+        "Fix first:",
+        *what_to_fix(measured.causes, measured.observations, _SHOWN_CAUSES, TERMINAL, measured.seconds_of),
+    ]
     left = left_out(measured.causes, _SHOWN_CAUSES)
     return [*lines, f"and {left} more"] if left > 0 else lines
 
@@ -143,6 +144,7 @@ def document(name: str, base: Measured, tries: Tries | None, dump: str | None) -
         "dump": dump,
         **_plain(base),
         "causes": [cause.to_json() for cause in base.causes],
+        "observations": [observation.to_json() for observation in base.observations],
         "deterministic": None if tries is None else not tries.difference,
         "tried": None
         if tries is None

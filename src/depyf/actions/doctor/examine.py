@@ -15,6 +15,7 @@ from depyf.errors import DepyfError
 from depyf.run.advice.registry import ADVICE, text_of
 from depyf.run.causes.cause import Cause
 from depyf.run.causes.folding import counted
+from depyf.run.observations.observation import Observation
 from depyf.views.pages import notebook
 from depyf.views.pages.notebook import Markup, Part, chip, dim, folded, joined, line
 from depyf.views.pages.sections.fix_first import cost_in_words
@@ -98,6 +99,7 @@ def doctor_html(report: DoctorReport) -> Markup:
     facts += [chip(f"{totals.ran_as_python} ran as Python", "warn")] if totals.ran_as_python else []
     facts += [chip(counted(totals.errors, "error"), "bad")] if totals.errors else []
     causes = [_cause(number, cause, number <= _OPEN) for number, cause in enumerate(report.causes, 1)]
+    causes += [_observation(number, one) for number, one in enumerate(measured.observations, len(causes) + 1)]
     if not causes:
         causes = [line(text, kind="good") for text in causes_lines(measured)]
     problem = [line(measured.problem, kind="bad")] if measured.problem else []
@@ -115,6 +117,14 @@ def _cause(number: int, cause: Cause, opened: bool) -> Markup:
     ways = [_way(text_of(use), ADVICE[use.id].remedy) for use in cause.advice if text_of(use)]
     costs = cost_in_words(cause)
     return folded(head, source, line(dim(costs)) if costs else "", *ways, opened=opened)
+
+
+def _observation(number: int, observation: Observation) -> Markup:
+    place = observation.place
+    head = joined([chip(str(number), "warn"), notebook.prose(observation.text)])
+    source = notebook.source(f"{place.filename}:{place.line}", place.text) if place is not None else ""
+    ways = [_way(text, True) for text in observation.ways]
+    return folded(head, source, line(dim(observation.cost)) if observation.cost else "", *ways, opened=True)
 
 
 def _way(text: str, remedy: bool) -> Part:

@@ -26,6 +26,8 @@ from depyf.errors import DepyfError
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.causes.cause import Cause
 from depyf.run.causes.collect import causes_of
+from depyf.run.observations.all_observations import nothing_to_fix, observations_of
+from depyf.run.observations.observation import Observation
 from depyf.run.records import CompileKey
 from depyf.run.run import RunTotals, totals_of
 from depyf.run.store.loading import load_ranks
@@ -68,6 +70,10 @@ class Measured:
     seconds: float | None = None
     """Of the program without starting Python and torch; None where it did not come to its end."""
     causes: tuple[Cause, ...] = ()
+    observations: tuple[Observation, ...] = ()
+    """What else there is to change."""
+    fine: str = ""
+    """That there is nothing to fix, with the numbers, where that is so."""
     seconds_of: Mapping[CompileKey, float] = field(default_factory=dict)
     """What each compilation took."""
     calls: dict[str, list[Call]] | None = None
@@ -193,8 +199,8 @@ def _measured(folder: Path, result: Path, status: int) -> Measured:
         return Measured(status, problem=NO_DUMP, recorded=False)
     problem = "" if all(run.finished for run in runs) else CUT
     return Measured(
-        status, totals_of(runs), told.get("seconds"), causes_of(runs[0]), runs[0].seconds_of,
-        told.get("calls"), problem,
+        status, totals_of(runs), told.get("seconds"), causes_of(runs[0]), seconds_of=runs[0].seconds_of,
+        calls=told.get("calls"), problem=problem, observations=observations_of(runs[0]), fine=nothing_to_fix(runs),
     )  # fmt: skip
 
 

@@ -47,6 +47,7 @@ from depyf.run.files.layout import (
 from depyf.run.files.reading import FORMAT, MANIFEST, DumpError, is_plain, read_file, read_manifest
 from depyf.run.files.writer import unfinished_files
 from depyf.run.global_names import RESUME_PREFIX
+from depyf.run.observations.all_observations import observations_of
 from depyf.run.records import BreakRecord, CallerRecord, CompileKey, EntryRecord, FunctionRecord, GraphRecord, Place
 from depyf.run.run import Run
 from depyf.safety.escape import one_line
@@ -127,6 +128,7 @@ def manifest_page(
         "python": run.python_version,
         "files": sorted(entries, key=lambda item: str(item["file"])),
         "causes": [cause.to_json() for cause in causes],
+        "observations": [observation.to_json() for observation in observations_of(run)],
         "functions": [_function(function) for function in run.functions],
         "never_compiled": [
             {"function": code.qualname, "from": f"{code.filename}:{code.line}", "reason": reason}

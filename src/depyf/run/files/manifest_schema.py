@@ -203,6 +203,16 @@ _CAUSE = _object(
     ("ran_as_python!", [str], "those that ended as ordinary Python"),
     ("needed", bool, "the program needs these compilations: nothing to fix"),
 )  # fmt: skip
+_OBSERVATION = _object(
+    "observation",
+    ("kind!", str, "never called, unrolled loop, nothing compiled, cache, mode, ended by an error"),
+    ("at!", str, "FILE:LINE"),
+    ("line!", str, "the text of the line"),
+    ("text!", str, "one sentence: what was found"),
+    ("ways!", [str], "the ways out, the best first"),
+    ("cost!", str, "what it costs"),
+    ("compile_ids!", [_KEY], "the compilations that it is about"),
+)
 _FUNCTION = _object(
     "function",
     ("function!", str, "its qualified name"),
@@ -219,6 +229,7 @@ _object(
     ("python", str, "the version of Python"),
     ("files!", [_FILE], "each file of the dump"),
     ("causes", [_CAUSE], "what to fix first, the most costly first"),
+    ("observations", [_OBSERVATION], "what else there is to change"),
     ("functions", [_FUNCTION], "each function that Dynamo was given"),
     ("never_compiled", [_SKIPPED], "functions that Dynamo met and left alone"),
     ("ranks", int, "how many processes the run had"),

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from depyf.run.compile_calls import CompileCall
 from depyf.run.records import CompileKey, EntryRecord, FunctionRecord, GraphRecord, GuardRecord
 from depyf.run.run import Run, SourceRecord, TimesRecord
 from depyf.run.store.codec import plain
@@ -53,7 +54,7 @@ class NoteLine:
 
 KINDS: dict[str, type] = {
     "run": RunLine, "function": FunctionRecord, "guard": GuardRecord, "entry": EntryLine, "graph": GraphRecord,
-    "source": SourceRecord, "dropped": DroppedLine, "times": TimesRecord, "note": NoteLine,
+    "source": SourceRecord, "dropped": DroppedLine, "times": TimesRecord, "note": NoteLine, "compile_call": CompileCall,
 }  # fmt: skip
 _NAMES = {kind: name for name, kind in KINDS.items()}
 _encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -93,6 +94,7 @@ def run_lines(run: Run) -> Iterator[str]:
         yield from map(lines.entry, function.entries)
     yield from map(line_of, run.graphs)
     yield from map(line_of, run.sources)
+    yield from map(line_of, run.compile_calls)
 
 
 def run_page(run: Run) -> str:

@@ -12,6 +12,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from depyf.run.compile_calls import CompileCall
 from depyf.run.files.layout import MANIFEST, RUN, TIMINGS
 from depyf.run.files.manifest_schema import COMPILE_ID
 from depyf.run.files.reading import (
@@ -86,6 +87,7 @@ class _Reading:
         self.graphs: dict[tuple[CompileKey, str, int], GraphRecord] = {}
         self.sources: dict[str, SourceRecord] = {}
         self.times: dict[CompileKey, TimesRecord] = {}
+        self.compile_calls: dict[tuple[object, ...], CompileCall] = {}
         self.notes: list[str] = []
         self.damaged: list[str] = []
         lines = data.split(b"\n")
@@ -134,6 +136,8 @@ class _Reading:
         elif isinstance(record, SourceRecord):
             if is_plain(record.file):
                 self.sources[record.file] = record
+        elif isinstance(record, CompileCall):
+            self.compile_calls[record.place, record.wrapped, record.kind] = record
         elif isinstance(record, NoteLine):
             self.notes.append(record.text)
 
@@ -153,7 +157,7 @@ class _Reading:
             graphs.sort(key=lambda graph: (graph.key.order, graph.stage, graph.index))
         return replace(
             head, functions=tuple(functions), graphs=tuple(graphs), times=tuple(self.times.values()),
-            sources=tuple(self.sources.values()),
+            sources=tuple(self.sources.values()), compile_calls=tuple(self.compile_calls.values()),
             notes=(*head.notes, *(note for note in dict.fromkeys(self.notes) if note not in head.notes)),
             missing=tuple(self._missing()),
         )  # fmt: skip

@@ -28,6 +28,7 @@ from depyf.run.files.layout import (
     TIMINGS,
     graph_file,
 )
+from depyf.run.observations.all_observations import observations_of
 from depyf.run.records import EntryState
 from depyf.run.run import Run, totals_of
 from depyf.views.pages.call_tree import call_tree_section
@@ -35,7 +36,7 @@ from depyf.views.pages.markdown import message
 from depyf.views.pages.memory import memory_section
 from depyf.views.pages.run_data import RunFindings
 from depyf.views.pages.sections.breaks import break_lines
-from depyf.views.pages.sections.fix_first import IN_INDEX, fix_first, left_out
+from depyf.views.pages.sections.fix_first import IN_INDEX, left_out, what_to_fix
 from depyf.views.pages.sections.functions import Pages, function_lines, python_lines, unfinished_lines
 from depyf.views.pages.sections.recompilations import recompile_lines
 from depyf.views.pages.sections.stage_table import stage_lines
@@ -77,7 +78,8 @@ def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, ker
         f"- torch {run.torch_version}, Python {run.python_version}. Every file here is described in `manifest.json`; "
         f"compile times, which differ in every run, are in `{TIMINGS}`.",
     ]
-    first = fix_first(causes)
+    observations = observations_of(run)
+    first = what_to_fix(causes, observations)
     left = left_out(causes, IN_INDEX)
     if left > 0:
         first.append(f"\n{counted(left, 'cause')} that {'costs' if left == 1 else 'cost'} less: {link(CAUSES, CAUSES)}")
@@ -137,7 +139,7 @@ def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, ker
         text = f"## {section.title}\n\n" + "\n".join(section.lines) + "\n"
         made[section.page] = f"{made[section.page]}\n{text}" if section.page in made else text
     if left > 0:
-        made[CAUSES] = "## Fix first\n\n" + "\n".join(fix_first(causes, len(causes))) + "\n"
+        made[CAUSES] = "## Fix first\n\n" + "\n".join(what_to_fix(causes, observations, len(causes))) + "\n"
     return {name: with_cells(text, run.cells) for name, text in made.items()}
 
 

@@ -11,6 +11,7 @@ import platform
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from depyf.run.compile_calls import CompileCall
 from depyf.run.files.layout import source_files
 from depyf.run.files.program_files import program_files
 from depyf.run.files.writer import DumpWriter
@@ -82,6 +83,11 @@ class AsItHappens:
         with Door("the journal of the run is not complete", self._capture.note):
             self._journal.forget((record.key, record.stage, record.index))
             self._journal.add(DroppedLine(record.key, record.stage, record.index))
+
+    def compile_call(self, call: CompileCall) -> None:
+        """torch.compile was called, or what it returned."""
+        with Door("the journal of the run is not complete", self._capture.note):
+            self._journal.put((call.place, call.wrapped, call.kind), call)
 
     def _copy(self, paths: Sequence[str]) -> None:
         """The files of the program that are seen for the first time: they may be other ones when the run is looked

@@ -21,6 +21,7 @@ from typing import Any
 from depyf.run.compile_stages import BY_EVENT, CAPTURED
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.node_origins import NodeOrigins
+from depyf.run.graphs.unrolled_loops import UnrolledLoop, unrolled_loops
 from depyf.run.phase_times import PhaseClock, PhaseTime
 from depyf.run.records import (
     BreakRecord,
@@ -37,6 +38,7 @@ from depyf.run.records import (
 )
 from depyf.run.trace_events import TraceEvent, cache_of
 from depyf.safety.guarded import Door
+from depyf.safety.source_lines import source_text
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.caches.seen_code import codes_seen
 from depyf.sources.live.decorated import decorated
@@ -64,7 +66,8 @@ from depyf.sources.live.wrapped import WrappedCall, wrapped_call
 _GRAPH_ID = re.compile(r"^[ \t]*# graph id: \d+[ \t]*(?:\n|\Z)", re.M)
 """An address, which torch prints into the graphs around the pre-grad passes."""
 
-
+_MOST_SOURCE = 1 << 20
+"""Characters of a file in which loops are looked for."""
 _EXPLAINING = (
     "dynamo_graph_break_reason", "recompile_reasons", "dynamo_error", "compilation_metrics", "bwd_compilation_metrics"
 )  # fmt: skip
@@ -439,11 +442,16 @@ class Capture:
             text = _GRAPH_ID.sub("", text)
             if not text or any(record.text == text and _as_given(record.given) == _as_given(given) for record in same):
                 return None
-            record = GraphRecord(key, stage, len(same), text, path, facts, given, origins)
+            loops = _loops(origins, text) if stage == CAPTURED and origins is not None else ()
+            record = GraphRecord(key, stage, len(same), text, path, facts, given, origins, loops=loops)
             self.graphs.append(GraphBuilder(record, attempt))
             own.append(self.graphs[-1])
             self._on_graph(record)
             return record
+
+
+def _loops(origins: NodeOrigins, text: str) -> tuple[UnrolledLoop, ...]:
+    return unrolled_loops(origins.stacks, text, lambda path: source_text(path, _MOST_SOURCE))
 
 
 def _as_given(given: GivenRecord | None) -> GivenRecord | None:

@@ -18,8 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from depyf.run import records, run
-from depyf.run.graphs import graph_facts, node_origins
+from depyf.run import compile_calls, records, run
+from depyf.run.graphs import graph_facts, node_origins, unrolled_loops
 from depyf.sources.live.caches.entries import cache_entries
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _by_fields(cls: type) -> Callable[[Any], tuple[type, tuple[Any, ...]]]:
 
 _RECORDS = {
     made: _by_fields(made)
-    for module in (records, run, graph_facts, node_origins)
+    for module in (records, run, compile_calls, graph_facts, node_origins, unrolled_loops)
     for made in vars(module).values()
     if isinstance(made, type) and is_dataclass(made)
 }

@@ -15,6 +15,7 @@ from typing import Any
 
 from depyf.run.addresses import without_addresses
 from depyf.run.causes.stack_names import forget_texts
+from depyf.run.compile_calls import CompileCall, with_inlined
 from depyf.run.compile_stages import CAPTURED, COMPILED_AUTOGRAD, POST_GRAD, WRAPPER
 from depyf.run.files.layout import (
     INDEX,
@@ -43,6 +44,7 @@ from depyf.sources.live.caches.code_exchange import GraphMatch, graph_codes, mat
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.caches.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
 from depyf.sources.live.caches.seen_code import codes_seen, entries_alive, why_never_compiled
+from depyf.sources.live.compile_listener import CompileCalls
 from depyf.sources.live.guards.number_operands import number_read
 from depyf.sources.live.guards.printed_guards import TEMPLATES, readable
 from depyf.sources.live.inputs.failed_calls import FailedCalls
@@ -90,6 +92,7 @@ class Session:
         self._calls = FailedCalls()
         self._handle: Any = None
         self._formatted = Formatted(self._add_formatted, self.capture.note)
+        self._compile_calls = CompileCalls(self._compile_call, self.capture.note)
         self._before: set[tuple[int, str]] = set()
         """Code object and compile id of what was compiled when recording began."""
         self._seen_before: set[int] = set()
@@ -113,6 +116,7 @@ class Session:
         self.capture.on_inputs = self.inputs.take if self.inputs.limit else None
         self.capture.start()
         self._formatted.start()
+        self._compile_calls.start()
         self._end_edits = listen(self._edited)
         made = self._watch_calls if self.inputs.limit else None
         self._handle = register_bytecode_hook(TransformHook(self.capture, self.writer, self.log_bytecode, made))
@@ -169,6 +173,7 @@ class Session:
             *([end_edits] if end_edits is not None else ()),
             self._calls.stop,
             self._formatted.stop,
+            self._compile_calls.stop,
             self.capture.stop,
         ):
             with Door("torch still calls what listened", self.capture.note):
@@ -193,6 +198,7 @@ class Session:
             if record.given is not None or record.stage in (CAPTURED, COMPILED_AUTOGRAD):
                 self._write_layers(record, page)
         run = freeze(self.capture, self._never_compiled())
+        run = replace(run, compile_calls=with_inlined(self._compile_calls.records(), run.graphs))
         run = replace(run, forks=Forks.folders(self.writer.directory))
         self._remember_entries(run)
         run = self._write_sources(run)
@@ -374,6 +380,10 @@ class Session:
     def _told(self, key: CompileKey) -> None:
         if self._journal is not None:
             self._journal.told(key)
+
+    def _compile_call(self, call: CompileCall) -> None:
+        if self._journal is not None and self.capture.here:
+            self._journal.compile_call(call)
 
     def _watch_calls(self, key: CompileKey, made: types.CodeType) -> None:
         def told(position: int, arguments: tuple[Any, ...], error: BaseException) -> None:

@@ -14,6 +14,7 @@ from depyf.run.advice.registry import text_of
 from depyf.run.causes.cause import Cause, CauseKind
 from depyf.run.causes.folding import counted, folded_ids, listed
 from depyf.run.installed_files import library_file
+from depyf.run.observations.observation import Observation
 from depyf.run.records import CompileKey, Place
 from depyf.safety.escape import cut, one_line, printable
 from depyf.views.pages.markdown import code, message, plain
@@ -60,6 +61,46 @@ def fix_first(
         lines.append(style.detail + (f"{costs}{spent}" if costs else spent.lstrip(", ")))
         lines += _ways_out(cause, style)
     return [line for line in lines if line.strip()] + _needed(causes, style, short, seconds)
+
+
+def what_to_fix(
+    causes: Sequence[Cause],
+    observations: Sequence[Observation],
+    most: int = IN_INDEX,
+    style: PrintStyle = MARKDOWN,
+    seconds: Mapping[CompileKey, float] | None = None,
+) -> list[str]:
+    """``fix_first``, and after the causes what else was found; what is needed comes last."""
+    if not observations:
+        return fix_first(causes, most, style, seconds)
+    changed = to_fix(causes)
+    needed = fix_first([cause for cause in causes if cause.needed], most, style, seconds)
+    return [
+        *fix_first(changed, most, style, seconds),
+        *observation_lines(observations, min(len(changed), most) + 1, style, seconds),
+        *(["", "Needed, with nothing to change:", *needed[1:]] if needed else []),
+    ]
+
+
+def observation_lines(
+    observations: Sequence[Observation], start: int, style: PrintStyle, seconds: Mapping[CompileKey, float] | None
+) -> list[str]:
+    """Two or three lines for each, numbered from ``start`` on."""
+    files = sorted({one.place.filename for one in observations if one.place is not None})
+    short = {name: _shortest(name, files) for name in files}
+    lines = []
+    for number, observation in enumerate(observations, start):
+        place = _place(observation.place, style, short)
+        lines.append(f"{number}. {place}{': ' if place else ''}{style.message(observation.text)}")
+        spent = sum((seconds or {}).get(key, 0.0) for key in observation.entries)
+        costs = [style.message(observation.cost)] if observation.cost else []
+        costs += [f"{spent:.1f} of {sum((seconds or {}).values()):.1f} s of compiling"] if spent >= 0.05 else []
+        lines += [style.detail + ", ".join(costs)] if costs else []
+        lines += [
+            f"{style.detail + 'or: ' if at else style.way_out}{style.message(way)}"
+            for at, way in enumerate(observation.ways)
+        ]
+    return lines
 
 
 def to_fix(causes: Sequence[Cause]) -> list[Cause]:

@@ -7,6 +7,8 @@ from typing import Any
 from depyf.run.advice.registry import ADVICE, text_of
 from depyf.run.causes.cause import Cause, CauseKind
 from depyf.run.global_names import in_words
+from depyf.run.observations.all_observations import nothing_to_fix, observations_of
+from depyf.run.observations.observation import Observation
 from depyf.run.records import CompileKey
 from depyf.safety.escape import one_line
 from depyf.views.pages.sections.fix_first import cost_in_words
@@ -32,7 +34,12 @@ def fix_first_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | 
             "failed": run.errors,
             "kernels": sum(file.kind == "kernel_source" for file in view.files),
         },
-        "causes": [_cause(cause, seconds, view) for cause in view.causes],
+        "causes": [
+            *(_cause(cause, seconds, view) for cause in view.causes if not cause.needed),
+            *(_found(observation, seconds, view) for observation in observations_of(run)),
+            *(_cause(cause, seconds, view) for cause in view.causes if cause.needed),
+        ],
+        "fine": nothing_to_fix([run]),
         "compiled": [_compiled(function, view) for function in functions if _has_code(function)],
         "python": _python(functions, view),
         "failed": [
@@ -64,6 +71,28 @@ def _cause(cause: Cause, seconds: dict[CompileKey, float], view: DumpView) -> di
         "notes": notes[:1] if not ways else [],
         "inside": written(cause.inside),
         "entries": [_id(key) for key in (cause.caused or cause.entries)],
+    }
+
+
+def _found(observation: Observation, seconds: dict[CompileKey, float], view: DumpView) -> dict[str, Any]:
+    """An observation as a cause is shown."""
+    spent = [value for key in observation.entries if (value := seconds.get(key)) is not None]
+    place = observation.place
+    return {
+        "kind": observation.kind.value,
+        "text": observation.text,
+        "more": "",
+        "at": written(place),
+        "line": view.line(place),
+        "function": place.function if place is not None else "",
+        "module": "",
+        "cost": observation.cost,
+        "seconds": round(sum(spent), 6) if spent else None,
+        "ways": list(observation.ways),
+        "needed_together": 1,
+        "notes": [],
+        "inside": "",
+        "entries": [_id(key) for key in observation.entries],
     }
 
 

@@ -17,9 +17,7 @@ export function showFixFirst(container, data, page) {
       : el(
           "p",
           { class: "card nothing-to-fix" },
-          data.compiled.length
-            ? "Nothing to fix: no graph break, no recompilation, nothing ran as ordinary Python."
-            : "Nothing was compiled in this run.",
+          data.fine,
         ),
     toldPart("Failed", "torch raised an error into the program.", failedTable(data.failed, page), data.failed.length),
     toldPart("Ran as Python", "Not compiled, and why.", pythonTable(data.python, page), data.python.length),

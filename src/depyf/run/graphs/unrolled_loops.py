@@ -1,0 +1,170 @@
+"""Loops of the program that a graph holds unrolled: the same operations, of the same lines, many times.
+
+Input: the lines that ran each operation of a captured graph, and the sources of those lines.  Output: the loops, those
+of most operations first; none where a graph is small.  A line that repeats without a loop around it (a recursion, a
+loop in a file without source) is told as the line itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from depyf.run.graphs.node_origins import Frame
+from depyf.run.installed_files import library_file, of_library
+
+_FEWEST = 100
+"""Operations of a graph in which loops are looked for."""
+_TIMES = 16
+"""How often a line is repeated before it is told of."""
+_MOST = 3
+_LONGEST = 160
+
+Stack = tuple[Frame, ...]
+Read = Callable[[str], str]
+"""The source of a file; "" where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnrolledLoop:
+    """A line of the program of which a graph has many copies."""
+
+    file: str
+    line: int
+    """Of the ``for`` or ``while``, or the line that is repeated where there is none."""
+    text: str
+    function: str
+    calls: str
+    """What the repeated line calls in which the operations are: ``self.cell``; "" where they are its own."""
+    times: int
+    operations: int
+    """That its copies have in this graph."""
+    loop: bool = True
+    """Whether ``line`` is a loop of the program."""
+
+
+def unrolled_loops(stacks: Sequence[tuple[str, Stack]], text: str, read: Read) -> tuple[UnrolledLoop, ...]:
+    """``stacks``: each operation with the lines that ran it, the outermost first; ``text``: the graph as printed."""
+    if len(stacks) < _FEWEST:
+        return ()
+    operators = {m[1]: _shape(m[2]) for m in _OPERATION.finditer(text)}
+    alike: dict[Stack, list[int]] = {}
+    for (stack, _), count in Counter((stack, operators.get(name, name)) for name, stack in stacks).items():
+        if (
+            stack and count >= _TIMES and not _of_torch(stack[-1][0])
+        ):  # others of the line are run before its loop, or after
+            alike.setdefault(stack, []).append(count)
+    found: dict[tuple[str, int], list[UnrolledLoop]] = {}
+    for stack, counts in alike.items():
+        one = _loop(stack, min(counts), sum(counts), read)
+        found.setdefault((one.file, one.line), []).append(one)
+    loops = [loop for same in found.values() if 2 * (loop := _together(same)).operations >= len(stacks)]
+    loops.sort(key=lambda loop: (-loop.operations, loop.file, loop.line))
+    return tuple(loops[:_MOST])
+
+
+_OPERATION = re.compile(r"^ +(\w+)(?:: \"[^\"\n]*\")? = ([^;\n]+)", re.M)
+_NUMBERED = re.compile(r"_\d+\b")
+_VALUE = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?![\w.(])")
+_NUMBER = re.compile(r"(?<![\w.])\d[\d.e-]*")
+
+
+def _shape(expression: str) -> str:
+    """What two operations share that are copies of one: ``torch._C._nn.linear(_, _, _)``, ``x.view(0, 0)``."""
+    return _NUMBER.sub("0", _VALUE.sub("_", _NUMBERED.sub("", expression)))
+
+
+def _together(same: list[UnrolledLoop]) -> UnrolledLoop:
+    """Several lines in one loop as one."""
+    first = max(same, key=lambda one: (one.times, bool(one.calls)))
+    called = first.calls or next((one.calls for one in same if one.calls), "")
+    return UnrolledLoop(
+        first.file, first.line, first.text, first.function, called, first.times,
+        sum(one.operations for one in same), first.loop,
+    )  # fmt: skip
+
+
+def _loop(stack: Stack, times: int, operations: int, read: Read) -> UnrolledLoop:
+    """The outermost loop around the lines of ``stack``; a loop in a library is the program's line that led there."""
+    own = [at for at, frame in enumerate(stack) if not of_library(frame[0])]
+    for at, (file, line, function) in enumerate(stack):
+        around = _loop_around(read(file), line)
+        if not around:
+            continue
+        before = [place for place in own if place <= at]
+        place = before[-1] if before else at
+        if place == at:
+            calls = _called(read(file), line) if at + 1 < len(stack) else ""
+            return UnrolledLoop(file, around, _text(read(file), around), function, calls, times, operations)
+        calls = _called(read(file), line) if at + 1 < len(stack) else ""
+        file, line, function = stack[place]
+        return UnrolledLoop(file, line, _text(read(file), line), function, calls, times, operations, loop=False)
+    file, line, function = stack[own[-1] if own else -1]
+    return UnrolledLoop(file, line, _text(read(file), line), function, "", times, operations, loop=False)
+
+
+def _of_torch(file: str) -> bool:
+    """Whether the operations are of an optimizer or another loop of torch's own, which nothing is to be changed of."""
+    known = library_file(file)
+    return known.startswith(("torch/", "torch\\")) and not known.startswith(("torch/nn/", "torch\\nn\\"))
+
+
+def _text(source: str, line: int) -> str:
+    lines = source.splitlines()
+    return lines[line - 1].strip()[:_LONGEST] if 0 < line <= len(lines) else ""
+
+
+@functools.lru_cache(maxsize=8)
+def _tree(source: str) -> ast.Module | None:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+_LOOPS = (ast.For, ast.While, ast.AsyncFor)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+def _loop_around(source: str, line: int) -> int:
+    """The line of the outermost loop, in the function of ``line``, that has it in its body; 0 where there is none."""
+    tree = _tree(source) if source else None
+    outermost = 0
+    pending: list[ast.AST] = [tree] if tree is not None else []
+    while pending:
+        node = pending.pop()
+        for child in ast.iter_child_nodes(node):
+            first, last = getattr(child, "lineno", None), getattr(child, "end_lineno", None)
+            if first is not None and last is not None and not first <= line <= last:
+                continue
+            if isinstance(child, _FUNCTIONS):
+                outermost = 0
+            elif not outermost and _repeats(child, line):
+                outermost = child.lineno  # type: ignore[attr-defined]
+            pending.append(child)
+    return outermost
+
+
+def _repeats(node: ast.AST, line: int) -> bool:
+    """Whether the node runs what is on this line many times."""
+    if isinstance(node, _LOOPS):
+        first, last = node.body[0], node.body[-1]
+        return first.lineno <= line <= (last.end_lineno or last.lineno)
+    return isinstance(node, _COMPREHENSIONS)
+
+
+def _called(source: str, line: int) -> str:
+    """What the line calls: the outermost call of something that is not torch's own."""
+    tree = _tree(source) if source else None
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or node.lineno):
+            text = ast.unparse(node.func)
+            inside = isinstance(node.func, (ast.Name, ast.Attribute)) and node.lineno == line
+            if inside and not text.startswith(("torch.", "F.", "super")) and len(text) <= _LONGEST:
+                return text
+    return ""

@@ -1,0 +1,39 @@
+"""All observations of a run, and the sentence where there is none.
+
+Input: a ``Run``.  Output: observations, the most important first.  The same run gives the same ones, wherever they are
+told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from depyf.run.causes.folding import counted
+from depyf.run.observations.never_called import never_called
+from depyf.run.observations.observation import Observation
+from depyf.run.observations.unrolled import unrolled
+from depyf.run.run import Run, totals_of
+
+_KINDS: tuple[Callable[[Run], Iterable[Observation]], ...] = (unrolled, never_called)
+
+
+def observations_of(run: Run) -> tuple[Observation, ...]:
+    """Those of all kinds."""
+    return tuple(observation for kind in _KINDS for observation in kind(run))
+
+
+def nothing_to_fix(runs: Sequence[Run]) -> str:
+    """That there is nothing to fix, with what was looked at."""
+    totals = totals_of(runs)
+    if not totals.compilations:
+        return "torch compiled nothing while the program ran."
+    results = sum(call.made for run in runs for call in run.compile_calls)
+    called = sum(call.called for run in runs for call in run.compile_calls)
+    largest = max((e.operations or 0 for run in runs for _, e in run.entries), default=0)
+    told = [counted(totals.compilations, "compilation")]
+    told += [f"the largest of {counted(largest, 'operation')}"] if largest else []
+    told += [f"{called} of {results} results of torch.compile called"] if results else []
+    return (
+        "Nothing to fix: no recompilation, no graph break, nothing that ran as ordinary Python, no loop unrolled into "
+        f"a long graph ({', '.join(told)})."
+    )

@@ -1,0 +1,59 @@
+"""An observation: something to change that made no recompilation, no graph break and no ordinary Python.
+
+Input: nothing.  Output invariant: strings, numbers and records, no seconds: the same run makes the same observations.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+from depyf.run.records import CompileKey, Place
+
+
+class ObservationKind(enum.Enum):
+    """What was found."""
+
+    NEVER_CALLED = "never called"
+    """What torch.compile returned was not called."""
+    UNROLLED = "unrolled loop"
+    """A graph has many copies of one line."""
+    NOTHING_COMPILED = "nothing compiled"
+    """Why a run has no compilation."""
+    CACHE = "cache"
+    """A cache of torch was bypassed."""
+    MODE = "mode"
+    """A mode of torch.compile that changes nothing here."""
+    ENDED = "ended by an error"
+    """An error of the compiler ended the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One thing to change."""
+
+    kind: ObservationKind
+    place: Place | None
+    """The program's line."""
+    text: str
+    """One sentence: what was found."""
+    ways: tuple[str, ...] = ()
+    """What the program can change, the best first."""
+    entries: tuple[CompileKey, ...] = ()
+    """The compilations that it is about."""
+    cost: str = ""
+    """What it costs, without seconds."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as it stands in the manifest."""
+        place = self.place
+        return {
+            "kind": self.kind.value,
+            "at": f"{place.filename}:{place.line}" if place is not None else "",
+            "line": place.text if place is not None else "",
+            "text": self.text,
+            "ways": list(self.ways),
+            "cost": self.cost,
+            "compile_ids": [{"compile_id": key.text, "generation": key.generation} for key in self.entries],
+        }
