@@ -8,25 +8,24 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from depyf.actions.scripts.dumped_graphs import CompiledGraph, dumped_graphs
 from depyf.errors import DepyfError
-from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
 from depyf.run.files.layout import transformed_file
 from depyf.run.files.reading import DumpError, Manifest, read_file, read_manifest
 from depyf.run.global_names import transformed_name
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.recorded.recorded_inputs import Recorded, read_recorded
-from depyf.run.records import CodeRecord, CompileKey, EntryRecord, FunctionRecord, GuardRecord
+from depyf.run.records import CodeRecord, EntryRecord, FunctionRecord, GuardRecord
 from depyf.run.run import Run
 from depyf.run.store.earlier import NOT_KEPT
 from depyf.run.store.loading import load
 from depyf.safety.escape import printable, safe_name
 from depyf.views.dump.whole_dump import pages_of
 from depyf.views.pages.full_code import caller_name, original_text, other_names
-
-_STAGES = (CAPTURED, FORWARD, BACKWARD)
 
 
 class ExportError(DepyfError):
@@ -35,19 +34,18 @@ class ExportError(DepyfError):
 
 @dataclass(frozen=True, slots=True)
 class DumpedGraph:
-    """One graph: what transformed code calls it, its pages by stage with what is known of their inputs, and the inputs
-    that were recorded, if any."""
+    """One graph, the inputs that were recorded, if any, and the code that Inductor wrote for it, or for its forward."""
 
-    called: str
-    compile_id: str
-    pages: dict[str, str]
-    facts: dict[str, GraphFacts]
+    graph: CompiledGraph
     recorded: Recorded | None = None
     wrapper: str = ""
-    """The code that Inductor wrote for it, or for its forward."""
+
+    def page(self, stage: str) -> str:
+        """KeyError where the dump does not have it."""
+        return self.graph.stages[stage].text
 
     def known(self, stage: str) -> GraphFacts:
-        return self.facts.get(stage, GraphFacts())
+        return self.graph.stages[stage].facts if stage in self.graph.stages else GraphFacts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,24 +235,12 @@ def _code(source: str) -> list[str]:
 
 def _graphs(folder: Path, manifest: Manifest, run: Run) -> dict[str, DumpedGraph]:
     """What transformed code calls each graph -> the graph."""
-    facts = {(graph.key, graph.stage, graph.index): graph.facts for graph in run.graphs}
-    found: dict[str, DumpedGraph] = {}
-    recorded = {
-        source: file.name for file in manifest.files if file.kind == "recorded_inputs" for source in file.origins
-    }
-    for file in manifest.files:
-        if file.kind != "graph" or file.stage not in _STAGES:
-            continue
-        called = file.name.partition(".")[0] + (f"_{file.index}" if file.index else "")
-        graph = found.setdefault(called, DumpedGraph(called, file.compile_id or "", {}, {}))
-        stage, key = file.stage, CompileKey(file.generation, file.compile_id or "")
-        graph.pages[stage] = read_file(folder, file.name)
-        graph.facts[stage] = facts.get((key, stage, file.index)) or GraphFacts()
-        if stage == CAPTURED and file.name in recorded:
-            known_inputs = read_recorded(folder, recorded[file.name])
-            found[called] = replace(graph, recorded=known_inputs)
-    for file in manifest.files:
-        called = file.name.partition(".")[0]
-        if file.kind == "wrapper" and not file.index and called in found and f"{called}_1" not in found:
-            found[called] = replace(found[called], wrapper=read_file(folder, file.name))
-    return found
+    found = dumped_graphs(folder, manifest, run)
+    alone = Counter((graph.generation, graph.compile_id) for graph in found)
+    named = {}
+    for graph in found:
+        name = next(iter(graph.stages.values())).name.partition(".")[0] + (f"_{graph.index}" if graph.index else "")
+        recorded = read_recorded(folder, graph.recorded) if graph.recorded else None
+        code = graph.wrappers.get(0, "") if alone[graph.generation, graph.compile_id] == 1 else ""
+        named[name] = DumpedGraph(graph, recorded, read_file(folder, code) if code else "")
+    return named

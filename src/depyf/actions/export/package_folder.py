@@ -34,6 +34,7 @@ from depyf.actions.export.values.guarded_path import path_of
 from depyf.actions.export.values.guarded_values import GuardedValues, place
 from depyf.actions.export.values.made_values import Maker, Model
 from depyf.actions.scripts.carried_text import CHECKS, checks_text, definitions, package_file
+from depyf.actions.scripts.fill import Value, fill
 from depyf.actions.scripts.graph_parts import tolerance_of
 from depyf.actions.scripts.input_table import CannotRender
 from depyf.decompiler.emit.comments import in_docstring
@@ -142,7 +143,7 @@ class _Making:
         )
         files["hooks.py"] = hooks_text(self.hooks, self.done.name, function.qualname)
         files["__init__.py"] = self._init(roots)
-        files["__main__.py"] = self._main(bool(models))
+        files["__main__.py"] = self._main()
         files["README.md"] = readme_text(
             function,
             self.done.name,
@@ -224,19 +225,20 @@ class _Making:
         files["graphs/__init__.py"] = '"""The graphs, one a file: what each compiled entry computes."""\n'
         for called, graph in self.function.graphs.items():
             name = graph_module(called)
-            title = f"The graph of {self.function.qualname}, compile id {graph.compile_id}, as Dynamo captured it."
+            compile_id = graph.graph.compile_id
+            title = f"The graph of {self.function.qualname}, compile id {compile_id}, as Dynamo captured it."
             try:
                 kept = (
                     frozenset(c.name for c in graph.recorded.constants if c.tensor) if graph.recorded else frozenset()
                 )
-                text, hooks = graph_text(graph.pages[CAPTURED], name, title, graph.known(CAPTURED), kept)
+                text, hooks = graph_text(graph.page(CAPTURED), name, title, graph.known(CAPTURED), kept)
             except KeyError:
                 raise ExportError(f"the dump has no captured graph for {called}") from None
             except CannotRender as error:
                 self.hooks.want(name, f"a function that is the graph {name}: {error}")
                 self.done.notes.append(f"{name} cannot be exported: {error}; fill in hooks.{name}.")
                 files[f"graphs/{name}.py"] = (
-                    f'"""The graph of compile id {printable(graph.compile_id)}: see the README."""\n\n'
+                    f'"""The graph of compile id {printable(compile_id)}: see the README."""\n\n'
                     "from .. import hooks\n\n\n"
                     f"def {name}(*inputs):\n    return hooks.{name}(*inputs)\n"
                 )
@@ -249,15 +251,15 @@ class _Making:
 
     def _kernels(self, graph: DumpedGraph, name: str) -> bool:
         """Whether the wrapper of Inductor runs in the place of the graph; if so, its files are there."""
-        captured = read_graph(graph.pages[CAPTURED], "")
+        captured = read_graph(graph.page(CAPTURED), "")
         inputs = len(captured.parameters) if captured is not None else -1
         why = "Inductor wrote no code for it"
         if graph.wrapper:
-            why = why_not(graph.known(FORWARD), inputs, BACKWARD in graph.pages)
+            why = why_not(graph.known(FORWARD), inputs, BACKWARD in graph.graph.stages)
         if why:
             self.done.notes.append(f"{name} runs as its captured graph: {why}.")
             return False
-        title = in_docstring(printable(f"Inductor's code for the graph of compile id {graph.compile_id}."))
+        title = in_docstring(printable(f"Inductor's code for the graph of compile id {graph.graph.compile_id}."))
         self.done.files["kernels/__init__.py"] = '"""The code that Inductor wrote, and its kernels."""\n'
         self.done.files |= kernel_files(graph.wrapper, name)
         self.done.files[f"graphs/{name}.py"] = caller_text(name, title)
@@ -290,54 +292,21 @@ class _Making:
 
     def _init(self, roots: Mapping[str, str]) -> str:
         root = self.names.codes[self.function.codes[0].name]
-        called = in_docstring(printable(self.function.qualname))
-        lines = [f'"""``{called}`` as torch.compile made it; README.md says more.  ({MARK})"""', ""]
-        if not roots:
-            lines += ["from . import hooks", f"from .functions import {root}", "", f'__all__ = ["{root}", "hooks"]']
-            return "\n".join(lines) + "\n"
-        model = next(iter(roots))
-        lines += [
-            "from . import hooks, model",
-            f"from .functions import {root}",
-            "",
-            f'__all__ = ["{root}", "hooks", "load"]',
-            "",
-            "",
-            "def load(state_dict):",
-            '    """The model with these parameters and buffers; its call runs the compiled code.',
-            "",
-            "    KeyError where one that the compiled code reads is missing; others are not needed.",
-            '    """',
-            f"    made = model.make_{model}()",
-            "    missing = made.load_state_dict(state_dict, strict=False).missing_keys",
-            "    if missing:",
-            "        raise KeyError(f\"the state_dict lacks {', '.join(missing)}\")",
-            "    return made",
-        ]
-        return "\n".join(lines) + "\n"
+        values: dict[str, Value] = {
+            "FUNCTION": in_docstring(printable(self.function.qualname)),
+            "MADE_BY": MARK,
+            "MODULES": "hooks, model" if roots else "hooks",
+            "ROOT": root,
+            "NAMES": f'["{root}", "hooks", "load"]' if roots else f'["{root}", "hooks"]',
+            "LOADS": bool(roots),
+            "MAKE": f"make_{next(iter(roots), '')}",
+        }
+        return fill("package_init", values)
 
-    def _main(self, model: bool) -> str:
+    def _main(self) -> str:
         root = self.names.codes[self.function.codes[0].name]
-        tolerance = tolerance_of("\n".join(graph.pages[CAPTURED] for graph in self.function.graphs.values()))
-        lines = [
-            f'"""python -m {self.done.name}: the recorded calls, compared with eager mode."""',
-            "",
-            "import sys",
-            "from types import SimpleNamespace",
-            "",
-            "from . import calls, functions, guards, hooks, original, runtime",
-            "from .check import check",
-            "",
-            "PACKAGE = SimpleNamespace(",
-            (
-                f"    name={self.done.name!r}, function=functions.{root}, calls=calls, guards=guards, hooks=hooks, "
-                f"original=original, runtime=runtime, tolerance={tolerance}"
-            ),
-            ")",
-            'if __name__ == "__main__":',
-            "    sys.exit(check(PACKAGE))",
-        ]
-        return "\n".join(lines) + "\n"
+        pages = "\n".join(graph.page(CAPTURED) for graph in self.function.graphs.values())
+        return fill("package_main", {"NAME": self.done.name, "ROOT": root, "TOLERANCE": str(tolerance_of(pages))})
 
 
 def _by_age(entries: Iterable[DumpedEntry]) -> list[DumpedEntry]:

@@ -25,13 +25,13 @@ from depyf.actions.scripts.graph_parts import (
     short_place,
     subject_of,
 )
-from depyf.actions.scripts.input_table import CannotRender, input_texts, same_layout
+from depyf.actions.scripts.input_table import CannotRender, input_texts
 from depyf.actions.scripts.process_groups import NOTE, groups_of
 from depyf.decompiler.emit.comments import in_docstring
 from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
 from depyf.run.graphs.graph_facts import AotFacts
 from depyf.run.graphs.graph_text import GraphClass, read_graph
-from depyf.run.graphs.value_types import Number, tensor_type
+from depyf.run.graphs.value_types import Number, same_layout, tensor_type
 from depyf.run.recorded.recorded_inputs import Recorded
 from depyf.run.recorded.tensor_file import TensorEntry
 from depyf.safety.escape import printable
@@ -205,7 +205,7 @@ def _what_the_graph_needs(graph: CompiledGraph, texts: str, notes: list[str]) ->
         set(re.findall(r"\b(?:cuda|xpu|mps)(?::\d+)?", " ".join(re.findall(r"\](cuda\S*|xpu\S*|mps\S*)\"", texts))))
     )
     one_way = m["name"] if (m := ONE_WAY.search(code)) else ""
-    backend = "none" if one_way else "inductor" if graph.wrapper else "aot_eager"
+    backend = "none" if one_way else "inductor" if graph.wrappers else "aot_eager"
     why = f"; none by default, because Dynamo cannot read back the operator {one_way} that it wrote" if one_way else ""
     random, asserts = bool(RANDOM.search(code)), bool(_ASSERTS.search(code))
     own, groups = own_operators(code), groups_of(texts)

@@ -207,7 +207,7 @@ class _ReproPage:
         name = self.how.backend
         if name and "." not in name:
             return name, ""
-        guess = "inductor" if self.subject.graph.wrapper else "aot_eager"
+        guess = "inductor" if self.subject.graph.wrappers else "aot_eager"
         if not name:
             return guess, "the dump does not say which it was"
         return "eager", f"it was {name}: import it, and put it here"

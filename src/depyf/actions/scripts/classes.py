@@ -18,6 +18,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from depyf.actions.scripts.input_table import CannotRender
+from depyf.actions.scripts.tensor_text import number_text, tensor_of
 from depyf.decompiler.emit.comments import remark
 from depyf.run.graphs.graph_facts import ConstantFacts, GraphFacts
 from depyf.run.graphs.graph_text import GraphClass, attributes_of, imports_of
@@ -69,7 +70,7 @@ def class_text(graph: GraphClass, name: str, constants: Mapping[str, ConstantFac
         lines += ["    def __init__(self):", "        super().__init__()"]
         lines += [f"        self.{key} = {value}" for key, value in own.items()]
         lines.append("")
-    lines += _header(graph)
+    lines += signature("forward", graph, "    ", ("self",))
     lines += ["        " + line if line else "" for line in graph.body or ("pass",)]
     return "\n".join(lines)
 
@@ -83,12 +84,13 @@ def wants_graph(graph: GraphClass) -> set[str]:
     return found
 
 
-def _header(graph: GraphClass) -> list[str]:
-    parameters = [f'{p.name}: "{p.type}"' if p.type else p.name for p in graph.parameters]
-    short = f"    def forward({', '.join(['self', *parameters])}):"
-    if len(short) <= _WIDTH and len(parameters) <= _FEW:
+def signature(name: str, graph: GraphClass, indent: str = "", before: tuple[str, ...] = ()) -> list[str]:
+    """``def NAME(...):`` with the parameters of the graph and their types, on one line where it is short."""
+    parameters = [*before, *(f'{p.name}: "{p.type}"' if p.type else p.name for p in graph.parameters)]
+    short = f"{indent}def {name}({', '.join(parameters)}):"
+    if len(short) <= _WIDTH and len(graph.parameters) <= _FEW:
         return [short]
-    return ["    def forward(", "        self,", *(f"        {text}," for text in parameters), "    ):"]
+    return [f"{indent}def {name}(", *(f"{indent}    {text}," for text in parameters), f"{indent}):"]
 
 
 def _constant(name: str, record: ConstantFacts) -> str:
@@ -101,14 +103,9 @@ def _constant(name: str, record: ConstantFacts) -> str:
     if tensor.subclass:
         raise CannotRender(f"it reads self.{name}, a {tensor.subclass}")
     dtype, shape = tensor.dtype, tensor.shape
+    if record.values is not None:
+        return tensor_of([number_text(value) for value in record.values], shape, dtype, tensor.device)
     device = "" if tensor.device == "cpu" else f', device="{tensor.device}"'
-    values = record.values
-    if values is not None:
-        items = ", ".join(_literal(value) for value in values)
-        if not shape:
-            return f"torch.tensor({items}, dtype={dtype}{device})"
-        shaped = "" if len(shape) == 1 else f".reshape{shape}"
-        return f"torch.tensor([{items}], dtype={dtype}{device}){shaped}"
     count = math.prod(shape)
     low, high = record.low, record.high
     if not count or low is None or high is None:
@@ -119,9 +116,3 @@ def _constant(name: str, record: ConstantFacts) -> str:
         made = f"torch.linspace({low!r}, {high!r}, {count}, dtype=torch.float64).reshape({shape}).to({dtype})"
     place = f'.to("{tensor.device}")' if device else ""
     return remark(f"{made}{place}", "too many values to record: made up, in the same range")
-
-
-def _literal(value: float) -> str:
-    if isinstance(value, float) and not math.isfinite(value):
-        return f'float("{value}")'
-    return repr(value)

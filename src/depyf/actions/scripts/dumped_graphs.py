@@ -16,6 +16,7 @@ from depyf.run.files.layout import INDEX
 from depyf.run.files.reading import MANIFEST, DumpError, Manifest, NoManifest, read_file, read_manifest
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.records import CompileKey
+from depyf.run.run import Run
 from depyf.run.store.loading import load
 from depyf.safety.escape import safe_name
 
@@ -49,8 +50,8 @@ class CompiledGraph:
     stages: dict[str, StageFile] = field(default_factory=dict)
     cut: bool = False
     """The backend cut it into pieces: its compile id has more forward than captured graphs."""
-    wrapper: bool = False
-    """Inductor generated code for it."""
+    wrappers: dict[int, str] = field(default_factory=dict)
+    """The files with the code that Inductor generated for its compile id, by number."""
     torch: str = ""
     recorded: str = ""
     """The file with its first inputs; "" where the dump has none."""
@@ -64,14 +65,15 @@ class CompiledGraph:
 
     @property
     def file(self) -> str:
+        """The name of its script."""
         return f"graph_{self.slug}_{safe_name(self.function.rpartition('.')[2])}.py"
 
 
 def read_dump(folder: Path) -> tuple[CompiledGraph, ...]:
-    """The compiled graphs in ``folder``, in the order of their compile ids; never empty."""
+    """The captured graphs in ``folder``, in the order of their compile ids; never empty."""
     manifest = _manifest(folder)
     try:
-        graphs = _graphs(folder, manifest)
+        graphs = tuple(graph for graph in dumped_graphs(folder, manifest, load(folder)) if CAPTURED in graph.stages)
     except DumpError as error:
         raise GalleryError(str(error)) from error
     if not graphs:
@@ -97,19 +99,18 @@ def _manifest(folder: Path) -> Manifest:
         raise GalleryError(str(error)) from error
 
 
-def _graphs(folder: Path, manifest: Manifest) -> tuple[CompiledGraph, ...]:
-    run = load(folder)
+def dumped_graphs(folder: Path, manifest: Manifest, run: Run) -> tuple[CompiledGraph, ...]:
+    """All graphs of a dump, in the order of their compile ids.  DumpError."""
     functions = {
         entry.key: (function.code.qualname, f"{function.code.filename}:{function.code.line}")
         for function, entry in run.entries
     }
     facts = {(graph.key, graph.stage, graph.index): graph.facts for graph in run.graphs}
-    listed = manifest.names
     found: dict[tuple[int, str, int], CompiledGraph] = {}
-    wrappers: set[tuple[int, str]] = set()
+    wrappers: dict[tuple[int, str], dict[int, str]] = {}
     for file in manifest.files:
         if file.kind == "wrapper":
-            wrappers.add((file.generation, file.compile_id or ""))
+            wrappers.setdefault((file.generation, file.compile_id or ""), {}).setdefault(file.index, file.name)
         if file.kind != "graph" or file.stage not in _STAGES:
             continue
         key = (file.generation, file.compile_id or "", file.index)
@@ -121,9 +122,13 @@ def _graphs(folder: Path, manifest: Manifest) -> tuple[CompiledGraph, ...]:
     ordered = sorted(found, key=lambda key: (key[0], key[1].startswith("!"), _numbers(key[1]), key[2]))
     cut = {key[:2] for key in found if _count(found, key, FORWARD) > _count(found, key, CAPTURED)}
     return tuple(
-        replace(found[key], wrapper=key[:2] in wrappers, cut=key[:2] in cut, recorded=_recorded(found[key], listed))
+        replace(
+            found[key],
+            wrappers=wrappers.get(key[:2], {}),
+            cut=key[:2] in cut,
+            recorded=_recorded(found[key], manifest.names),
+        )
         for key in ordered
-        if CAPTURED in found[key].stages
     )
 
 

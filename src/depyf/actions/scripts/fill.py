@@ -54,11 +54,12 @@ def _skeleton(name: str) -> tuple[list[str], ast.Module, frozenset[str]]:
     text = text[text.index('"""') :]
     tree = ast.parse(text)
     declared = next(node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == _FALSE)
-    names = [
-        node.target.id
+    targets = [
+        target
         for node in declared.body
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+        for target in (node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)])
     ]
+    names = [target.id for target in targets if isinstance(target, ast.Name)]
     return text.splitlines(), tree, frozenset(name for name in names if name.isupper())
 
 

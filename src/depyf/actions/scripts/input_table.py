@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from depyf.actions.scripts.tensor_text import TensorTexts, tensor_texts
+from depyf.actions.scripts.tensor_text import TensorTexts, number_text, tensor_texts
 from depyf.decompiler.emit.comments import remark
 from depyf.run.graphs.graph_facts import GraphFacts, InputFacts, TensorFacts
 from depyf.run.graphs.graph_text import GraphClass, Parameter
 from depyf.run.graphs.masks import exactly_true, most_true, totals
-from depyf.run.graphs.value_types import Number, TensorType, evaluate, tensor_type
+from depyf.run.graphs.value_types import Number, TensorType, contiguous, evaluate, same_layout, tensor_type
 from depyf.run.recorded.recorded_inputs import Recorded, RecordedInput
 from depyf.run.recorded.tensor_file import TensorEntry
 
@@ -161,7 +161,7 @@ def _value(
     if dtype.startswith(("q", "bits")):
         raise CannotRender(f"its input {parameter.name} is quantised ({dtype})")
     if item.value is not None:
-        return f"torch.tensor({_literal(item.value)}, dtype=torch.{dtype})", "a number of the program"
+        return f"torch.tensor({number_text(item.value)}, dtype=torch.{dtype})", "a number of the program"
     number = item.storage[0] if item.storage is not None else -1
     shared = (number, storages[number]) if number in storages else None
     return _tensor(item, tensor, dtype, count, symbols, shared), count.why if count is not None else ""
@@ -173,11 +173,6 @@ def _counts(graph: GraphClass, types: Mapping[str, TensorType], symbols: Mapping
     for argument, read in (("most", most_true), ("true", exactly_true), ("total", totals)):
         found |= {name: Count(argument, number, why) for name, (number, why) in read(graph, types, symbols).items()}
     return found
-
-
-def _literal(value: float) -> str:
-    """``nan`` and infinities, which JSON keeps, are no names of Python."""
-    return repr(value) if not isinstance(value, float) or math.isfinite(value) else f'float("{value}")'
 
 
 def _storages(inputs: Iterable[InputFacts]) -> dict[int, int]:
@@ -293,15 +288,3 @@ def _short(number: float, inwards: int) -> float:
 def _number(text: str, number: int, symbols: Mapping[str, Number]) -> str:
     """The symbolic text if its value is the number, else the number."""
     return text if evaluate(text, symbols) == number else str(number)
-
-
-def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of a contiguous tensor."""
-    return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
-
-
-def same_layout(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Do the strides mean what contiguous ones do?  A dimension of size one may have any."""
-    if 0 in shape:
-        return True
-    return all(one == two or size == 1 for size, one, two in zip(shape, strides, contiguous(shape)))

@@ -11,9 +11,10 @@ import base64
 import math
 import struct
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from depyf.run.graphs.value_types import same_layout
 from depyf.run.recorded.recorded_inputs import Recorded, RecordedInput, element_width
 from depyf.run.recorded.tensor_file import TensorEntry, elements_in
 
@@ -54,7 +55,7 @@ def tensor_texts(recorded: Recorded, items: Iterable[RecordedInput]) -> TensorTe
     names: dict[tuple[str, str], str] = {}
     for item in kept:
         if not item.tensor:
-            texts.made[item.name] = _number(item.value)
+            texts.made[item.name] = number_text(item.value)
             continue
         made = plain.get(item.name)
         if not made:
@@ -103,12 +104,7 @@ def _sizes(shape: tuple[int, ...]) -> str:
 
 
 def _dense(item: RecordedInput) -> bool:
-    width = 1
-    for size, stride in zip(reversed(item.shape), reversed(item.stride)):
-        if size != 1 and stride != width:
-            return False
-        width *= size
-    return not item.offset
+    return not item.offset and same_layout(item.shape, item.stride)
 
 
 def _numbers(recorded: Recorded, item: RecordedInput) -> str:
@@ -120,9 +116,16 @@ def _numbers(recorded: Recorded, item: RecordedInput) -> str:
     values = struct.unpack(f"<{count}{code}", entry.data[: count * struct.calcsize(code)])
     if any(isinstance(value, float) and not math.isfinite(value) for value in values):
         return ""
-    dtype = "" if item.dtype in _USUAL else f", dtype={item.dtype}"
-    device = "" if item.device == "cpu" else f", device={quoted(item.device)}"
-    return f"torch.tensor({_nested([_short(v, code) for v in values], item.shape)}{dtype}{device})"
+    return tensor_of([_short(value, code) for value in values], item.shape, item.dtype, item.device)
+
+
+def tensor_of(values: Sequence[str], shape: tuple[int, ...], dtype: str, device: str) -> str:
+    """``torch.tensor([[1.0, 2.0]])`` of the texts of all elements."""
+    kind = "" if dtype in _USUAL and all(shape) else f", dtype={dtype}"
+    place = "" if device == "cpu" else f", device={quoted(device)}"
+    if not all(shape):
+        return f"torch.empty({shape}{kind}{place})"
+    return f"torch.tensor({_nested(values, shape)}{kind}{place})"
 
 
 def _short(value: float | int | bool, code: str) -> str:
@@ -135,14 +138,15 @@ def _short(value: float | int | bool, code: str) -> str:
     return repr(value)
 
 
-def _nested(values: list[str], shape: tuple[int, ...]) -> str:
+def _nested(values: Sequence[str], shape: tuple[int, ...]) -> str:
     if not shape:
         return values[0]
     step = len(values) // shape[0]
     return f"[{', '.join(_nested(values[i * step : (i + 1) * step], shape[1:]) for i in range(shape[0]))}]"
 
 
-def _number(value: int | float | bool | None) -> str:
+def number_text(value: int | float | bool | None) -> str:
+    """``nan`` and infinities are no names of Python."""
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     return repr(value)

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from depyf.decompiler.emit.comments import remark
 from depyf.run.graphs.graph_source import INNER_CLASS, parsed
+from depyf.run.graphs.value_types import DTYPES, same_layout
 
 _TENSOR_TYPE = re.compile(
     r"^(?P<dtype>[a-z]+\d+\w*)\[(?P<size>[^\]]*)\](?:\[(?P<stride>[^\]]*)\])?(?P<device>\w+(?::\d+)?)?$"
@@ -79,15 +80,6 @@ def sample_run(
     return f"{head}\n{body}\n"
 
 
-_DTYPES = {
-    "f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "i8": "int8", "i16": "int16",
-    "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "b8": "bool",
-    "c32": "complex32", "c64": "complex64", "c128": "complex128", "f8e4m3fn": "float8_e4m3fn",
-    "f8e5m2": "float8_e5m2", "f8e4m3fnuz": "float8_e4m3fnuz", "f8e5m2fnuz": "float8_e5m2fnuz",
-}  # fmt: skip
-"""``torch.utils._dtype_abbrs`` (torch 2.13)."""
-
-
 def sample_value(kind: str, true: int | None = None, symbols: Mapping[str, int] = MappingProxyType({})) -> str | None:
     """An expression for a value of the printed type ``f32[2, s0][s0, 1]cpu``; a symbol that ``symbols`` lacks counts as
     8.
@@ -98,7 +90,7 @@ def sample_value(kind: str, true: int | None = None, symbols: Mapping[str, int] 
     if symbol:
         return _size(symbol["value"], symbols) or repr(symbols.get(symbol["value"], 8))
     match = _TENSOR_TYPE.match(kind)
-    if match is None or match["dtype"] not in _DTYPES or (sizes := _sizes(match["size"], symbols)) is None:
+    if match is None or match["dtype"] not in DTYPES or (sizes := _sizes(match["size"], symbols)) is None:
         return None
     place = f", device={match['device']!r}" if match["device"] not in (None, "cpu") else ""
     shape = f"[{', '.join(sizes)}]"
@@ -107,7 +99,7 @@ def sample_value(kind: str, true: int | None = None, symbols: Mapping[str, int] 
         return f"(torch.arange({count}{place}) < {true}).view({shape})"
     strides = _sizes(match["stride"] or "", symbols) or []
     elements = _storage([_number(size) for size in sizes], [_number(stride) for stride in strides])
-    made = _made(shape if elements is None else f"[{elements}]", _DTYPES[match["dtype"]], place)
+    made = _made(shape if elements is None else f"[{elements}]", DTYPES[match["dtype"]], place)
     return made if elements is None else f"{made}.as_strided({shape}, [{', '.join(strides)}])"
 
 
@@ -120,13 +112,9 @@ def _made(shape: str, dtype: str, place: str) -> str:
 
 def _storage(sizes: list[int], strides: list[int]) -> int | None:
     """The number of elements in the storage of a tensor that is not contiguous; None for one that is."""
-    if len(sizes) != len(strides) or 0 in sizes:
+    if len(sizes) != len(strides) or same_layout(tuple(sizes), tuple(strides)):
         return None
-    usual, step = True, 1
-    for size, stride in zip(reversed(sizes), reversed(strides)):
-        usual = usual and (size == 1 or stride == step)
-        step *= size
-    return None if usual else 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides))
+    return 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides))
 
 
 def _sizes(text: str, symbols: Mapping[str, int]) -> list[str] | None:

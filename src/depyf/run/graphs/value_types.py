@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -88,3 +89,15 @@ def _value(node: ast.expr, symbols: Mapping[str, Number]) -> Number | None:
         if isinstance(node.op, ast.FloorDiv):
             return left // right
     return None
+
+
+def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of a contiguous tensor."""
+    return tuple(math.prod(max(size, 1) for size in shape[i + 1 :]) for i in range(len(shape)))
+
+
+def same_layout(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Do the strides mean what contiguous ones do?  A dimension of size one may have any."""
+    if 0 in shape:
+        return True
+    return all(one == two or size == 1 for size, one, two in zip(shape, strides, contiguous(shape)))

@@ -96,3 +96,14 @@ def test_operators_of_the_program_on_a_gpu():
     text = render(CompiledGraph("0/0", 0, 0, "f", "f.py:1", {CAPTURED: StageFile("graph", page)}, torch="2.13")).text
     assert '    parser.add_argument("--import"' in text and 'missing(("mine.twice",))' in text
     assert '    if torch.cuda.device_count() < 2:\n        print("this graph was compiled for cuda:1,' in text
+
+
+@pytest.mark.parametrize("holds", [False, True])
+@pytest.mark.parametrize("name", sorted(path.stem for path in fill.SKELETONS.glob("package_*.py")))
+def test_files_of_packages(name, holds):
+    given = dict.fromkeys(fill._skeleton(name)[2], "value")
+    given |= {"LOADS": holds, "ABOUT": ["about"], "KNOWN": ["known = 1"] * holds, "WANTED_NAMES": ['"a": "b",'] * holds}
+    text = fill.fill(name, given)
+    words = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    assert not words & {*given, "TYPE_CHECKING"} and "typing" not in text
+    assert not re.search(r"\n\n\n\n|[ \t]\n|\0", text) and text.startswith('"""')

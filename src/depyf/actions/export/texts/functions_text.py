@@ -15,7 +15,7 @@ from depyf.actions.export.dumped_function import CompiledFunction, DumpedCode
 from depyf.actions.export.texts.transformed_text import Rewritten
 from depyf.decompiler.emit.comments import comment, in_docstring, remark
 from depyf.safety.escape import printable
-from depyf.views.pages.wrap import wrap
+from depyf.views.pages.wrap import split_call, wrap
 
 _RESUME = re.compile(r"(?:torch_dynamo_)?(resume_in_\w+?_at_\d+)")
 
@@ -140,17 +140,4 @@ def _dispatcher(function: CompiledFunction, code: DumpedCode, names: CodeNames, 
 
 def _split(arguments: str) -> list[str]:
     """``a, b=(1, 2)`` at its outer commas."""
-    parts, depth, start, quote = [], 0, 0, ""
-    for place, char in enumerate(arguments):
-        if quote:
-            quote = "" if char == quote and arguments[place - 1] != "\\" else quote
-        elif char in "'\"":
-            quote = char
-        elif char in "([{":
-            depth += 1
-        elif char in ")]}":
-            depth -= 1
-        elif char == "," and not depth:
-            parts.append(arguments[start:place].strip())
-            start = place + 1
-    return [*parts, arguments[start:].strip()] if arguments.strip() else []
+    return (split_call(f"f({arguments})") or ("", []))[1]

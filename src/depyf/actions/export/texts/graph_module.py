@@ -9,14 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from depyf.actions.scripts.carried_text import carried_text, import_lines, import_order, names_in
-from depyf.actions.scripts.classes import graph_code
+from depyf.actions.scripts.classes import graph_code, signature
 from depyf.actions.scripts.input_table import CannotRender
 from depyf.decompiler.emit.comments import in_docstring
 from depyf.run.graphs.graph_facts import ConstantFacts, GraphFacts
-from depyf.run.graphs.graph_text import GraphClass, attributes_of, read_graph
+from depyf.run.graphs.graph_text import attributes_of, read_graph
 from depyf.safety.escape import printable
-
-_WIDTH = 110
 
 
 def graph_text(page: str, name: str, title: str, facts: GraphFacts, recorded: frozenset[str]) -> tuple[str, list[str]]:
@@ -34,7 +32,8 @@ def graph_text(page: str, name: str, title: str, facts: GraphFacts, recorded: fr
     if graph.children or attributes_of(graph):
         body = "\n\n\n".join([*classes, f"{name} = {class_name}()"])
     else:
-        body = _function(graph, name)
+        lines = ["    " + line if line else "" for line in graph.body or ("pass",)]
+        body = "\n".join([*signature(name, graph), *lines])
     if "traced(" in body:
         made = carried_text(["traced"])
         imports += import_lines(names_in(made))
@@ -62,10 +61,3 @@ def _constants(name: str, facts: GraphFacts, recorded: frozenset[str], hooks: li
             hooks.append(hook)
             found.append(ConstantFacts(attribute, "", text=f"hooks.{hook}"))
     return tuple(found)
-
-
-def _function(graph: GraphClass, name: str) -> str:
-    parameters = [f'{p.name}: "{p.type}"' if p.type else p.name for p in graph.parameters]
-    head = f"def {name}({', '.join(parameters)}):"
-    lines = [head] if len(head) <= _WIDTH else [f"def {name}(", *(f"    {text}," for text in parameters), "):"]
-    return "\n".join([*lines, *("    " + line if line else "" for line in graph.body or ("pass",))])

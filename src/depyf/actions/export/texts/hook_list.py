@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from depyf.actions.scripts.fill import Value, fill
 from depyf.decompiler.emit.comments import in_docstring, remark
 from depyf.safety.escape import printable
 
@@ -30,34 +31,18 @@ class Hooks:
 
 def hooks_text(hooks: Hooks, package: str, function: str) -> str:
     """``hooks.py``."""
-    lines = [
-        f'"""What could not leave the process that compiled ``{in_docstring(printable(function))}``.',
-        "",
+    about = [
         "Fill in what is wanted before the first call, from your own code:",
         "",
         f"    import {package}",
         f"    {package}.hooks.{next(iter(hooks.wanted), 'name')} = ...",
         "",
         "What is wanted and not filled in is an error that names it, where it is needed.",
-        '"""',
-        "",
-        "from .runtime import MissingHook",
-        "",
     ]
-    if not hooks.wanted:
-        lines[2:8] = ["Nothing is missing here."]
-    wanted = [f"    {name!r}: {about!r}," for name, about in sorted(hooks.wanted.items())]
-    lines += ["WANTED = {", *wanted, "}"] if wanted else ["WANTED = {}"]
-    lines += ['"""Name -> what it stands for."""']
-    if hooks.known:
-        lines.append("")
-        lines += [remark(f"{name} = {text}", about) for name, (text, about) in sorted(hooks.known.items())]
-    lines += [
-        "",
-        "",
-        "def __getattr__(name):",
-        "    if name in WANTED:",
-        '        raise MissingHook(f"{__name__}.{name} is not filled in: {WANTED[name]}")',
-        '    raise AttributeError(f"{__name__}.{name} is not filled in")',
-    ]
-    return "\n".join(lines) + "\n"
+    values: dict[str, Value] = {
+        "FUNCTION": in_docstring(printable(function)),
+        "ABOUT": about if hooks.wanted else ["Nothing is missing here."],
+        "WANTED_NAMES": [f"{name!r}: {about!r}," for name, about in sorted(hooks.wanted.items())],
+        "KNOWN": [remark(f"{name} = {text}", about) for name, (text, about) in sorted(hooks.known.items())],
+    }
+    return fill("package_hooks", values)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from depyf.actions.export.texts.hook_list import Hooks
 from depyf.actions.export.values.guarded_path import ATTRIBUTE, BUFFER, ITEM, MODULE, PARAMETER, Path
 from depyf.actions.export.values.guarded_values import Known
+from depyf.run.graphs.value_types import contiguous
 
 _DICTS = frozenset("dict collections.OrderedDict collections.defaultdict".split())
 _ANY = {"int": "0", "float": "0.0", "str": '""', "bool": "False", "bytes": 'b""', "NoneType": "None"}
@@ -137,7 +138,7 @@ def layout(known: Known) -> str:
     size = tuple(1 if n is None else int(n) for n in facts.get("size", ()))
     stride = tuple(s if s is None else int(s) for s in facts.get("stride", ()))
     text = f"{facts.get('dtype', 'torch.float32')}, {size!r}"
-    if None not in stride and len(stride) == len(size) and stride != _dense(size):
+    if None not in stride and len(stride) == len(size) and stride != contiguous(size):
         text += f", stride={stride!r}"
     if facts.get("requires_grad"):
         text += ", grad=True"
@@ -145,14 +146,6 @@ def layout(known: Known) -> str:
         low, high = known.range
         text += f", low={low!r}, high={high!r}"
     return text
-
-
-def _dense(size: tuple[int, ...]) -> tuple[int, ...]:
-    strides, step = [], 1
-    for n in reversed(size):
-        strides.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(strides))
 
 
 def _plain(text: str) -> bool:
