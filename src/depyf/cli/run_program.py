@@ -310,7 +310,8 @@ def _fix_first(folder: Path) -> list[str]:
     from depyf.run.observations.all_observations import observations_of
     from depyf.run.store.loading import load
     from depyf.sources.live.processes.ranks import current_rank, rank_directory
-    from depyf.views.pages.sections.fix_first import ON_TERMINAL, TERMINAL, left_out, what_to_fix
+    from depyf.views.pages.print_style import TERMINAL
+    from depyf.views.pages.sections.fix_first import ON_TERMINAL, left_out, what_to_fix
 
     if current_rank():
         return []

@@ -385,6 +385,7 @@ class CallerRecord:
     of those."""
 
     place: Place
+    """Line 0: which line of the function it was is not known."""
     function: tuple[int, str] | None = None
 
 
@@ -443,6 +444,8 @@ class EntryRecord:
     tell by."""
     finished: bool = True
     """torch was done with it when the record was made."""
+    backend: str = ""
+    """The backend that compiled it; "" where that is not known."""
 
     @property
     def state(self) -> EntryState:

@@ -12,7 +12,8 @@ from dumps import check_dump
 import depyf
 from depyf.run.causes.collect import causes_of
 from depyf.run.store.loading import load
-from depyf.views.pages.sections.fix_first import TERMINAL, fix_first
+from depyf.views.pages.print_style import TERMINAL
+from depyf.views.pages.sections.fix_first import fix_first
 
 pytestmark = pytest.mark.torch
 

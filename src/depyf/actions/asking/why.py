@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.actions.asking.differences import FailedGuard, Refusal, nearest_first, refusal_lines
-from depyf.actions.asking.inner_functions import InnerFunctions
 from depyf.actions.asking.inside import InnerAnswer, inner_answers, rest_answers
 from depyf.decompiler.bytecode.host.written_names import qualified_name
 from depyf.run.advice.for_guards import for_unrolled
@@ -21,6 +20,7 @@ from depyf.run.global_names import in_words
 from depyf.run.guards.known_kinds import advice, fixed
 from depyf.safety.guarded import Door, warn
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
+from depyf.sources.live.caches.inner_functions import InnerFunctions
 from depyf.sources.live.events.compilations import Compilation, of_code, recent_compilations
 from depyf.sources.live.events.graph_breaks import gives_up, told_later
 from depyf.sources.live.events.torch_options import in_force, recompile_limit

@@ -14,7 +14,8 @@ from depyf.actions.doctor.tries import Tries
 from depyf.actions.doctor.ways import TriedWay, WayOutcome, best_first, way_in_words
 from depyf.run.advice.registry import ADVICE, text_of
 from depyf.safety.escape import cut, printable
-from depyf.views.pages.sections.fix_first import TERMINAL, left_out, what_to_fix
+from depyf.views.pages.print_style import TERMINAL
+from depyf.views.pages.sections.fix_first import left_out, what_to_fix
 from depyf.views.pages.sections.totals import words_of
 
 _SHOWN_CAUSES = 7

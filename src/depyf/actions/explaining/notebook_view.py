@@ -5,7 +5,10 @@ from __future__ import annotations
 import linecache
 from typing import TYPE_CHECKING
 
+from depyf.actions.explaining.shown_guards import brief, split_guards
+from depyf.actions.explaining.terminal_view import fix_first_lines, forgotten_lines, nothing_lines
 from depyf.run.global_names import in_words
+from depyf.run.guards.known_kinds import plain
 from depyf.views.pages import notebook
 from depyf.views.pages.notebook import Markup, Part, chip, dim, folded, joined, line
 
@@ -24,13 +27,21 @@ def explain_html(report: Report) -> Markup:
     ]
     inside = any(part.inside for part in report.all())
     tree = [folded("calls", notebook.element("pre", "\n".join(report.call_tree())), opened=True)] if inside else []
+    first = fix_first_lines(report)
+    causes = [folded("fix first", notebook.element("pre", "\n".join(first)), opened=True)] if first else []
     return notebook.report(
-        report.function, f"{report.filename}:{report.line}", *tree, *_parts(report), *others, chips=_facts(report)
+        report.function,
+        f"{report.filename}:{report.line}",
+        *causes,
+        *tree,
+        *_parts(report),
+        *others,
+        chips=_facts(report),
     )
 
 
 def _facts(report: Report) -> list[Markup]:
-    warned = ("graph break", "recompilation")
+    warned = ("graph break", "recompilation", "Python", "error")
     return [
         chip(fact, "warn" if any(word in fact and not fact.startswith("0 ") for word in warned) else "")
         for fact in report.facts()
@@ -41,13 +52,12 @@ def _parts(report: Report) -> list[Part]:
     alone = [
         _break("runs as Python" if item.raised is None else "failed", item, report.filename) for item in report.skipped
     ]
-    alone += [line(text.strip(), kind="warn") for lines in report.left_alone() if not alone for text in lines]
+    alone += [line(text, kind="warn") for text in nothing_lines(report)]
     breaks = [_break("graph break", item, report.filename) for item in report.breaks]
-    few = len(report.entries) <= _FEW
-    entries = [
-        _entry(entry, report.entries[0], opened=few and bool(entry.recompiled_because)) for entry in report.entries
-    ]
-    return [*alone, *breaks, *entries, *(line(dim(text.strip())) for text in report.forgotten())]
+    known = report.entries
+    few = len(known) <= _FEW
+    entries = [_entry(entry, known[0], opened=few and bool(entry.unfit)) for entry in known]
+    return [*alone, *breaks, *entries, *(line(dim(text)) for text in forgotten_lines(report))]
 
 
 def _break(what: str, item: ReportedBreak, filename: str) -> Markup:
@@ -66,12 +76,10 @@ _FEW = 3
 
 def _entry(entry: EntryReport, newest: EntryReport, opened: bool) -> Markup:
     """``newest``: the entry whose guards are all shown; of another one, those that it does not have."""
-    from depyf.actions.explaining.explanation import split_guards
-
     about, rest = split_guards(entry.guards)
     facts = ", ".join(entry.facts())
-    head = joined([chip(entry.compile_id, "warn" if entry.recompiled_because else "good"), facts])
-    because = [line("compiled because ", entry.recompiled_because)] if entry.recompiled_because else []
+    head = joined([chip(entry.compile_id, "warn" if entry.unfit else "good"), facts])
+    because = [line("compiled because ", entry.recompiled_because)] if entry.unfit else []
     advice = [line(chip("to avoid it", "good"), entry.advice)] if entry.advice else []
     later = [line("goes on in ", in_words(name)) for name in entry.continues_in]
     others = [line(dim(f"and {rest} on torch's own state, modules and functions"))] if rest else []
@@ -88,9 +96,6 @@ def _entry(entry: EntryReport, newest: EntryReport, opened: bool) -> Markup:
 
 
 def _guard(guard: GuardRecord) -> tuple[Part, Part]:
-    from depyf.actions.explaining.explanation import brief
-    from depyf.run.guards.known_kinds import plain
-
     return notebook.code(brief(guard.expression), title=plain(guard.expression)), _place(guard.place)
 
 

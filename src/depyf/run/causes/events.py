@@ -113,7 +113,7 @@ def _recompilation(
     subject = deciding.subject(record)
     place = record.place or _place_of(subject, deciding.unfit(record), entry)
     if place is None:
-        place = next((c.place for c in reversed(entry.callers) if not of_library(c.place.filename)), None)
+        place = _call_of(entry)
     if place is None:
         place = _beginning(function, name)
     said = subject.name
@@ -138,10 +138,16 @@ def in_program(place: Place | None, entry: EntryRecord) -> tuple[Place | None, P
     """For a line of a library the program's call that led there, and the line itself; else ``place`` and None."""
     if place is None or not of_library(place.filename):
         return place, None
-    own = next((c.place for c in reversed(entry.callers) if not of_library(c.place.filename)), None)
+    own = _call_of(entry)
     if own is None:
         return place, None
     return own, None if _WRAPPER.search(place.filename) else place
+
+
+def _call_of(entry: EntryRecord) -> Place | None:
+    """The program's innermost line that led to the call, where it is known."""
+    lines = (caller.place for caller in reversed(entry.callers) if caller.place.line)
+    return next((place for place in lines if not of_library(place.filename)), None)
 
 
 def _place_of(subject: Subject, earlier: EntryRecord | None, entry: EntryRecord) -> Place | None:

@@ -1,8 +1,8 @@
 """The call tree: compiled functions under the calls that led to them, with their compile ids and what became of each.
 
-Input: a ``Run``.  Output: nested list items of Markdown.  Between two functions that Dynamo saw stands the line of the
-program that made the call; what ran in between (torch, libraries, plain functions) is left out.  The rest of a function
-after a graph break stands under the function.
+Input: a ``Run``.  Output: nested list items of Markdown, or indented lines for a terminal.  Between two functions that
+Dynamo saw stands the line of the program that made the call; what ran in between (torch, libraries, plain functions) is
+left out.  The rest of a function after a graph break stands under the function.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from depyf.run.files.layout import CALL_TREE
 from depyf.run.records import CallerRecord, CodeRecord, EntryRecord, FunctionRecord, Place
 from depyf.run.run import Run
-from depyf.views.pages.markdown import code, plain
+from depyf.views.pages.print_style import MARKDOWN, TERMINAL, PrintStyle
 
 _Function = tuple[int, str]
 _IN_INDEX = 16
@@ -35,7 +35,7 @@ class CallNode:
 
 def call_tree_section(run: Run) -> list[str]:
     """The tree for the index: whole where it is short, else its upper levels and a link to its page."""
-    tree = list(_walk(_tree(run)))
+    tree = _items(run)
     if len(tree) <= _IN_INDEX:
         return [line for _, line in tree]
     shown = next(
@@ -47,10 +47,19 @@ def call_tree_section(run: Run) -> list[str]:
 
 def call_tree_page(run: Run) -> str:
     """The whole tree as a page; "" where the index shows it whole."""
-    tree = [line for _, line in _walk(_tree(run))]
+    tree = [line for _, line in _items(run)]
     if len(tree) <= _IN_INDEX:
         return ""
     return "# Which call led to which compilation\n\n" + "\n".join(tree) + "\n"
+
+
+def call_tree_lines(run: Run) -> list[str]:
+    """The whole tree for a terminal, without the marks of a list."""
+    return ["  " * depth + line for depth, line in _walk(_tree(run), TERMINAL)]
+
+
+def _items(run: Run) -> list[tuple[int, str]]:
+    return [(depth, "  " * depth + f"- {line}") for depth, line in _walk(_tree(run), MARKDOWN)]
 
 
 def folded_states(states: Iterable[tuple[str, str]]) -> str:
@@ -103,50 +112,50 @@ def call_path(
                     del path[number + 1 :]
                     break
             path.append((step, call))
-        call = caller.place
+        call = caller.place if caller.place.line else None  # its line may be unknown
     return path
 
 
-def _walk(roots: dict[_Function, CallNode]) -> Iterator[tuple[int, str]]:
+def _walk(roots: dict[_Function, CallNode], style: PrintStyle) -> Iterator[tuple[int, str]]:
     """(depth, line) of every node, from above; without recursion, as deep as programs call."""
     todo: list[tuple[int, CallNode, CodeRecord | None]] = [(0, node, None) for node in reversed(roots.values())]
     while todo:
         depth, node, above = todo.pop()
-        yield depth, "  " * depth + f"- {_line(node, above)}"
+        yield depth, _line(node, above, style)
         todo += [(depth + 1, below, node.function.code) for below in reversed(node.below.values())]
 
 
-def _line(node: CallNode, above: CodeRecord | None) -> str:
+def _line(node: CallNode, above: CodeRecord | None, style: PrintStyle) -> str:
     record = node.function.code
     states = folded_states((entry.key.label, entry.word) for entry in node.entries) or "compiled for another call"
     if node.after_break:
         return f"after the break at line {record.line}: {states}"
-    name = "a backward of compiled autograd" if _of_autograd(node.function) else code(record.shown)
+    name = "a backward of compiled autograd" if _of_autograd(node.function) else style.name(record.shown)
     known = not record.filename or record.filename.startswith("<") or (above and above.filename == record.filename)
-    where = "" if known else f" ({_short(record.filename)}:{record.line})"
-    return f"{name}{where}{_called(list(node.calls), above)}: {states}"
+    where = "" if known else f" ({_short(record.filename, style)}:{record.line})"
+    return f"{name}{where}{_called(list(node.calls), above, style)}: {states}"
 
 
 def _of_autograd(function: FunctionRecord) -> bool:
     return bool(function.entries) and all(entry.key.text.startswith("!") for entry in function.entries)
 
 
-def _called(calls: list[Place], above: CodeRecord | None) -> str:
+def _called(calls: list[Place], above: CodeRecord | None, style: PrintStyle) -> str:
     """By which lines; a file and a function are named where they are others than those of the function ``above``."""
     if not calls:
         return ""
     first, files = calls[0], {place.filename for place in calls}
     if len(files) > 1:
-        return ", called at " + _some([f"{_short(place.filename)}:{place.line}" for place in calls])
+        return ", called at " + _some([f"{_short(place.filename, style)}:{place.line}" for place in calls])
     elsewhere = above is None or first.filename != above.filename
     between = above is not None and len({p.function for p in calls}) == 1 and _last(first.function) != above.name
-    inside = f" in {code(first.function)}" if between else ""
+    inside = f" in {style.name(first.function)}" if between else ""
     if len(calls) == 1:
         text = first.text if len(first.text) <= _LONGEST else first.text[: _LONGEST - 3] + "..."
-        line = f"{_short(first.filename)}:{first.line}" if elsewhere else f"line {first.line}"
-        return f", called at {line}{inside}" + (f" {code(text)}" if text else "")
+        line = f"{_short(first.filename, style)}:{first.line}" if elsewhere else f"line {first.line}"
+        return f", called at {line}{inside}" + (f" {style.code(text)}" if text else "")
     lines = _some([str(number) for number in sorted({place.line for place in calls})])
-    return f", called at {f'{_short(first.filename)}, ' if elsewhere else ''}lines {lines}{inside}"
+    return f", called at {f'{_short(first.filename, style)}, ' if elsewhere else ''}lines {lines}{inside}"
 
 
 def _last(qualname: str) -> str:
@@ -157,5 +166,5 @@ def _some(parts: list[str]) -> str:
     return ", ".join(parts) if len(parts) <= 6 else f"{', '.join(parts[:6])} and {len(parts) - 6} more"
 
 
-def _short(filename: str) -> str:
-    return plain(filename.replace("\\", "/").rpartition("/")[2])
+def _short(filename: str, style: PrintStyle) -> str:
+    return style.plain(filename.replace("\\", "/").rpartition("/")[2])

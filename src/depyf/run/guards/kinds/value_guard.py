@@ -78,7 +78,7 @@ class ValueGuard(GuardKind):
 
     def facts(self, tree: ast.expr) -> Iterable[GuardFact]:
         value, wanted = _sides(tree)
-        compared = isinstance(tree, ast.Compare)
+        compared = isinstance(tree, ast.Compare) and not isinstance(tree.ops[0], ast.IsNot)
         if called(tree) == "same_value" or (compared and is_singleton(wanted)):
             yield GuardFact("value", value, ast.unparse(wanted))
 

@@ -139,13 +139,8 @@ class CallValues:
         return []
 
     def _is_receiver(self, variable: str) -> bool:
-        """Whether it is the object that a method was called on: a class of it defines the function."""
-        code = self.code if self.code is None else origin(self.code) or self.code
-        if code is None or not code.co_argcount or code.co_varnames[0] != variable:
-            return False
-        owner, _, name = qualified_name(code).rpartition(".")
-        classes = classes_of(self.variables.get(variable))
-        return any(name in class_namespace(cls) and class_name(cls) == owner for cls in classes)
+        """Whether it is the object that a method was called on."""
+        return self.code is not None and is_receiver(self.code, variable, classes_of(self.variables.get(variable)))
 
     def _value(self, node: ast.expr) -> Any:
         match node:
@@ -174,6 +169,16 @@ class CallValues:
             case ast.Constant(int(value)):
                 return value
         raise UnreadableError
+
+
+def is_receiver(code: types.CodeType, variable: str, classes: tuple[type, ...]) -> bool:
+    """Whether ``variable``, an object of ``classes``, is what a method was called on: one of them defines the
+    function."""
+    whole = origin(code) or code
+    if not whole.co_argcount or whole.co_varnames[0] != variable:
+        return False
+    owner, _, name = qualified_name(whole).rpartition(".")
+    return any(name in class_namespace(cls) and class_name(cls) == owner for cls in classes)
 
 
 def _attribute(value: Any, name: str) -> Any:

@@ -37,6 +37,37 @@ class Compilation:
     failure_file: str = ""
     """Of the program, where torch names it; ``failure_line`` is in it."""
 
+    @property
+    def frame(self) -> int:
+        """The number of the function: ``3`` of ``3/1``; -1 where torch counts otherwise."""
+        number = self.compile_id.partition("/")[0]
+        return int(number) if number.isdigit() else -1
+
+    @property
+    def first(self) -> bool:
+        """It was the first one of its function."""
+        return self.frame >= 0 and self.compile_id.endswith("/0")
+
+    @property
+    def refused(self) -> bool:
+        """torch did not begin with it, for the function has as many entries as it may have: then it keeps no name."""
+        return not self.name and bool(self.failure_kind) and bool(self.recompiled_because)
+
+    @property
+    def made_nothing(self) -> bool:
+        """No graph came of it."""
+        return bool(self.name) and (self.operations is None or (not self.compiled and bool(self.failure)))
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """Why it failed, by the names of torch's ``compilation_metrics``."""
+        return {
+            "fail_type": self.failure_kind,
+            "fail_reason": self.failure,
+            "fail_user_frame_filename": self.failure_file or None,
+            "fail_user_frame_lineno": self.failure_line,
+        }
+
 
 def recent_compilations() -> tuple[Compilation, ...]:
     """Oldest first; () where this torch does not keep them."""
@@ -45,6 +76,20 @@ def recent_compilations() -> tuple[Compilation, ...]:
     except ImportError:
         return ()
     return tuple(found for found in map(_compilation, get_compilation_metrics()) if found.compile_id)
+
+
+def since_reset(compilations: Iterable[Compilation]) -> tuple[Compilation, ...]:
+    """Those after the last ``torch._dynamo.reset()``, which counts functions from 0 again: a compile id comes twice
+    then, or that of a first compilation after one with a higher number."""
+    kept: list[Compilation] = []
+    for found in compilations:
+        if found.name and any(
+            one.name and (one.compile_id == found.compile_id or (found.first and one.frame >= found.frame))
+            for one in kept
+        ):
+            kept.clear()
+        kept.append(found)
+    return tuple(kept)
 
 
 def has_forgotten() -> bool:

@@ -272,20 +272,6 @@ def told_later(text: str) -> tuple[str, str]:
     return _plain_words(reason, explanation, None), f"{reason}: {explanation}" if explanation else reason
 
 
-BRANCH = "data-dependent branching"
-"""What torch calls a break at a branch."""
-
-
-def at_branch(filename: str, line: int) -> str:
-    """The cause of a break at a branch, of which torch keeps no reason."""
-    return _plain_words(BRANCH, "", Place(filename, line))
-
-
-def hints_of(text: str) -> tuple[str, ...]:
-    """torch's hints in a reason as torch keeps it."""
-    return tuple(_fields(text).get("Hint", ()))
-
-
 def _code(text: str) -> str:
     match = re.search(r"\b(gb\d{3,5})\.html", text)
     return match[1].upper() if match else ""

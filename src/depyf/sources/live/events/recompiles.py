@@ -14,7 +14,9 @@ from dataclasses import replace
 
 from depyf.run.addresses import without_addresses
 from depyf.run.advice import for_guards as advice
-from depyf.run.advice.source_names import named
+from depyf.run.advice.source_names import in_module, named
+from depyf.run.guards.difference import PARAMETER
+from depyf.run.guards.guard_kind import Look
 from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.guards.known_kinds import recompile_record, reported_differences
 from depyf.run.records import GuardRecord, RecompileRecord
@@ -29,7 +31,7 @@ _LOCAL = re.compile(r"\bL\['([^\W\d]\w*)'\]")
 
 
 def parse_recompile(
-    payload: str, call: CallValues | None = None, resolve: Callable[[str], str] = lambda name: name
+    payload: str, call: Look | None = None, resolve: Callable[[str], str] = lambda name: name
 ) -> tuple[RecompileRecord, ...]:
     """One record per earlier entry that torch tried, the newest first."""
     try:
@@ -81,13 +83,15 @@ def still_fixed(record: RecompileRecord, sizes: FixedSizes) -> RecompileRecord:
     size = next(iter(record.differences), None)
     if size is None or size.what != "size" or size.index is None or size.small or size.relation != "==":
         return record
+    if in_module(size.source) or PARAMETER in size.roles:  # no symbols are made of these
+        return record
     index = size.index
     if any(index < len(s) and str(s[index]) == size.found.text for s in sizes.get(named(size.source), ())):
         return replace(record, advice=advice.for_unrolled(f"{size.source}.size()[{index}]"))
     return record
 
 
-def _record(reason: str, call: CallValues, resolve: Callable[[str], str]) -> RecompileRecord:
+def _record(reason: str, call: Look, resolve: Callable[[str], str]) -> RecompileRecord:
     match = _ENTRY.match(reason.strip())
     entry, rest = (match["entry"], match["rest"]) if match else ("", reason.strip())
     rest = rest.partition("\nUser stack trace:")[0]

@@ -306,9 +306,10 @@ def entry_record(
     resolve: Callable[[str], str],
     callers: Callable[[EntryBuilder], tuple[CallerRecord, ...]],
     at_end: bool = True,
+    values: bool = True,
 ) -> EntryRecord:
     """What is known of a compilation; ``live``: its cache entry, where it is looked at, too; ``at_end``: nothing more
-    will be heard of it."""
+    will be heard of it; ``values``: what guards look at is looked at."""
     finished = at_end or entry.closed
     text = entry.guard_text or (guard_text(live) if live is not None else "")
     symbols = entry.symbols.records()
@@ -318,7 +319,7 @@ def entry_record(
     return EntryRecord(
         key=entry.key,
         transformed=entry.transformed,
-        guards=with_values(guards, live) if live is not None else guards,
+        guards=with_values(guards, live) if live is not None and values else guards,
         guard_state=state,
         breaks=_breaks(entry, live, resolve),
         recompiles=tuple(_recompile(record, entry, numbers, places, resolve) for record in entry.recompiles),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from depyf.run.advice.registry import text_of
 from depyf.run.causes.cause import Cause, CauseKind
@@ -16,28 +15,13 @@ from depyf.run.causes.folding import counted, folded_ids, listed
 from depyf.run.installed_files import library_file
 from depyf.run.observations.observation import Observation
 from depyf.run.records import CompileKey, Place
-from depyf.safety.escape import cut, one_line, printable
-from depyf.views.pages.markdown import code, message, plain
+from depyf.safety.escape import cut, printable
+from depyf.views.pages.print_style import MARKDOWN, PrintStyle
 
 IN_INDEX = 7
 ON_TERMINAL = 5
 _LONGEST_LINE = 80
 _NEEDED = 4
-
-
-@dataclass(frozen=True, slots=True)
-class PrintStyle:
-    """How a medium shows source text, names and messages, each on one line, and what begins a line of detail."""
-
-    code: Callable[[str], str]
-    plain: Callable[[str], str]
-    message: Callable[[str], str]
-    detail: str
-    way_out: str
-
-
-MARKDOWN = PrintStyle(code, plain, message, "   - ", "   - **way out:** ")
-TERMINAL = PrintStyle(lambda text: f"`{printable(text)}`", printable, one_line, "     ", "     way out: ")
 
 
 def fix_first(

@@ -7,7 +7,8 @@ from dataclasses import replace
 from depyf.run.advice.registry import use
 from depyf.run.causes.cause import Cause, CauseKind, Costs
 from depyf.run.records import CompileKey, Place
-from depyf.views.pages.sections.fix_first import MARKDOWN, TERMINAL, fix_first
+from depyf.views.pages.print_style import MARKDOWN, TERMINAL
+from depyf.views.pages.sections.fix_first import fix_first
 
 KEYS = tuple(CompileKey(0, f"0/{n}") for n in range(1, 8))
 CAUSE = Cause(

@@ -13,8 +13,8 @@ import contextlib
 import linecache
 import sys
 import types
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from depyf.errors import DepyfError
 from depyf.run.records import Place
@@ -44,6 +44,8 @@ class InnerFunction:
     code: types.CodeType
     calls: tuple[Place, ...]
     """The lines that called it, each once; () where torch's stack does not have them."""
+    call_of: Mapping[str, Place] = field(default_factory=dict)
+    """Compile id -> the line that called it then, where torch's stack has it."""
 
 
 class InnerFunctions:
@@ -57,22 +59,25 @@ class InnerFunctions:
             if (code.co_filename, code.co_name, code.co_firstlineno) in begun_at:
                 self._codes.setdefault((code.co_filename, code.co_name), []).append(code)
         self._begun: list[tuple[types.CodeType, tuple[RunningFrame, ...]]] = []
-        self._found: dict[int, dict[int, tuple[types.CodeType, dict[Place, None]]]] = {}
+        self._found: dict[int, dict[int, tuple[types.CodeType, dict[str, Place]]]] = {}
         self._substituted = _substituted(self._codes.values())
-        begun = [(self._code(c.filename, c.name, c.line), tuple(map(self._of_program, c.stack))) for c in compilations]
-        called = [stack for _, stack in begun if stack and not any(self._seen(frame) is not None for frame in stack)]
+        begun = [
+            (c.compile_id, self._code(c.filename, c.name, c.line), tuple(map(self._of_program, c.stack)))
+            for c in compilations
+        ]
+        called = [stack for *_, stack in begun if stack and not any(self._seen(frame) is not None for frame in stack)]
         self._cut = not all(stack[-1].filename.endswith(_ENTRANCE) for stack in called)
-        for compiled, stack in begun:
+        for compile_id, compiled, stack in begun:
             if compiled is not None:
-                self._add(compiled, stack)
+                self._add(compile_id, compiled, stack)
 
     def of(self, code: types.CodeType) -> tuple[InnerFunction, ...]:
         """What was compiled inside ``code`` or the rest of it after a graph break, in the order of the first
         compilation."""
         found = self._found.get(id(_whole(code)), {}).values()
-        return tuple(InnerFunction(inner, tuple(calls)) for inner, calls in found)
+        return tuple(InnerFunction(inner, tuple(dict.fromkeys(calls.values())), calls) for inner, calls in found)
 
-    def _add(self, code: types.CodeType, stack: tuple[RunningFrame, ...]) -> None:
+    def _add(self, compile_id: str, code: types.CodeType, stack: tuple[RunningFrame, ...]) -> None:
         own = _whole(code)
         frames = [(frame, seen) for frame in stack if (seen := self._seen(frame)) is not None]
         caller = frames[-1][1] if frames else None
@@ -89,7 +94,7 @@ class InnerFunctions:
             return
         _, calls = self._found.setdefault(id(_whole(caller)), {}).setdefault(id(own), (own, {}))
         if call is not None and call.line:
-            calls[call] = None
+            calls[compile_id] = call
 
     def _direct(self, code: types.CodeType, stack: tuple[RunningFrame, ...]) -> types.CodeType | None:
         """The function that called ``code`` itself, where torch has lost both frames of that call."""

@@ -1,0 +1,253 @@
+"""What torch has now, as the run that a dump would hold: made of its caches and of what it remembers.
+
+Input: code objects.  Output: a ``Run`` of these functions, of the rests of them after graph breaks, and of what was
+compiled inside their calls.  Nothing was listened to: the values of calls are those that guards tell, and of the
+compilations that torch no longer remembers no reason, no time and no break is known.
+"""
+
+from __future__ import annotations
+
+import linecache
+import platform
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from depyf.run.global_names import readable_globals
+from depyf.run.nearest import nearest_first, without_lone_marks
+from depyf.run.records import (
+    CallerRecord,
+    CodeRecord,
+    CompileKey,
+    EntryRecord,
+    FunctionRecord,
+    Place,
+    TransformedRecord,
+)
+from depyf.run.run import Run, TimesRecord
+from depyf.sources.live.caches.entries import LiveEntry, cache_entries, guard_text
+from depyf.sources.live.caches.inner_functions import InnerFunctions
+from depyf.sources.live.caches.kept_breaks import kept_breaks, kept_failure
+from depyf.sources.live.caches.live_graphs import compiled_functions, live_code
+from depyf.sources.live.caches.seen_code import codes_seen, why_never_compiled
+from depyf.sources.live.events.compilations import (
+    Compilation,
+    has_forgotten,
+    of_code,
+    recent_compilations,
+    since_reset,
+)
+from depyf.sources.live.events.failures import told_failure
+from depyf.sources.live.events.graph_breaks import raised_then
+from depyf.sources.live.events.metrics import failure
+from depyf.sources.live.events.missing_reports import gaps, tells_of_loops
+from depyf.sources.live.events.recompiles import fixed_sizes, parse_recompile, specialised, still_fixed
+from depyf.sources.live.events.torch_options import in_force
+from depyf.sources.live.guards.guarded_call import GuardedCall
+from depyf.sources.live.guards.printed_guards import file_resolver, parse_guards
+from depyf.sources.live.notebook_cells import cell_names
+from depyf.sources.live.recording.capture import EntryBuilder
+from depyf.sources.live.recording.code_record import ProgramSources, code_record
+from depyf.sources.live.recording.snapshot import entry_record, torch_version
+from depyf.sources.live.resume import origin, resume_globals, resume_targets
+
+NO_REASON = (
+    "there was nothing to compile in it, or Dynamo gave up on it (a graph break in a loop); this torch keeps no "
+    "reason: put its first call under depyf.prepare_debug"
+)
+FORGOTTEN = "torch remembers its last compilations only: what was compiled inside before is missing"
+_NO_LINE = Place("", 0)
+
+
+def live_run(codes: Iterable[types.CodeType], backend: Any = None) -> Run:
+    """``backend``: the one that was asked about, for a torch whose entries do not say theirs."""
+    found = _LiveFunctions(since_reset(recent_compilations()), backend)
+    for code in codes:
+        found.add(code)
+    functions = found.records()
+    return Run(
+        torch_version=torch_version(),
+        python_version=platform.python_version(),
+        functions=functions,
+        never_compiled=tuple(found.never_compiled),
+        not_reported=gaps(),
+        cells=cell_names(function.code.filename for function in functions),
+        times=tuple(found.times),
+        missing=(FORGOTTEN,) if has_forgotten() else (),
+    )
+
+
+@dataclass(slots=True)
+class _LiveFunction:
+    """A code object with its compilations."""
+
+    code: types.CodeType
+    number: tuple[int, str]
+    record: CodeRecord
+    entries: tuple[EntryRecord, ...]
+    names: dict[str, None] = field(default_factory=dict)
+    """The globals that call it, where it is the rest of a function."""
+
+
+class _LiveFunctions:
+    """The functions that were found so far."""
+
+    def __init__(self, compilations: tuple[Compilation, ...], backend: Any) -> None:
+        self._compilations = compilations
+        self._backend = backend
+        self._inner = InnerFunctions(compilations)
+        self._in_force = in_force()
+        self._sources = ProgramSources()
+        self._resolve = file_resolver([*linecache.cache], "torch")
+        self._functions: dict[int, _LiveFunction] = {}
+        self.never_compiled: list[tuple[CodeRecord, str]] = []
+        self.times: list[TimesRecord] = []
+
+    def records(self) -> tuple[FunctionRecord, ...]:
+        """In the order in which they were found: what is called inside a function stands after it."""
+        found = []
+        for function in self._functions.values():
+            whole = self._functions.get(id(origin(function.code)))
+            found.append(
+                FunctionRecord(
+                    function.number,
+                    function.record,
+                    function.entries,
+                    whole.number if whole is not None else None,
+                    tuple(function.names),
+                )
+            )
+        return tuple(found)
+
+    def add(
+        self,
+        code: types.CodeType,
+        path: tuple[CallerRecord, ...] = (),
+        call_of: Mapping[str, Place] = MappingProxyType({}),
+    ) -> None:
+        """``path``: who called it, the outermost first; ``call_of``: by which line of the last of them, for each
+        compile id."""
+        if id(code) in self._functions:
+            return
+
+        def callers(entry: EntryBuilder) -> tuple[CallerRecord, ...]:
+            known = call_of.get(entry.key.text)
+            return path if known is None else (*path[:-1], replace(path[-1], place=known))
+
+        live = cache_entries(code)
+        resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
+        pairs = self._pairs(code, live)
+        found = [self._entry(code, one, alive, resolve, callers) for one, alive in pairs]
+        rest = origin(code) is not None
+        if found or rest or not path:
+            number = found[0].key.function if found else (0, f"?{len(self._functions)}")
+            record = code_record(code)
+            record = record if rest else self._sources.with_source(record)
+            entries = tuple(without_lone_marks(nearest_first(found)))
+            self._functions[id(code)] = _LiveFunction(code, number, record, entries)
+            if not found and any(code is known for known in codes_seen()):
+                self.never_compiled += [(record, reason) for reason in why_never_compiled([code]).values()]
+            path = (*(callers(EntryBuilder(found[0].key)) if found else path), CallerRecord(_NO_LINE, number))
+        for entry in live:
+            for name, target in resume_targets(entry):
+                self.add(target, path)
+                self._functions[id(target)].names[name] = None
+        for inner in self._inner.of(code) if not rest else ():
+            self.add(inner.code, path, inner.call_of)
+
+    def _pairs(
+        self, code: types.CodeType, live: tuple[LiveEntry, ...]
+    ) -> list[tuple[Compilation | str, LiveEntry | None]]:
+        """The compilations of ``code``: those in the cache, in torch's order, then those of which no code came.  Of one
+        that torch has forgotten only the compile id is known."""
+        own = of_code(self._compilations, code.co_filename, code.co_firstlineno, code.co_name)
+        known = {one.compile_id: one for one in own}
+        pairs: list[tuple[Compilation | str, LiveEntry | None]] = [
+            (known.get(entry.compile_id, entry.compile_id), entry) for entry in live
+        ]
+        alive = {entry.compile_id for entry in live}
+        frames = {CompileKey(0, compile_id).function for compile_id in (*alive, *known)}
+        ended = [
+            one
+            for one in self._compilations
+            if (known.get(one.compile_id) is one and one.made_nothing)
+            or (one.refused and one.compile_id not in known and CompileKey(0, one.compile_id).function in frames)
+        ]
+        return pairs + [(one, None) for one in ended if one.compile_id not in alive]
+
+    def _entry(
+        self,
+        code: types.CodeType,
+        found: Compilation | str,
+        live: LiveEntry | None,
+        resolve: Callable[[str], str],
+        callers: Callable[[EntryBuilder], tuple[CallerRecord, ...]],
+    ) -> EntryRecord:
+        """What a recording would have kept of a compilation, and its record."""
+        known = None if isinstance(found, str) else found
+        key = CompileKey(0, found if isinstance(found, str) else found.compile_id)
+        text = guard_text(live) if live is not None else ""
+        entry = EntryBuilder(key, closed=True, started=True, in_force=self._in_force, guard_text=text)
+        guards = parse_guards(text, resolve)
+        entry.parsed = text, guards
+        if live is not None:
+            entry.transformed = _transformed(key, live)
+            entry.breaks = kept_breaks(code, live, known)
+            entry.operations = _operations(live) if known is None else known.operations
+        if known is not None:
+            entry.started = not known.refused
+            self.times.append(TimesRecord(key, () if known.seconds is None else ((_WHOLE, known.seconds),)))
+            if known.recompiled_because:
+                call = GuardedCall(guards, code)
+                found_so = parse_recompile(known.recompiled_because, call, resolve)
+                entry.recompiles = tuple(specialised(one, call.places) for one in found_so)
+            if live is None:
+                self._add_failure(entry, code, known)
+        record = entry_record(entry, live, resolve, callers, values=False)
+        sizes = fixed_sizes(guards) if record.recompiles else {}
+        return replace(
+            record,
+            recompiles=tuple(still_fixed(one, sizes) for one in record.recompiles),
+            backend=backend_name(self._backend if live.backend is None else live.backend) if live is not None else "",
+        )
+
+    def _add_failure(self, entry: EntryBuilder, code: types.CodeType, known: Compilation) -> None:
+        entry.failed = failure(known.metrics)
+        if not known.refused:
+            entry.error = told_failure(known.metrics)
+        entry.given_up = bool(known.failure)
+        entry.raised = raised_then(known.failure_kind)
+        if known.failure_kind == "Unsupported":
+            entry.breaks = kept_failure(code, known)
+        if not known.failure and not (known.compiled and tells_of_loops()):
+            entry.failed = NO_REASON
+
+
+_WHOLE = "entire_frame_compile_time"
+
+
+def _transformed(key: CompileKey, live: LiveEntry) -> TransformedRecord:
+    """The names of what the code of an entry calls; it is not decompiled."""
+    renamed = readable_globals(key, live.code.co_names)
+    graphs = len(compiled_functions(live))
+    called = [new for new in renamed.values() if new.startswith("__compiled_fn_")][:graphs]
+    made = dict.fromkeys([*resume_globals(live.code.co_names), *(name for name, _ in resume_targets(live))])
+    return TransformedRecord("", False, NOT_READ, (), tuple(called), tuple(made))
+
+
+NOT_READ = "it was not decompiled"
+
+
+def _operations(live: LiveEntry) -> int | None:
+    modules = live_code(compiled_functions(live)).modules
+    calls = ("call_function", "call_method", "call_module")
+    counts = [sum(node.op in calls for node in module.graph.nodes) for module in modules if hasattr(module, "graph")]
+    return max(counts, default=None)
+
+
+def backend_name(backend: Any) -> str:
+    """The name under which the program gave a backend."""
+    name = getattr(backend, "compiler_name", None) or getattr(backend, "__name__", None)
+    return str(name or type(backend).__name__) if backend is not None else ""

@@ -1,0 +1,180 @@
+"""The values of a call that is over, as far as guards tell them: those of the entry that was made for it.
+
+Where torch compiled a function again, the guards of the new entry hold for the call that needed it: ``L['n'] == 3``
+among them says that ``n`` was 3.  A value that became a symbol is in no guard, and stays unknown.
+
+Input: the guards of an entry.  Output: a ``Look`` for guards of earlier entries, which did not hold in that call.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+import sys
+import types
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from depyf.run.advice.source_names import by_attribute, named
+from depyf.run.causes.subjects import GLOBAL
+from depyf.run.guards.difference import RECEIVER, GuardSide
+from depyf.run.guards.guard_kind import GuardFact, UnknownValueError, is_literal, tree_of
+from depyf.run.guards.known_kinds import NO_CALL, differences_of, facts_of, fixed
+from depyf.run.records import GuardRecord
+from depyf.sources.live.events.call_values import CallValues, inner_variables, is_receiver
+from depyf.sources.live.events.symbols import SymbolPlaces
+from depyf.sources.live.pure_access import class_mro, class_namespace
+
+_OF_MODULE = re.compile(r"L\['(\w+)'\]\._(?:modules|parameters|buffers)\b")
+_COMPARED = re.compile(r" == -?\d+$")
+_WORD = re.compile(r"\w+")
+UNKNOWN_VALUE = object()
+_NUMBERS = ("int", "float", "bool", "str", "bytes")
+"""Classes of which the value says more than the class."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfClass:
+    """A value of which the class is known only."""
+
+    name: str
+    """With its module, as guards name classes."""
+
+    @property
+    def classes(self) -> tuple[type, ...]:
+        """The class and those it inherits from; () where it is not found under its name."""
+        return _classes_named(self.name)
+
+
+@functools.lru_cache(maxsize=256)
+def _classes_named(name: str) -> tuple[type, ...]:
+    module, _, rest = name.rpartition(".")
+    while module and module not in sys.modules:
+        module, _, first = module.rpartition(".")
+        rest = f"{first}.{rest}"
+    found: Any = sys.modules.get(module)
+    for part in rest.split(".") if found is not None else ():
+        found = (class_namespace(found) if isinstance(found, type) else vars(found)).get(part)
+        if not isinstance(found, type):
+            return ()
+    return class_mro(found) if isinstance(found, type) else ()
+
+
+@dataclass(slots=True)
+class _SaidOfValue:
+    """What guards say of one value."""
+
+    value: Any = UNKNOWN_VALUE
+    length: int | None = None
+    sizes: tuple[int | None, ...] = ()
+
+
+class GuardedCall:
+    """The call for which an entry of ``code`` was made."""
+
+    def __init__(self, guards: Iterable[GuardRecord], code: types.CodeType) -> None:
+        self._guards = tuple(guards)
+        self._code = code
+        self._values: dict[str, _SaidOfValue] = {}
+        modules = (_OF_MODULE.search(by_attribute(guard.expression)) for guard in self._guards)
+        found = {module[1] for module in modules if module is not None}
+        first = code.co_varnames[0] if code.co_argcount else ""
+        if any(cls is torch.nn.Module for cls in self._classes(first)):
+            found.add(first)
+        self._call = CallValues(inner=inner_variables(code), modules=frozenset(found), code=code)
+
+    @property
+    def places(self) -> SymbolPlaces:
+        """The lines that made constants of what began as a symbol: torch guards such a number by itself."""
+        lines = {}
+        for guard in self._guards:
+            number = _number(guard.expression) if guard.place is not None else None
+            if number is not None and guard.place is not None:
+                lines[named(number[0])] = guard.place
+        return SymbolPlaces({}, lines)
+
+    def value(self, node: ast.expr) -> Any:
+        found = self._known(_name(node)).value
+        if found is not UNKNOWN_VALUE:
+            return found
+        match node:
+            case ast.Call(ast.Name("len"), [counted], []):
+                found = self._known(_name(counted)).length
+            case ast.Subscript(ast.Call(ast.Attribute(owner, "size"), [], []), ast.Constant(int(index))):
+                sizes = self._known(_name(owner)).sizes
+                found = sizes[index] if index < len(sizes) else None
+            case _:
+                return self._call.value(node)
+        if found is None:
+            raise UnknownValueError
+        return found
+
+    def side(self, value: Any) -> GuardSide:
+        if not isinstance(value, OfClass):
+            return self._call.side(value)
+        kind = value.name.rpartition(".")[2]
+        return GuardSide("" if kind in _NUMBERS else f"a {kind}", kind)
+
+    def class_name(self, value: Any) -> str:
+        return value.name if isinstance(value, OfClass) else self._call.class_name(value)
+
+    def roles(self, source: str) -> tuple[str, ...]:
+        name = named(source)
+        receiver = is_receiver(self._code, name, self._classes(name))
+        return (*((RECEIVER,) if receiver else ()), *self._call.roles(source))
+
+    def ask(self, name: str, *arguments: Any, **named: Any) -> Any:
+        if name == "measured":
+            (node,) = arguments
+            counted = node if isinstance(node, ast.Call) else ast.Call(ast.Name("len", ast.Load()), [node], [])
+            return self.side(self.value(counted))
+        raise UnknownValueError
+
+    def _classes(self, name: str) -> tuple[type, ...]:
+        found = self._known(name).value if name else None
+        return found.classes if isinstance(found, OfClass) else ()
+
+    def _known(self, name: str) -> _SaidOfValue:
+        """What is said of a value, in the program's words; only guards that may be on it are read."""
+        if name in self._values:
+            return self._values[name]
+        known = self._values[name] = _SaidOfValue()
+        words = _WORD.findall(name.removeprefix(GLOBAL))
+        for guard in self._guards:
+            if all(word in guard.expression for word in words):
+                tree = tree_of(guard.expression)
+                for fact in facts_of(tree) if tree is not None else ():
+                    if _name(fact.node) == name:
+                        _take(known, fact)
+                number = _number(guard.expression)
+                if number is not None and named(number[0]) == name:
+                    known.value = int(number[1])
+        return known
+
+
+def _take(known: _SaidOfValue, fact: GuardFact) -> None:
+    if fact.name == "value":
+        value = ast.parse(str(fact.value), mode="eval").body
+        if is_literal(value):
+            known.value = ast.literal_eval(value)
+    elif fact.name == "length":
+        known.length = int(fact.value)
+    elif fact.name == "tensor":
+        known.sizes = tuple(fact.value.get("size", ()))
+    if known.value is UNKNOWN_VALUE and fact.name in ("kind", "tensor"):
+        known.value = OfClass(str(fact.value) if fact.name == "kind" else "torch.Tensor")
+
+
+def _number(expression: str) -> tuple[str, str] | None:
+    """The number or size that a guard of its own compares with a constant, and that constant."""
+    tree = tree_of(expression) if _COMPARED.search(expression) is not None else None
+    return fixed(differences_of(tree, NO_CALL, holds=True)) if isinstance(tree, ast.Compare) else None
+
+
+def _name(node: ast.expr) -> str:
+    """The value in the program's words: torch writes ``L['x']`` in a guard and ``x`` where it failed."""
+    return named(ast.unparse(node))
