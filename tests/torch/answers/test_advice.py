@@ -8,7 +8,8 @@ from collections import Counter
 
 import pytest
 import torch
-from advice_programs import PROGRAMS
+from advice_programs import PROGRAMS, Program, compiled
+from number_programs import HELPED, NOT_HELPED, X
 
 from depyf.actions.doctor.switches import follow
 from depyf.contexts import PrepareDebug
@@ -92,3 +93,41 @@ def test_training_steps_get_no_hint_of_torch(tmp_path):
     assert {told["id"] for told, _ in given} == {"backward-outside"}
     page = (tmp_path / "manifest.json").read_text()
     assert "trace_autograd_ops=True" in page, "torch's own words are kept, as such"
+
+
+def tried(function, folder):
+    """A function as it is, and with symbols for the numbers that it reads: counts and advice, and how it ended."""
+    program = Program(lambda advised: compiled(function)(X), "breaks")
+    results, before, given = recorded(program, False, folder / "before")
+    assert same(results, function(X))
+    try:
+        with torch._dynamo.config.patch(capture_scalar_outputs=True):
+            again, after, _ = recorded(program, False, folder / "after")
+    except Exception:  # torch raises where the number must be known
+        return before, given, None
+    assert same(results, again)
+    return before, given, after
+
+
+@pytest.mark.parametrize("function", HELPED, ids=lambda function: function.__name__)
+def test_a_symbol_for_a_number_is_advised_where_it_helps(function, tmp_path):
+    before, given, after = tried(function, tmp_path)
+    assert before["breaks"] and not after["breaks"]
+    assert "capture-scalars" in [told["id"] for told, _ in given]
+
+
+@pytest.mark.parametrize("function", NOT_HELPED, ids=lambda function: function.__name__)
+def test_a_symbol_for_a_number_is_not_advised_where_it_does_not_help(function, tmp_path):
+    _, given, after = tried(function, tmp_path)
+    assert after is None or after["breaks"] + after["python"]
+    ids = [told["id"] for told, _ in given]
+    assert "capture-scalars" not in ids and ids[0] == NOT_HELPED[function], ids
+
+
+def test_what_is_set_already_and_does_not_help_is_said(tmp_path):
+    branch = next(function for function in NOT_HELPED if function.__name__ == "clipped")
+    with torch._dynamo.config.patch(capture_scalar_outputs=True):
+        recorded(Program(lambda advised: compiled(branch)(X), "breaks"), False, tmp_path)
+    (cause,) = json.loads((tmp_path / "manifest.json").read_text())["causes"]
+    assert cause["text"].endswith("capture_scalar_outputs is set already, and does not help here")
+    assert [told["id"] for told in cause["advice"]] == ["branchless"]

@@ -65,7 +65,7 @@ VALUES_OF_TENSORS = (
     Advice(
         "store-tensor",
         "a number read out of a tensor that is stored",
-        "store the tensor, and read the number where it is used",
+        "store the tensor and read the number where it is used, or store the number after the compiled function",
         _ONE_GRAPH,
     ),
     Advice(

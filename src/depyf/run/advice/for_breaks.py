@@ -42,6 +42,8 @@ class BreakFacts:
     """What was being evaluated in the program's line."""
     uses: Callable[[], frozenset[ValueUse]] = lambda: frozenset((ValueUse.UNKNOWN,))
     """What the value that broke the graph is used for."""
+    uses_here: Callable[[], frozenset[ValueUse]] = lambda: frozenset((ValueUse.UNKNOWN,))
+    """What the line that broke the graph uses numbers for that are read out of tensors."""
 
     @property
     def said(self) -> str:
@@ -100,13 +102,16 @@ def _of_optimizer(facts: BreakFacts) -> bool:
     return _OPTIMIZER.search(f"{facts.filename} {facts.said} {context}") is not None
 
 
-def _own(of: str) -> Uses:
-    return (use("torch-own", of=of),)
+def _own(facts: BreakFacts) -> Uses:
+    """What torch breaks on purpose: in its optimizers, or in other code of its own; () elsewhere."""
+    if _of_optimizer(facts):
+        return (use("torch-own", of="optimizer"),)
+    return (use("torch-own", of="torch"),) if facts.owner is Owner.TORCH else ()
 
 
 def _skipped(facts: BreakFacts) -> Uses:
-    if _of_optimizer(facts):
-        return _own("optimizer")
+    if own := _own(facts):
+        return own
     name = _function(facts)
     if name in ("_warnings.warn", "warnings.warn", "warn"):
         return _writes("warnings.warn")
@@ -132,12 +137,12 @@ def _logs(facts: BreakFacts) -> Uses:
 
 
 def _asked_for(facts: BreakFacts) -> Uses:
-    return _own("optimizer") if _of_optimizer(facts) else (use("no-graph-break"),)
+    return _own(facts) or (use("no-graph-break"),)
 
 
 def _disabled(facts: BreakFacts) -> Uses:
-    if _of_optimizer(facts):
-        return _own("optimizer")
+    if own := _own(facts):
+        return own
     return (use("no-disable", function=_function(facts)),)
 
 
@@ -149,10 +154,24 @@ _LEAVES = frozenset((ValueUse.RETURNED, ValueUse.STORED))
 
 
 def _scalar(facts: BreakFacts) -> Uses:
-    """A number that is read out of a tensor: what helps goes by what it is used for."""
+    """A number that is read out of a tensor."""
     if _MASK.search(facts.filename):  # the number goes to an operator that must know it
         return (use("is-causal"),)
-    uses = facts.uses()
+    return _by_uses(facts.uses())
+
+
+def _numbers(facts: BreakFacts) -> Uses:
+    """A list of numbers that cannot be symbols of the graph: floats."""
+    return tuple(one for one in _by_uses(facts.uses()) if one.id != "capture-scalars")
+
+
+def _symbol(facts: BreakFacts) -> Uses:
+    """A number that is a symbol of the graph, where torch must know it."""
+    return tuple(one for one in _by_uses(facts.uses_here()) if one.id not in ("capture-scalars", "unused-number"))
+
+
+def _by_uses(uses: frozenset[ValueUse]) -> Uses:
+    """What helps where a number is read out of a tensor goes by what the number is used for."""
     decides = [
         use(id)
         for kind, id in (
@@ -169,6 +188,8 @@ def _scalar(facts: BreakFacts) -> Uses:
         return use("unused-number"), captured
     if ValueUse.CHECK in uses:
         return use("assert-tensor"), use("check-outside")
+    if ValueUse.CONSTANT in uses:
+        return (use("pass-number"),)
     if uses & _INDEX:
         return captured, use("pass-number")
     if uses == {ValueUse.LOG}:
@@ -208,7 +229,11 @@ _ASK_WHERE = frozenset(("nonzero", "argwhere", "where", "nonzero_static", "flatn
 
 
 def _branch(facts: BreakFacts) -> Uses:
-    return (use("check-outside" if facts.line.startswith("assert ") else "branchless"),)
+    if facts.line.startswith("assert "):
+        return (use("check-outside"),)
+    if facts.uses() == {ValueUse.CHECK}:
+        return use("assert-tensor"), use("check-outside")
+    return (use("branchless"),)
 
 
 def _manager(facts: BreakFacts) -> Uses:
@@ -221,11 +246,17 @@ def _builtin(facts: BreakFacts) -> Uses:
     return _writes("print") if name == "print" else (use("call-outside", function=name),)
 
 
+def _nothing(facts: BreakFacts) -> Uses:
+    return ()
+
+
 def _one(id: str) -> Callable[[BreakFacts], Uses]:
     return lambda facts: (use(id),)
 
 
 _REASONS: tuple[tuple[str, Callable[[BreakFacts], Uses]], ...] = (
+    ("data-dependent expression", _symbol),
+    ("tolist() with non-integer", _numbers),
     ("tensor.item", _scalar),
     ("capture_scalar_outputs", _scalar),
     ("capture_dynamic_output_shape_ops", _selection),
@@ -266,9 +297,10 @@ def for_break(facts: BreakFacts, in_loop: bool = False) -> Uses:
     """The advice on one graph break; ``in_loop``: torch could not go on after it, because a loop was running."""
     hinted = [name for name in _BY_HINT if any(name in hint for hint in facts.hints)]
     said = " ".join([facts.reason, *hinted]).lower()
-    found = next((make(facts) for part, make in _REASONS if part in said), ())
+    make = next((make for part, make in _REASONS if part in said), _nothing)
+    found = make(facts)
     found = (*found, use("loop-body")) if in_loop else found
-    return found if facts.owner is Owner.PROGRAM else _not_edited(facts, found)
+    return found if facts.owner is Owner.PROGRAM or make is _symbol else _not_edited(facts, found)
 
 
 IN_LINE = frozenset(
@@ -282,10 +314,8 @@ IN_LINE = frozenset(
 def _not_edited(facts: BreakFacts, found: Uses) -> Uses:
     """The advice on a line of a library: nothing that edits the library's file."""
     left = tuple(one for one in found if one.id not in IN_LINE)
-    if left or not found:
+    if left or not found or facts.owner is Owner.TORCH:
         return left
-    if facts.owner is Owner.TORCH:
-        return _own("torch")
     return (use("library-own", package=package_of(facts.filename)),)
 
 
@@ -314,6 +344,11 @@ def for_failure(error: str) -> Uses:
 def for_step() -> Uses:
     """A break in an optimizer that is called by a function which calls backward(), too."""
     return (use("backward-outside"),)
+
+
+def of_returned(advice: Uses) -> bool:
+    """Whether it is the advice on a number that a function returns: its caller is not known there."""
+    return any(one.id == "read-after" for one in advice)
 
 
 def of_optimizer(advice: Uses) -> bool:

@@ -126,6 +126,8 @@ def _keys(event: CostlyEvent) -> list[tuple[object, ...]]:
     place = event.place
     at = (place.filename, place.line) if place is not None else (event.name, 0)
     keys: list[tuple[object, ...]] = [(event.kind, *at, event.key)]
+    if event.broken is not None:  # one line may be reported for several reasons of torch's
+        keys.append((event.kind, *at, "says", event.broken.cause))
     first = next(iter(advice_of(event)), None)
     if first is not None and first.id in ADVICE and ADVICE[first.id].one_cause:
         keys.append((event.kind, first.id))

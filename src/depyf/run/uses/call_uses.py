@@ -61,6 +61,8 @@ def of_method(walk: Followed, node: ast.Call, func: ast.Attribute, base: Held, a
         return Held.VALUE if func.attr in known.TAKES_OUT else Held.INSIDE
     if base is Held.VALUE and func.attr in ("conjugate", "is_integer", "bit_length"):
         return Held.VALUE
+    if not most.followed and func.attr in known.MODULES:
+        return Held.CODES
     if not most.followed:
         return Held.PLAIN if func.attr in known.NUMBERS_OF_TENSORS else Held.OTHER
     if module in known.NUMERIC_MODULES and module not in walk.bound:
@@ -89,6 +91,8 @@ def _by_last_name(
         fills = keyword in known.FILLED_IN or number >= known.COMPUTES_IN.get(name, len(arguments))
         if name in known.SIZES and not (fills and name in known.COMPUTES_IN):
             walk.use(ValueUse.SIZE, part)
+        elif name in known.CONSTANTS:
+            walk.use(ValueUse.CONSTANT, part)
         elif name in known.INDEXES:
             walk.use(ValueUse.INDEX, part)
         elif name in known.COMPUTES or name in known.SIZES:

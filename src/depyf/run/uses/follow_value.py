@@ -25,9 +25,10 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 Scope = Function | ast.Lambda | ast.Module
 
 
-def uses_in(scope: Scope, is_value: Callable[[ast.expr], bool]) -> frozenset[PlacedUse]:
-    """What the expressions for which ``is_value`` is true are used for in ``scope``."""
-    walk = _FunctionWalk(is_value)
+def uses_in(scope: Scope, is_value: Callable[[ast.expr], bool], around: Names) -> frozenset[PlacedUse]:
+    """What the expressions for which ``is_value`` is true are used for in ``scope``; ``around``: what is held by names
+    that it does not bind."""
+    walk = _FunctionWalk(is_value, around)
     for _ in range(_PASSES):
         walk.changed = False
         walk.whole(scope)
@@ -39,9 +40,10 @@ def uses_in(scope: Scope, is_value: Callable[[ast.expr], bool]) -> frozenset[Pla
 class _FunctionWalk(Followed):
     """One walk after another over the same function; what is known at the heads of loops stays."""
 
-    def __init__(self, is_value: Callable[[ast.expr], bool]) -> None:
+    def __init__(self, is_value: Callable[[ast.expr], bool], around: Names) -> None:
         super().__init__()
         self.is_value = is_value
+        self.around = around
         self.changed = False
         self.heads: dict[ast.stmt, Names | None] = {}
         """What is held whenever a loop begins anew, as far as seen."""
@@ -51,8 +53,10 @@ class _FunctionWalk(Followed):
     # statements
 
     def whole(self, scope: Scope) -> None:
-        self.names, self.leaving = {}, []
+        self.leaving = []
         self.bound, self.outer = _bound(scope)
+        own = self.bound - self.outer
+        self.names = {name: held for name, held in self.around.items() if name not in own}
         if isinstance(scope, ast.Lambda):
             self.result(self.value(scope.body), scope.body)
         else:
@@ -145,7 +149,11 @@ class _FunctionWalk(Followed):
                 self.kept(held, target)
             case ast.Subscript():
                 self.subscript(target)
-                self.collected(target.value, held, target)
+                if path_of(target.value) and self.names is not None and self.is_tensor(target):
+                    if held.followed:
+                        self.use(ValueUse.ARITHMETIC, target)
+                else:
+                    self.collected(target.value, held, target)
             case ast.Tuple() | ast.List():
                 one = Held.VALUE if held is Held.INSIDE else held
                 for part in target.elts:
@@ -155,9 +163,16 @@ class _FunctionWalk(Followed):
             case _:
                 pass
 
+    def is_tensor(self, target: ast.Subscript) -> bool:
+        """Whether something is put into what may be a tensor: not a list or a dict that is known, nor at a text."""
+        if not isinstance(target.value, ast.Name) or target.value.id not in self.bound:
+            return False
+        return (self.names or {}).get(target.value.id, Held.OTHER) is Held.OTHER and not is_text(target.slice)
+
     def branch(self, node: ast.If) -> None:
-        only_raises = bool(node.body) and isinstance(node.body[-1], ast.Raise) and not node.orelse
-        self.test(node.test, ValueUse.CHECK if only_raises and len(node.body) == 1 else ValueUse.BRANCH)
+        says = all(isinstance(one, ast.Expr) for one in node.body[:-1])
+        only_raises = isinstance(node.body[-1], ast.Raise) and says and not node.orelse
+        self.test(node.test, ValueUse.CHECK if only_raises else ValueUse.BRANCH)
         before = dict(self.names or {})
         self.block(node.body)
         after, self.names = self.names, before
@@ -329,12 +344,14 @@ class _FunctionWalk(Followed):
             return Held.PLAIN
         return Held.VALUE if base is Held.VALUE and node.attr in ("real", "imag") else Held.OTHER
 
-    def subscript(self, node: ast.Subscript) -> Held:
+    def subscript(self, node: ast.Subscript, called: bool = False) -> Held:
+        """``called``: what is picked is called, so that the index decides what runs."""
         base, index = self.value(node.value), self.value(node.slice)
         if index is Held.MASK:
             self.use(ValueUse.ARITHMETIC, node)
         elif index.followed:
-            self.use(ValueUse.KEY if base in (Held.FRESH, Held.INSIDE) else ValueUse.INDEX, node)
+            picks = ValueUse.KEY if base in (Held.FRESH, Held.INSIDE) else ValueUse.INDEX
+            self.use(ValueUse.BRANCH if called or base is Held.CODES else picks, node)
         if base is Held.INSIDE:
             return Held.INSIDE if isinstance(node.slice, ast.Slice) else Held.VALUE
         return Held.PLAIN if base is Held.PLAIN else Held.OTHER
@@ -400,7 +417,9 @@ class _FunctionWalk(Followed):
     def call(self, node: ast.Call) -> Held:
         name = path_of(node.func)
         base = self.value(node.func.value) if isinstance(node.func, ast.Attribute) else Held.OTHER
-        if not isinstance(node.func, (ast.Attribute, ast.Name)):
+        if isinstance(node.func, ast.Subscript):
+            self.subscript(node.func, called=True)
+        elif not isinstance(node.func, (ast.Attribute, ast.Name)):
             self.value(node.func)
         arguments = [(None, part, self.value(part)) for part in node.args]
         named = [(keyword.arg, keyword.value, self.value(keyword.value)) for keyword in node.keywords]

@@ -31,6 +31,8 @@ class Followed:
         self.uses: set[PlacedUse] = set()
         self.names: Names | None = {}
         """None after a ``return``, ``raise``, ``break`` or ``continue``."""
+        self.around: Names = {}
+        """What is held by names that the function does not bind."""
         self.bound: set[str] = set()
         """Names that the function binds itself: no builtins."""
         self.outer: set[str] = set()
@@ -57,7 +59,8 @@ class Followed:
         if not held.followed:
             return
         path = path_of(container)
-        if (self.names or {}).get(path, Held.OTHER) not in (Held.FRESH, Held.INSIDE):
+        elsewhere = path in self.around and path not in self.bound - self.outer
+        if elsewhere or (self.names or {}).get(path, Held.OTHER) not in (Held.FRESH, Held.INSIDE):
             self.kept(held, node)
         if path and self.names is not None and held in (Held.VALUE, Held.INSIDE, Held.TEXT, Held.MIXED):
             self.names[path] = Held.INSIDE

@@ -16,17 +16,19 @@ class Held(enum.IntEnum):
     """A number that no tensor is."""
     FRESH = 1
     """A container that this function made, without the value in it."""
-    OTHER = 2
+    CODES = 2
+    """A container of modules: which of them runs is a branch."""
+    OTHER = 3
     """Anything else: it may be a tensor."""
-    MASK = 3
+    MASK = 4
     """The value compared with something that may be a tensor."""
-    TEXT = 4
+    TEXT = 5
     """A text with the value in it."""
-    INSIDE = 5
+    INSIDE = 6
     """A container with the value in it."""
-    MIXED = 6
+    MIXED = 7
     """The value computed with something that may be a tensor."""
-    VALUE = 7
+    VALUE = 8
     """The value, or a number made of it."""
 
     @property

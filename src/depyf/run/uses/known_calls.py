@@ -13,6 +13,8 @@ CONTAINERS = frozenset(
     "list tuple set frozenset dict sorted reversed enumerate zip iter map filter deque defaultdict OrderedDict".split()
 )
 """They put what they get into a container, or pass a container on."""
+MODULES = frozenset(("ModuleList", "ModuleDict", "Sequential"))
+"""They make containers of modules."""
 ASKS = frozenset("len isinstance issubclass type id callable hasattr".split())
 """They do not look at the value of a number."""
 NUMBERS_OF_TENSORS = frozenset("size dim numel ndimension element_size stride get_device nelement".split())
@@ -37,11 +39,13 @@ MANY_READ = frozenset("tolist numpy".split())
 SIZES = frozenset(
     "zeros ones empty full rand randn randint randperm arange linspace logspace eye tri tril_indices triu_indices "
     "view reshape expand repeat tile new_zeros new_ones new_empty new_full resize_ resize unflatten broadcast_to split "
-    "split_with_sizes chunk tensor_split narrow topk kthvalue repeat_interleave one_hot pad interpolate unfold fold "
-    "as_strided combinations vander adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool1d adaptive_max_pool2d "
+    "split_with_sizes chunk tensor_split narrow topk kthvalue repeat_interleave pad interpolate unfold fold "
+    "as_strided vander adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool1d adaptive_max_pool2d "
     "hann_window hamming_window".split()
 )
 """Functions of torch and methods of tensors that make a size of a number."""
+CONSTANTS = frozenset("one_hot combinations bincount".split())
+"""Those that must know it while compiling."""
 INDEXES = frozenset(
     "select index_select roll gather take select_scatter slice_scatter narrow_copy swapaxes transpose movedim diagonal "
     "tril triu rot90 __getitem__".split()
@@ -55,7 +59,7 @@ COMPUTES = frozenset(
     "index_fill index_fill_ mul lerp_ xlogy copysign hypot atan2 float_power isclose allclose".split()
 )
 """Those that compute with it."""
-COMPUTES_IN = {"full": 1, "new_full": 1, "pad": 2, "repeat_interleave": -1}
+COMPUTES_IN = {"full": 1, "new_full": 1, "pad": 3}
 """Of those in ``SIZES``: from which argument on a number is no size (the value that is filled in)."""
 FILLED_IN = frozenset(("fill_value", "value"))
 """Keywords that are no sizes."""

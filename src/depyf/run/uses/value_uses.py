@@ -8,7 +8,8 @@ The questions:
     Only what is evaluated on line 17 is the value, in a text whose first line is line 12 of its file (a
     ``CodeRecord.source`` with its ``CodeRecord.line``).
 ``uses_at(lines, 17, "y.sum().item()")``
-    The same for the lines of a whole file: the innermost function around the line is read.
+    The same for the lines of a whole file: the innermost function around the line is read.  Which names of the module
+    and which attributes that its class sets are lists, dicts or containers of modules is known then.
 
 Input: source text that need not stand alone (it may be indented, as a method is).  Output: a set of ``ValueUse``; the
 ``placed_`` twins say the lines, too (in the numbering of the file).  An empty set: nothing is done with the value.
@@ -25,6 +26,8 @@ from collections.abc import Sequence
 
 from depyf.run.uses import known_calls as known
 from depyf.run.uses.follow_value import Function, Scope, uses_in
+from depyf.run.uses.followed import path_of
+from depyf.run.uses.held_values import Held, Names
 from depyf.run.uses.use_kinds import PlacedUse, ValueUse
 
 _NOT_FOUND = (PlacedUse(0, ValueUse.UNKNOWN),)
@@ -35,7 +38,8 @@ def uses_of(source: str, expression: str, line: int = 0, first: int = 1) -> froz
     """What becomes of the value of ``expression``, on ``line`` or wherever it is read, in the function ``source``.
 
     ``first``: the number that the first line of ``source`` has in its file, which ``line`` counts by.  Where
-    ``expression`` is "" or not on the line, every number that is read out of a tensor there is followed."""
+    ``expression`` is "" or not on the line, every number that is read out of a tensor there is followed; where none
+    is, what decides a branch there."""
     return frozenset(placed.use for placed in placed_uses_of(source, expression, line, first))
 
 
@@ -60,7 +64,22 @@ def placed_uses_at(lines: Sequence[str], line: int, expression: str = "") -> tup
     module = _parsed("".join(one if one.endswith("\n") else one + "\n" for one in lines))
     if module is None:
         return _NOT_FOUND
-    return _followed(_around(module, line), expression, line)
+    return _followed(_around(module, line), expression, line, _held_around(module, line))
+
+
+def reads_used_at(lines: Sequence[str], line: int) -> frozenset[ValueUse]:
+    """What the numbers that the function around ``line`` reads out of tensors are used for on that line; an empty set
+    where none is."""
+    module = _parsed("".join(one if one.endswith("\n") else one + "\n" for one in lines))
+    if module is None:
+        return frozenset()
+    scope = _around(module, line)
+    reads = {node for node in ast.walk(scope) if isinstance(node, ast.expr) and _reads(node)}
+    try:
+        placed = uses_in(scope, reads.__contains__, _held_around(module, line))
+    except RecursionError:
+        return frozenset()
+    return frozenset(use.use for use in placed if use.line == line)
 
 
 @functools.lru_cache(maxsize=2)
@@ -80,12 +99,51 @@ def _around(module: ast.Module, line: int) -> Scope:
     return scope
 
 
-def _followed(scope: Scope, expression: str, line: int) -> tuple[PlacedUse, ...]:
+def _held_around(module: ast.Module, line: int) -> Names:
+    """What the names of the module hold, and the attributes that the methods of the class around ``line`` set: which of
+    them are lists, dicts and containers of modules."""
+    held: Names = {}
+    for statement in module.body:
+        _hold(statement, held)
+    classes = [
+        node
+        for node in ast.walk(module)
+        if isinstance(node, ast.ClassDef) and node.lineno <= line <= (node.end_lineno or node.lineno)
+    ]
+    for method in classes[-1].body if classes else ():
+        for node in ast.walk(method):
+            if isinstance(node, ast.stmt):
+                _hold(node, held, "self." if isinstance(method, Function) else "")
+    return held
+
+
+def _hold(node: ast.stmt, held: Names, begins: str = "") -> None:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
+    kind = _container(value) if value is not None else None
+    for target in targets:
+        path = path_of(target)
+        if path and path.startswith(begins) and (path not in held or kind is None):
+            held[path] = Held.OTHER if kind is None else kind
+
+
+def _container(node: ast.expr) -> Held | None:
+    match node:
+        case ast.List() | ast.Dict() | ast.Tuple() | ast.ListComp() | ast.DictComp():
+            return Held.FRESH
+        case ast.Call():
+            name = path_of(node.func).rpartition(".")[2]
+            return Held.CODES if name in known.MODULES else Held.FRESH if name in ("list", "dict", "tuple") else None
+        case _:
+            return None
+
+
+def _followed(scope: Scope, expression: str, line: int, around: Names | None = None) -> tuple[PlacedUse, ...]:
     try:
         values = _values(scope, expression, line)
         if not values:
             return _NOT_FOUND
-        return tuple(sorted(uses_in(scope, values.__contains__)))
+        return tuple(sorted(uses_in(scope, values.__contains__, around or {})))
     except RecursionError:
         return _NOT_FOUND
 
@@ -100,7 +158,15 @@ def _values(scope: Scope, expression: str, line: int) -> set[ast.expr]:
     wanted = _expression(expression)
     shape = ast.dump(wanted) if wanted is not None else ""
     exact = {node for node in there if type(node) is type(wanted) and ast.dump(node) == shape}
-    return exact or ({node for node in there if _reads(node)} if line else set())
+    if exact or not line:
+        return exact
+    return {node for node in there if _reads(node)} or _tests(scope, line)
+
+
+def _tests(scope: Scope, line: int) -> set[ast.expr]:
+    """What decides a branch, a loop or an assertion that begins on ``line``."""
+    deciding = (ast.If, ast.While, ast.IfExp, ast.Assert)
+    return {node.test for node in ast.walk(scope) if isinstance(node, deciding) and node.lineno == line}
 
 
 def _expression(text: str) -> ast.expr | None:

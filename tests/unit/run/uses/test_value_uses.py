@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from depyf.run.uses.use_kinds import PlacedUse, ValueUse
-from depyf.run.uses.value_uses import placed_uses_of, uses_at, uses_of
+from depyf.run.uses.value_uses import placed_uses_of, reads_used_at, uses_at, uses_of
 
 BODIES = {
     # a branch
@@ -45,6 +45,11 @@ BODIES = {
     "return y.split(x.tolist())": "size",
     "return [0] * x.item()": "size",
     "n = x.item() + y.shape[0]\nreturn torch.ones(n)": "size",
+    "y = torch.zeros(3)\ny[0] = x.item()\nreturn y": "arithmetic",
+    "return y.repeat_interleave(x.item())": "size",
+    "return self.experts[x.item()](y)": "branch",
+    "n = x.item()\nif n > 9:\n    print(n)\n    raise ValueError": "check log",
+    "return F.one_hot(y, x.item())": "constant",
     # a log
     "print(x.item())": "log",
     "self.logger.info('loss %s', x.item())": "log",
@@ -71,6 +76,7 @@ BODIES = {
     "self.history.append(x.item())": "stored",
     "global total\ntotal = x.item()": "stored",
     "memory[3] = x.item()": "stored",
+    "y['loss'] = x.item()": "stored",
     # not known, or nothing
     "return self.other(x.item())": "unknown",
     "n = x.item()\ndef inner(): return n\nreturn inner": "unknown",
@@ -119,6 +125,48 @@ class Cache:
 """
 
 
+AROUND = """\
+TABLE = [1.0, 2.0]
+WEIGHTS = torch.ones(3)
+
+class Net(nn.Module):
+    def __init__(self):
+        self.layers = nn.ModuleList([nn.Linear(3, 3)])
+        self.names: list = []
+        self.scale = torch.ones(3)
+
+    def forward(self, x):
+        n = x.item()
+        a = TABLE[n]
+        b = WEIGHTS[n]
+        c = self.layers[n]
+        d = self.names[n]
+        e = self.scale[n]
+        for i in range(n): pass
+        self.names.append(n)
+        TABLE.append(n)
+"""
+
+
+def test_what_is_known_of_names_around_the_function():
+    lines = AROUND.splitlines(True)
+    assert [reads_used_at(lines, line) for line in range(10, 20)] == [
+        set(),
+        set(),
+        {ValueUse.KEY},
+        {ValueUse.INDEX},
+        {ValueUse.BRANCH},
+        {ValueUse.KEY},
+        {ValueUse.INDEX},
+        {ValueUse.LOOP},
+        {ValueUse.STORED},
+        {ValueUse.STORED},
+    ]
+    everything = {ValueUse.KEY, ValueUse.INDEX, ValueUse.BRANCH, ValueUse.LOOP, ValueUse.STORED}
+    assert uses_at(lines, 11) == everything
+    assert reads_used_at(["f(:"], 1) == set()
+
+
 def test_an_attribute_wherever_it_is_read():
     method = "".join(SOURCE.splitlines(True)[1:5])
     assert uses_of(method, "self.layer_idx") == {ValueUse.INDEX, ValueUse.BRANCH, ValueUse.UNKNOWN}
@@ -139,7 +187,8 @@ def test_a_line_of_a_file():
     assert uses_at(lines, 3, "self.layer_idx") == {ValueUse.INDEX}
     assert uses_at(lines, 10) == {ValueUse.INDEX}, "without an expression: what is read out of a tensor there"
     assert uses_at(lines, 10, "self.y.item()") == {ValueUse.INDEX}
-    assert uses_at(lines, 4, "self.y.item(") == {ValueUse.UNKNOWN}
+    assert uses_at(lines, 3, "self.y.item(") == {ValueUse.UNKNOWN}
+    assert uses_at(["def f(x):", "    if x.any():", "        raise ValueError"], 2) == {ValueUse.CHECK}
     assert uses_at(["f(x.item())"], 1) == {ValueUse.UNKNOWN}
 
 

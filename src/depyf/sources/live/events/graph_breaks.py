@@ -14,11 +14,11 @@ from collections.abc import Callable
 
 from depyf.run.advice.advice import AdviceUse, SwitchKind
 from depyf.run.advice.for_breaks import BreakFacts, for_break
-from depyf.run.advice.registry import ADVICE, applicable
+from depyf.run.advice.registry import ADVICE, applicable, option_key
 from depyf.run.installed_files import Owner, installed
 from depyf.run.records import BreakRecord, Place
 from depyf.run.uses.use_kinds import ValueUse
-from depyf.run.uses.value_uses import uses_at
+from depyf.run.uses.value_uses import reads_used_at, uses_at
 from depyf.safety.source_lines import source_line
 from depyf.sources.live.caches.seen_code import of_libraries
 from depyf.sources.live.events.break_stack import NOTHING_KNOWN, BrokenAt, StackFrame, frames_of, traced_frames
@@ -43,6 +43,10 @@ _PLAIN = (
      "the size of the result depends on the values in a tensor, and those are not known while compiling"),
     ("data dependent operator",
      "the result is a number read out of a tensor, and the values in it are not known while compiling"),
+    ("data-dependent expression",
+     "torch must know a number here that was read out of a tensor, and the values in it are not known while compiling"),
+    ("tolist() with non-integer",
+     "this reads numbers out of a tensor, and the values in it are not known while compiling"),
     ("builtin: print", "print() writes while the program runs; a compiled graph cannot"),
     ("builtin operator `print`", "print() writes while the program runs; a compiled graph cannot"),
     ("call to `torch._dynamo.graph_break", "the program asked for a graph break here"),
@@ -161,13 +165,14 @@ def parse_break(
         text,
         expression,
         lambda: uses_of_value(traced),
+        lambda: reads_used_at(linecache.getlines(shown.filename), shown.line) if shown is not None else frozenset(),
     )
-    advice = _possible(for_break(facts, is_in_loop(text)), in_force)
+    given = for_break(facts, is_in_loop(text))
     return BreakRecord(
         text=text,
         place=place,
         reason=reason,
-        cause=_plain_words(reason, explanation, place, of_torch=caller is not None),
+        cause=_cause(facts, place, caller is not None) + _followed(facts, given, in_force),
         explanation=explanation,
         hints=tuple(fields.get("Hint", ())),
         code=_code(text),
@@ -178,8 +183,33 @@ def parse_break(
         asked=asked_by(reason, explanation, " ".join(fields.get("Developer debug context", ()))),
         expression=expression,
         module=at_break.module,
-        advice=advice,
+        advice=_possible(given, in_force),
     )
+
+
+def _cause(facts: BreakFacts, place: Place | None, of_torch: bool) -> str:
+    """What broke the graph, in plain words; a number that is a symbol may decide a branch, which torch does not say."""
+    deciding = "data-dependent expression" in facts.reason and facts.uses_here() & {ValueUse.BRANCH, ValueUse.CHECK}
+    return _BRANCH if deciding else _plain_words(facts.reason, facts.explanation, place, of_torch)
+
+
+def _followed(facts: BreakFacts, given: tuple[AdviceUse, ...], in_force: frozenset[str]) -> str:
+    """Which way out is followed already, and does not help here."""
+    switches = [(ADVICE[use.id].switch, use) for use in given]
+    options = [switch.name for switch, use in switches if switch is not None and option_key(switch, use) in in_force]
+    decides = {ValueUse.BRANCH, ValueUse.CHECK, ValueUse.LOOP, ValueUse.KEY, ValueUse.INDEX, ValueUse.SIZE}
+    if _CAPTURED in in_force and not options and _of_symbol(facts.reason) and facts.uses_here() & decides:
+        options.append(_CAPTURED)
+    return f"; torch._dynamo.config.{options[0]} is set already, and does not help here" if options else ""
+
+
+_CAPTURED = "capture_scalar_outputs"
+
+
+def _of_symbol(reason: str) -> bool:
+    """Whether torch broke the graph at a number that is a symbol of it, or at a branch."""
+    said = reason.lower()
+    return any(part in said for part in ("data-dependent", "generic_jump"))
 
 
 def _possible(given: tuple[AdviceUse, ...], in_force: frozenset[str]) -> tuple[AdviceUse, ...]:

@@ -18,7 +18,7 @@ from depyf.decompiler.emit.comments import comment
 from depyf.errors import DepyfError
 from depyf.run.addresses import without_addresses
 from depyf.run.advice.advice import AdviceUse
-from depyf.run.advice.for_breaks import for_failure, for_limit, for_step, of_optimizer
+from depyf.run.advice.for_breaks import for_failure, for_limit, for_step, of_optimizer, of_returned
 from depyf.run.advice.registry import applicable
 from depyf.run.files.layout import original_file
 from depyf.run.global_names import RESUME_PREFIX
@@ -91,7 +91,7 @@ def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = Mapp
             )
             for function, builder in sorted(capture.functions.items(), key=lambda item: _order(item[0]))
         )
-        functions = _whole_steps(functions)
+        functions = _as_seen_from_outside(_whole_steps(functions))
         graphs = sorted((graph.record for graph in capture.graphs), key=lambda g: (g.key.order, g.stage, g.index))
         return Run(
             torch_version=torch_version(),
@@ -142,6 +142,26 @@ def _whole_steps(functions: tuple[FunctionRecord, ...]) -> tuple[FunctionRecord,
     return tuple(
         replace(f, entries=tuple(replace(e, breaks=tuple(map(told, e.breaks))) for e in f.entries)) for f in functions
     )
+
+
+def _as_seen_from_outside(functions: tuple[FunctionRecord, ...]) -> tuple[FunctionRecord, ...]:
+    """Breaks at a number that a function returns with the advice of the frame that called it, where the same break was
+    reported from there: what the number is used for was seen then."""
+    first: dict[tuple[int, tuple[str, int, str]], tuple[AdviceUse, ...]] = {}
+    for entry in sorted((e for f in functions for e in f.entries), key=lambda entry: entry.key.order):
+        for record in entry.breaks:
+            first.setdefault((entry.key.generation, record.identity), record.advice)
+
+    def told(entry: EntryRecord) -> EntryRecord:
+        if not any(of_returned(record.advice) for record in entry.breaks):
+            return entry
+        breaks = (
+            replace(r, advice=first[entry.key.generation, r.identity]) if of_returned(r.advice) else r
+            for r in entry.breaks
+        )
+        return replace(entry, breaks=tuple(breaks))
+
+    return tuple(replace(f, entries=tuple(map(told, f.entries))) for f in functions)
 
 
 def _order(function: tuple[int, str]) -> tuple[int, int, str]:
