@@ -11,16 +11,14 @@ from pathlib import Path
 from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.errors import DepyfError
+from depyf.views.compare.difference_lines import first_change, listing, table
 from depyf.views.compare.stages import (
     DumpComparison,
     compare,
     compare_ranks,
-    first_change,
-    listing,
     load,
     ranks_in,
     ranks_of_two,
-    table,
 )
 
 SAME, DIFFERENT = 0, 1
@@ -181,9 +179,9 @@ def _differences(found: DumpComparison, stage: str | None, unified: bool, pad: s
         return
     tell()
     alone = found.alone()
-    for compile_id, item in found.first_by_compile_id().items():
-        if compile_id in alone:
-            tell(f"{pad}{compile_id}: only in {'1' if item.where == 'first' else '2'}")
+    for (compile_id, side), item in found.first_by_compile_id().items():
+        if (compile_id, side) in alone:
+            tell(f"{pad}{compile_id}: only in {'1' if side == 'first' else '2'}")
             continue
         tell(f"{pad}{compile_id or 'other files'}: they part at {item.stage} ({item.file})")
         for line in first_change(item):

@@ -383,10 +383,43 @@ def test_the_guard_that_tells_why(tmp_path):
 
 
 def test_where_long_lines_differ():
-    from depyf.views.compare.stages import StageDifference, first_change
+    from depyf.views.compare.difference_lines import first_change
+    from depyf.views.compare.stages import StageDifference
 
     lines = [f"{sign}    check({'a' * 200}, size=[{n}, 8], {'b' * 200})" for sign, n in (("-", 4), ("+", 5))]
     one, two = first_change(StageDifference("f", "full_code", "0/0", "both", 1, 1, tuple(lines)))
     assert one.startswith("-    ...aaa") and "size=[4, 8]" in one and "size=[5, 8]" in two
     assert len(one) <= 150 and len(two) <= 150
     assert first_change(StageDifference("f", "full_code", "0/0", "both", 1, 1, ("-  a", "+  b"))) == ["-  a", "+  b"]
+
+
+MODES = """
+import sys, torch
+@torch.compile(backend="eager")
+def f(x, mode):
+    return x.sin() if mode == "a" else x.cos() if mode == "b" else x.tan()
+for mode in sys.argv[1]:
+    f(torch.ones(2), mode)
+"""
+
+
+@pytest.mark.parametrize(
+    ("modes", "told", "never"),
+    [
+        (("ab", "abc"), ["0/2: only in 2"], ["0/0: ", "0/1: "]),
+        (("abc", "ab"), ["0/2: only in 1"], ["0/0: ", "0/1: "]),
+        (("abc", "ac"), ["0/1: only in 1"], ["0/0: ", "0/2: ", "only in 2"]),
+        (("ac", "abc"), ["0/1: only in 2"], ["0/0: ", "0/2: ", "only in 1"]),
+    ],
+    ids=repr,
+)
+def test_one_entry_more_is_told_alone(modes, told, never, tmp_path):
+    (tmp_path / "program.py").write_text(MODES)
+    for folder, mode in zip(("one", "two"), modes):
+        recorded(folder, "program.py", mode, cwd=tmp_path)
+    done = python("-m", "depyf", "diff", "one", "two", cwd=tmp_path)
+    lines = done.stdout.splitlines()
+    assert all(line in lines for line in told), done.stdout
+    assert not any(line.startswith(tuple(never)) for line in lines), done.stdout
+    page = json.loads(python("-m", "depyf", "diff", "--json", "one", "two", cwd=tmp_path).stdout)
+    assert [key for key in page["first_difference"] if key] == [told[0].partition(":")[0]]

@@ -16,6 +16,7 @@ from depyf.run.global_names import RESUME_PREFIX
 from depyf.run.installed_files import installed
 from depyf.run.records import FunctionRecord, slug
 from depyf.safety.escape import safe_name
+from depyf.views.compare.entry_pairing import guards_of_entry, paired_entries
 from depyf.views.compare.line_diff import in_common
 
 _AT = re.compile(r"_at_\d+$")
@@ -74,6 +75,10 @@ class Pairing:
     ids: dict[str, str] = field(default_factory=dict)
     """Compile ids and numbers of frames, as in file names, that are others in the second dump."""
     words: dict[str, str] = field(default_factory=dict)
+    alone: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
+    """The compile ids of entries that the first, or the second, has alone."""
+    other_guards: list[str] = field(default_factory=list)
+    """Those of entries, as the second has them, whose guards are others in the first."""
     _order: dict[str, list[int]] = field(default_factory=dict)
     _whole: dict[str, str] = field(default_factory=dict)
     """The end of a path, as texts have it -> the only file that it is; "" where there is not one."""
@@ -192,6 +197,9 @@ def pairing(one: Sequence[Met], two: Sequence[Met]) -> Pairing:
     for mine, other in found.pairs:
         if mine is not None and other is not None:
             _translate(mine, other, found)
+        for side, function in enumerate((mine, other)):
+            if function is not None and None in (mine, other):
+                found.alone[side].extend(entry.key.text for entry in function.record.entries)
     return found
 
 
@@ -260,10 +268,23 @@ def _translate(one: Met, two: Met, found: Pairing) -> None:
     old, new = safe_name(one.last), safe_name(two.last)
     if old != new:
         found.words[old] = new
-    ids = [(slug(*f.id), [entry.key.slug for entry in f.record.entries]) for f in (one, two)]
-    if ids[0][0] != ids[1][0]:
-        found.ids[ids[0][0]] = ids[1][0]
-    found.ids.update((a, b) for a, b in zip(ids[0][1], ids[1][1]) if a != b)
+    ids = [slug(*f.id) for f in (one, two)]
+    if ids[0] != ids[1]:
+        found.ids[ids[0]] = ids[1]
+    pairs = paired_entries(one.record.entries, two.record.entries)
+    theirs = {entry.key.slug for entry in two.record.entries}
+    for mine, other in pairs:
+        if mine is not None and other is not None:
+            if mine.key.slug != other.key.slug:
+                found.ids[mine.key.slug] = other.key.slug
+            if guards_of_entry(mine) != guards_of_entry(other):
+                found.other_guards.append(other.key.text)
+        elif mine is not None:
+            found.alone[0].append(mine.key.text)
+            if mine.key.slug in theirs:  # there it is the id of another entry
+                found.ids[mine.key.slug] = f"{mine.key.slug}of1"
+        elif other is not None:
+            found.alone[1].append(other.key.text)
 
 
 def with_counters(before: str, after: str) -> str:

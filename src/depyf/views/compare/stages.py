@@ -8,12 +8,10 @@ files that say the same in other words (``meaning``) are *alike*, and no differe
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +64,8 @@ class DumpFile:
     path: Path
     place: tuple[str, str] = ("", "")
     """The function that it is about, and the line of the program where that begins."""
+    compile_ids: tuple[str, ...] = ()
+    """Of a page with several entries."""
 
     def text(self, normal: Callable[[str], str]) -> str:
         text = read_file(self.path.parent, self.path.name)
@@ -109,6 +109,8 @@ class StageDifference:
     added: int = 0
     removed: int = 0
     diff: tuple[str, ...] = ()
+    follows: bool = False
+    """A page of all entries, which differs because one side has an entry more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,19 +148,28 @@ class DumpComparison:
         alike = sum(file.stage == stage for file in self.alike)
         return self.same.get(stage, 0), alike, here.count("both"), here.count("first"), here.count("second")
 
-    def alone(self) -> list[str]:
-        """The compile ids that one side only has."""
+    def alone(self) -> list[tuple[str, str]]:
+        """The compile ids that one side only has, and which: "first" or "second".  Another entry may have the same id
+        there."""
+        if self.pairs is not None and self.pairs.pairs:
+            sides = zip(("first", "second"), self.pairs.alone)
+            return [(key, side) for side, keys in sides for key in sorted(keys, key=_numbers)]
         one, two = ({file.compile_id for file in side.files.values()} for side in (self.first, self.second))
         both = {item.compile_id for item in self.differences if item.where == "both"}
-        found = [key for key in self.first_by_compile_id() if key and (key not in one or key not in two)]
-        return [key for key in found if key not in both]
+        found = {item.compile_id: item.where for item in self.differences}
+        return [(key, found[key]) for key in sorted(found, key=_numbers) if key not in both | (one & two) | {""}]
 
-    def first_by_compile_id(self) -> dict[str, StageDifference]:
-        """For each compile id the earliest stage that differs: everything after it follows from it."""
-        found: dict[str, StageDifference] = {}
+    def first_by_compile_id(self) -> dict[tuple[str, str], StageDifference]:
+        """For each compile id, and side where one has it alone, the earliest stage that differs: everything after it
+        follows from it."""
+        alone = set(self.alone())
+        found: dict[tuple[str, str], StageDifference] = {}
         for item in self.differences:
-            found.setdefault(item.compile_id, item)
-        return dict(sorted(found.items(), key=lambda pair: [int(n) for n in re.findall(r"\d+", pair[0])]))
+            if item.follows:
+                continue
+            key = item.compile_id, item.where if (item.compile_id, item.where) in alone else ""
+            found.setdefault(key, item)
+        return dict(sorted(found.items(), key=lambda pair: (_numbers(pair[0][0]), pair[0][1])))
 
     def to_json(self, diffs: bool = False) -> dict[str, Any]:
         return {
@@ -172,7 +183,7 @@ class DumpComparison:
             "events": self.events,
             "alike": [file.name for file in self.alike],
             "not_written_on_a_hit": [item.file for item in self.cached],
-            "first_difference": {key: item.file for key, item in self.first_by_compile_id().items()},
+            "first_difference": {key: item.file for (key, _), item in self.first_by_compile_id().items()},
             "differences": [
                 {
                     "file": item.file, "stage": item.stage, "compile_id": item.compile_id, "in": item.where,
@@ -188,6 +199,10 @@ def _side(dump: Dump) -> dict[str, Any]:
         "folder": str(dump.folder), "torch": dump.torch, "python": dump.python, "files": len(dump.files),
         "finished": dump.finished,
     }  # fmt: skip
+
+
+def _numbers(compile_id: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", compile_id)]
 
 
 def _rank(stage: str) -> tuple[int, str]:
@@ -266,7 +281,7 @@ _TAKEN = re.compile(
 def _file(folder: Path, file: FileRecord) -> DumpFile:
     stage = "kernel" if file.kind == "wrapper" else file.stage or file.kind or "other"
     ids = file.compile_ids or ("",)
-    return DumpFile(file.name, stage, file.compile_id or ids[0], folder / file.name, (file.function, file.origin))
+    return DumpFile(file.name, stage, file.compile_id or ids[0], folder / file.name, (file.function, file.origin), ids)
 
 
 GRAPH_INPUTS = "graph_inputs"
@@ -314,13 +329,25 @@ def compare(
         lines = unified(before, after, names)
         added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
         removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
-        found = StageDifference(file.name, file.stage, file.compile_id, where, added, removed, lines)
+        compile_id, follows = _entry_of(one, two, pairs) if one and two else (file.compile_id, False)
+        found = StageDifference(file.name, file.stage, compile_id, where, added, removed, lines, follows)
         hit = [text for text, ids in ((before, hits[0]), (after, hits[1])) if file.compile_id in ids]
         untold = bool(hit) and (hit == [""] or (file.stage == GRAPH_INPUTS and '"inputs": []' in hit[0]))
         (cached if untold and not strict else differences).append(found)
     return DumpComparison(
         first, second, same, tuple(differences), tuple(alike), None if strict else pairs, tuple(cached)
     )
+
+
+def _entry_of(one: DumpFile, two: DumpFile, pairs: Pairing) -> tuple[str, bool]:
+    """The compile id to which a difference of a file that both have belongs; whether it only follows from an entry that
+    one side has alone."""
+    if two.stage == "full_code" and pairs.pairs:
+        others = [key for key in two.compile_ids if key in pairs.other_guards]
+        lone = any(key in ids for side, ids in zip((one, two), pairs.alone) for key in side.compile_ids)
+        moved = any(pairs.ids.get(key.replace("/", "_"), "") for key in one.compile_ids)
+        return (others[0], False) if others else ("" if lone or moved else two.compile_id, lone)
+    return two.compile_id, False
 
 
 def paired(first: Dump, second: Dump, folders: tuple[str, str]) -> Pairing:
@@ -425,72 +452,3 @@ def compare_ranks(found: dict[int, Dump], folder: Path) -> list[tuple[int, DumpC
         raise DepyfError(f"{folder} holds the dump of one process only: there is nothing to merge")
     lowest, *others = found
     return [(rank, compare(found[lowest], found[rank], without_device)) for rank in others]
-
-
-def table(comparison: DumpComparison) -> list[str]:
-    """The summary, one line per stage."""
-    lines = [f"{'stage':18} {'same':>6} {'alike':>6} {'differ':>7} {'only 1':>7} {'only 2':>7}"]
-    for stage in comparison.stages:
-        same, alike, differ, one, two = comparison.counts(stage)
-        lines.append(f"{stage:18} {same:6} {alike or '-':>6} {differ or '-':>7} {one or '-':>7} {two or '-':>7}")
-    if comparison.alike:
-        lines += ["", f"{len(comparison.alike)} alike: they differ in comments, places, layout, bytecode or "
-                  "released names only; --strict compares all"]  # fmt: skip
-    return lines
-
-
-def first_change(item: StageDifference, width: int = 150) -> list[str]:
-    """The first line that is another one, as it is on both sides; [] where the file is on one side only.  Of long lines
-    the part where they differ."""
-    if item.where != "both":
-        return []
-    body = [line for line in item.diff if not line.startswith(("---", "+++", "@@")) and _TELLING.match(line)]
-    found = _other_value(body) if item.stage == "full_code" else []
-    found = found or [next((line for line in body if line.startswith(sign)), "") for sign in "-+"]
-    lines = [line for line in found if line]
-    parts = [line[1:] for line in lines] if any(len(line) > width for line in lines) else []
-    at = next((i for i, (one, two) in enumerate(zip(*parts)) if one != two), 0) if len(parts) == 2 else 0
-    return [_around(line, at, width) for line in lines]
-
-
-def _other_value(body: Sequence[str]) -> list[str]:
-    """The first guard that is there on both sides with another value: more telling than those of one side only, which
-    follow from what was compiled."""
-    for one, two in pairwise(body):
-        if one.startswith("-") and two.startswith("+") and not _JUMPS.match(one):
-            if difflib.SequenceMatcher(None, one[1:], two[1:]).ratio() > _NEARLY:
-                return [one, two]
-    return []
-
-
-_NEARLY = 0.8
-_JUMPS = re.compile(r"-\s*(?:return |[\w.]+ = |def |@|if )")
-"""Statements of a page that are no guards."""
-
-
-def _around(line: str, at: int, width: int) -> str:
-    """``line``, at most ``width`` long, with what stands from column ``at`` of the text on, after its sign."""
-    sign, text = line[0], line[1:]
-    indent = len(text) - len(text.lstrip())
-    start = max(indent, at - width // 3) if at > width // 2 and len(text) >= width else indent
-    text = text[:indent] + ("..." if start > indent else "") + text[start:]
-    return sign + (text if len(text) < width else text[: width - 4] + "...")
-
-
-_TELLING = re.compile(r"[-+]\s*(?!from |import |\s|$)")
-
-
-def listing(differences: Sequence[StageDifference], alone: Collection[str] = ()) -> list[str]:
-    """One line per file that differs, and one for all files of a compile id in ``alone``, which one side only has."""
-    words = {"both": "differs", "first": "only in 1", "second": "only in 2"}
-    width = max((len(item.file) for item in differences if item.compile_id not in alone), default=0)
-    lines = [
-        f"{words[item.where]:10} {item.file:{width}}  -{item.removed} +{item.added}"
-        for item in differences
-        if item.compile_id not in alone
-    ]
-    for compile_id in alone:
-        mine = [item for item in differences if item.compile_id == compile_id]
-        if mine:
-            lines.append(f"{words[mine[0].where]:10} {compile_id}: {len(mine)} file{'s' * (len(mine) > 1)}")
-    return lines

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from depyf.errors import DepyfError
-from depyf.views.compare.stages import compare_ranks, first_change, ranks_in
+from depyf.views.compare.difference_lines import first_change
+from depyf.views.compare.stages import compare_ranks, ranks_in
 from depyf.views.report.aligned_collectives import aligned
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.told_entries import ToldFunction, told_functions
@@ -71,7 +72,7 @@ def _apart(view: DumpView) -> list[dict[str, Any]]:
             "events": comparison.events[:_MOST_EVENTS],
             "parted": [
                 {"id": id, "stage": item.stage, "file": item.file, "where": item.where, "change": first_change(item)}
-                for id, item in comparison.first_by_compile_id().items()
+                for (id, _), item in comparison.first_by_compile_id().items()
             ],
         }
         for rank, comparison in found

@@ -52,7 +52,7 @@ def _compared(one: DumpView, two: DumpView) -> dict[str, Any]:
         ],
         "parted": [
             {"id": id, "stage": item.stage, "file": item.file, "where": item.where}
-            for id, item in found.first_by_compile_id().items()
+            for (id, _), item in found.first_by_compile_id().items()
         ],
         "files": [
             {

@@ -1,0 +1,79 @@
+"""A comparison of two dumps as lines: a table of the stages, the first change of a file, a list of the files.
+
+Input: a ``DumpComparison`` and its differences.  Output: lines for people.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+
+from depyf.views.compare.stages import DumpComparison, StageDifference
+
+
+def table(comparison: DumpComparison) -> list[str]:
+    """The summary, one line per stage."""
+    lines = [f"{'stage':18} {'same':>6} {'alike':>6} {'differ':>7} {'only 1':>7} {'only 2':>7}"]
+    for stage in comparison.stages:
+        same, alike, differ, one, two = comparison.counts(stage)
+        lines.append(f"{stage:18} {same:6} {alike or '-':>6} {differ or '-':>7} {one or '-':>7} {two or '-':>7}")
+    if comparison.alike:
+        lines += ["", f"{len(comparison.alike)} alike: they differ in comments, places, layout, bytecode or "
+                  "released names only; --strict compares all"]  # fmt: skip
+    return lines
+
+
+def first_change(item: StageDifference, width: int = 150) -> list[str]:
+    """The first line that is another one, as it is on both sides; [] where the file is on one side only.  Of long lines
+    the part where they differ."""
+    if item.where != "both":
+        return []
+    body = [line for line in item.diff if not line.startswith(("---", "+++", "@@")) and _TELLING.match(line)]
+    found = _other_value(body) if item.stage == "full_code" else []
+    found = found or [next((line for line in body if line.startswith(sign)), "") for sign in "-+"]
+    lines = [line for line in found if line]
+    parts = [line[1:] for line in lines] if any(len(line) > width for line in lines) else []
+    at = next((i for i, (one, two) in enumerate(zip(*parts)) if one != two), 0) if len(parts) == 2 else 0
+    return [_around(line, at, width) for line in lines]
+
+
+def _other_value(body: Sequence[str]) -> list[str]:
+    """The first guard that is there on both sides with another value: more telling than those of one side only, which
+    follow from what was compiled."""
+    for one, two in pairwise(body):
+        if one.startswith("-") and two.startswith("+") and not _JUMPS.match(one):
+            if difflib.SequenceMatcher(None, one[1:], two[1:]).ratio() > _NEARLY:
+                return [one, two]
+    return []
+
+
+_NEARLY = 0.8
+_JUMPS = re.compile(r"-\s*(?:return |[\w.]+ = |def |@|if )")
+"""Statements of a page that are no guards."""
+
+
+def _around(line: str, at: int, width: int) -> str:
+    """``line``, at most ``width`` long, with what stands from column ``at`` of the text on, after its sign."""
+    sign, text = line[0], line[1:]
+    indent = len(text) - len(text.lstrip())
+    start = max(indent, at - width // 3) if at > width // 2 and len(text) >= width else indent
+    text = text[:indent] + ("..." if start > indent else "") + text[start:]
+    return sign + (text if len(text) < width else text[: width - 4] + "...")
+
+
+_TELLING = re.compile(r"[-+]\s*(?!from |import |\s|$)")
+
+
+def listing(differences: Sequence[StageDifference], alone: Collection[tuple[str, str]] = ()) -> list[str]:
+    """One line per file that differs, and one for all files of a compile id in ``alone``, which one side only has."""
+    words = {"both": "differs", "first": "only in 1", "second": "only in 2"}
+    single = [item for item in differences if (item.compile_id, item.where) not in alone]
+    width = max((len(item.file) for item in single), default=0)
+    lines = [f"{words[item.where]:10} {item.file:{width}}  -{item.removed} +{item.added}" for item in single]
+    for compile_id, side in alone:
+        mine = [item for item in differences if (item.compile_id, item.where) == (compile_id, side)]
+        if mine:
+            lines.append(f"{words[side]:10} {compile_id}: {len(mine)} file{'s' * (len(mine) > 1)}")
+    return lines
