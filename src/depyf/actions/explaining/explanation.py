@@ -17,6 +17,7 @@ from depyf.actions.explaining.reported_breaks import ReportedBreak, left_alone
 from depyf.run.advice.registry import sentence
 from depyf.run.causes.cause import Cause
 from depyf.run.causes.collect import causes_of
+from depyf.run.causes.deciding import DecidingGuards
 from depyf.run.causes.folding import counted
 from depyf.run.causes.stack_names import in_words, shown_names
 from depyf.run.guards import known_kinds
@@ -43,7 +44,9 @@ class EntryReport:
     """One cache entry: a compiled version of the function."""
 
     run: Run
-    function: FunctionRecord
+    deciding: DecidingGuards
+    names: Mapping[str, str]
+    """What to call the values that go over a break."""
     record: EntryRecord
 
     @property
@@ -76,17 +79,36 @@ class EntryReport:
         return self.record.recompiles
 
     @property
+    def decided(self) -> RecompileRecord | None:
+        """Of the guards that failed the one that made torch compile; None for the first entry."""
+        return self.deciding.of(self.record) if self.unfit else None
+
+    @property
+    def reason(self) -> str:
+        """What its guard reads, and where: the same in entries that were made for the same reason."""
+        return "" if self.decided is None else f"{self.deciding.words(self.decided)} {self.decided.place}"
+
+    @property
+    def decided_because(self) -> str:
+        """Which earlier entry did not fit by that guard."""
+        return "" if self.decided is None else _unfit(self.decided, self.names)
+
+    @property
     def recompiled_because(self) -> str:
         """Which earlier entry did not fit, by which guard, what it expected and got, and where that guard comes from;
-        "" for the first one."""
-        names = shown_names(self.run).get(self.function.function, {})
-        return "; ".join(_unfit(record, names) for record in self.unfit)
+        "" for the first one.  The guard that decided stands first; a reason that others share stands once."""
+        told: dict[tuple[str, object], RecompileRecord] = {}
+        for record in (self.decided, *self.unfit):
+            if record is not None:
+                told.setdefault((self.deciding.words(record), record.place), record)
+        more = len(self.unfit) - len(told)
+        alike = [f"{counted(more, 'earlier entry', 'earlier entries')} did not fit for the same reason"] if more else []
+        return "; ".join([*(_unfit(record, self.names) for record in told.values()), *alike])
 
     @property
     def advice(self) -> str:
         """What to change so that it would have fitted; "" where depyf knows nothing."""
-        names = shown_names(self.run).get(self.function.function, {})
-        return in_words(sentence(next((record.advice for record in self.unfit if record.advice), ())), names)
+        return "" if self.decided is None else in_words(sentence(self.decided.advice), self.names)
 
     @property
     def continues_in(self) -> tuple[str, ...]:
@@ -164,8 +186,9 @@ class Report:
     @property
     def entries(self) -> tuple[EntryReport, ...]:
         """Those of which there is code, in the order torch tries them."""
+        deciding, names = DecidingGuards(self.record), shown_names(self.run).get(self.record.function, {})
         return tuple(
-            EntryReport(self.run, self.record, entry)
+            EntryReport(self.run, deciding, names, entry)
             for entry in self.record.entries
             if entry.state is EntryState.COMPILED
         )

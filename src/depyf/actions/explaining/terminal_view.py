@@ -5,7 +5,6 @@ Input: a ``Report``.  Output: text; of entries that were compiled for one reason
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from depyf.actions.explaining.reported_breaks import break_lines, left_alone_in_words
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from depyf.actions.explaining.explanation import EntryReport, Report
 
 _FEW = 3
-_VALUES = re.compile(r"\d+")
 
 
 def explain_text(report: Report) -> str:
@@ -119,8 +117,7 @@ def _all_entries(entries: tuple[EntryReport, ...]) -> list[str]:
 def _by_reason(entries: tuple[EntryReport, ...]) -> list[list[EntryReport]]:
     groups: dict[str, list[EntryReport]] = {}
     for entry in entries:
-        guard = f"{entry.unfit[0].guard} {entry.unfit[0].place}" if entry.unfit else ""
-        groups.setdefault(_VALUES.sub("#", guard), []).append(entry)
+        groups.setdefault(entry.reason, []).append(entry)
     return list(groups.values())
 
 
@@ -136,6 +133,6 @@ def _folded_entries(entries: tuple[EntryReport, ...]) -> list[str]:
         lines.append(f"  {_ids(group)}: {', '.join(first.facts())}")
         if first.unfit:
             newest = "" if len(group) == 1 else f" (the newest, {first.compile_id})"
-            lines.append(f"    compiled because{newest} {first.recompiled_because.partition('; ')[0]}")
+            lines.append(f"    compiled because{newest} {first.decided_because}")
             lines += [f"      to avoid it: {first.advice}"] if first.advice else []
     return lines

@@ -11,6 +11,7 @@ An entry has as many failed guards as there are older ones: all of a function is
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -56,12 +57,30 @@ class DecidingGuards:
         no values are known, any other one.  Of several the one with the most values in the function's life, and of
         these that of the entry nearest to the call.
         """
+        if self._untold(entry) and self._usual is not None:
+            return self._usual
         if len(entry.recompiles) == 1:
             return entry.recompiles[0]
         found = self._decided.get(entry.key)
         if found is None:
             found = self._decided[entry.key] = self._decide(entry)
         return found
+
+    def _untold(self, entry: EntryRecord) -> bool:
+        """Whether there were too many entries for another one, and of one of them only it is known why it did not fit
+        (torch keeps no more): what most of them were made for made them too many."""
+        return bool(entry.failed) and not entry.raised and len(entry.recompiles) == 1 < len(self._made)
+
+    @functools.cached_property
+    def _made(self) -> Sequence[EntryRecord]:
+        return [entry for entry in self._function.entries if not entry.failed]
+
+    @functools.cached_property
+    def _usual(self) -> RecompileRecord | None:
+        """What most entries were made for."""
+        found = [self.of(entry) for entry in self._made if entry.recompiles]
+        often = Counter(map(self.subject, found)).most_common(1)
+        return next((record for record in found if self.subject(record) == often[0][0]), None) if often else None
 
     def subject(self, record: RecompileRecord) -> Subject:
         """What its guard reads."""

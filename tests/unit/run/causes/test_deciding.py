@@ -54,6 +54,21 @@ def test_the_counter_decides_not_the_flag_that_sorts_the_entries() -> None:
     assert decided(first, second, third, fourth) == "self.calls"
 
 
+def test_what_most_entries_were_made_for_decides_where_little_is_known() -> None:
+    """torch keeps one reason of the call that reached the limit: the entry nearest to it failed at a flag."""
+    made = [(grads("0/0", "False", "True"),)]
+    for number in range(1, 4):
+        made.append((calls(f"0/{number}", str(number), str(number + 1)), grads(f"0/{number - 1}", "False", "True")))
+    entries = [EntryRecord(CompileKey(0, f"0/{n}"), None, (), "live", recompiles=r) for n, r in enumerate(made, 1)]
+    entries.append(EntryRecord(CompileKey(0, "0/0"), None, (), "live"))
+    told = grads("0/4", "True", "False")
+    refused = EntryRecord(CompileKey(0, "0/5"), None, (), "none", recompiles=(told,), failed="recompile_limit")
+    function = FunctionRecord((0, "0"), CODE, (*entries, refused))
+    assert DecidingGuards(function).of(refused).guard.startswith("self.calls")
+    alone = FunctionRecord((0, "0"), CODE, (entries[-1], refused))
+    assert DecidingGuards(alone).of(refused) is told
+
+
 def test_the_flag_decides_where_its_value_is_new() -> None:
     assert decided((calls("0/0", "0", "1"),), (grads("0/1", "False", "True"), calls("0/0", "0", "1"))) == "tensor"
 

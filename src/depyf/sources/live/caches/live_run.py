@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from depyf.decompiler.bytecode.host.written_names import qualified_name
 from depyf.run.global_names import readable_globals
 from depyf.run.nearest import nearest_first, without_lone_marks
 from depyf.run.records import (
@@ -23,10 +24,12 @@ from depyf.run.records import (
     CompileKey,
     EntryRecord,
     FunctionRecord,
+    GuardRecord,
     Place,
     TransformedRecord,
 )
 from depyf.run.run import Run, TimesRecord
+from depyf.sources.live.caches.broken_callees import with_places_in_callees
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries, guard_text
 from depyf.sources.live.caches.inner_functions import InnerFunctions
 from depyf.sources.live.caches.kept_breaks import kept_breaks, kept_failure
@@ -66,7 +69,7 @@ def live_run(codes: Iterable[types.CodeType], backend: Any = None) -> Run:
     found = _LiveFunctions(since_reset(recent_compilations()), backend)
     for code in codes:
         found.add(code)
-    functions = found.records()
+    functions = with_places_in_callees(found.records())
     return Run(
         torch_version=torch_version(),
         python_version=platform.python_version(),
@@ -138,8 +141,8 @@ class _LiveFunctions:
 
         live = cache_entries(code)
         resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
-        pairs = self._pairs(code, live)
-        found = [self._entry(code, one, alive, resolve, callers) for one, alive in pairs]
+        guards = {entry.compile_id: parse_guards(guard_text(entry), resolve) for entry in live}
+        found = [self._entry(code, one, alive, guards, resolve, callers) for one, alive in self._pairs(code, live)]
         rest = origin(code) is not None
         if found or rest or not path:
             number = found[0].key.function if found else (0, f"?{len(self._functions)}")
@@ -155,7 +158,7 @@ class _LiveFunctions:
                 self.add(target, path)
                 self._functions[id(target)].names[name] = None
         for inner in self._inner.of(code) if not rest else ():
-            self.add(inner.code, path, inner.call_of)
+            self.add(inner.code, path, {key: _in_words(call, code) for key, call in inner.call_of.items()})
 
     def _pairs(
         self, code: types.CodeType, live: tuple[LiveEntry, ...]
@@ -182,16 +185,18 @@ class _LiveFunctions:
         code: types.CodeType,
         found: Compilation | str,
         live: LiveEntry | None,
+        guards_of: Mapping[str, tuple[GuardRecord, ...]],
         resolve: Callable[[str], str],
         callers: Callable[[EntryBuilder], tuple[CallerRecord, ...]],
     ) -> EntryRecord:
         """What a recording would have kept of a compilation, and its record."""
         known = None if isinstance(found, str) else found
         key = CompileKey(0, found if isinstance(found, str) else found.compile_id)
-        text = guard_text(live) if live is not None else ""
-        entry = EntryBuilder(key, closed=True, started=True, in_force=self._in_force, guard_text=text)
-        guards = parse_guards(text, resolve)
-        entry.parsed = text, guards
+        guards = guards_of[key.text] if live is not None else ()
+        entry = EntryBuilder(key, closed=True, started=True, in_force=self._in_force)
+        if live is not None:
+            entry.guard_text = guard_text(live)
+            entry.parsed = entry.guard_text, guards
         if live is not None:
             entry.transformed = _transformed(key, live)
             entry.breaks = kept_breaks(code, live, known)
@@ -201,8 +206,15 @@ class _LiveFunctions:
             self.times.append(TimesRecord(key, () if known.seconds is None else ((_WHOLE, known.seconds),)))
             if known.recompiled_because:
                 call = GuardedCall(guards, code)
-                found_so = parse_recompile(known.recompiled_because, call, resolve)
-                entry.recompiles = tuple(specialised(one, call.places) for one in found_so)
+                told = parse_recompile(known.recompiled_because, call, resolve)
+                named = {one.entry for one in told}
+                others = [
+                    refusal
+                    for other, theirs in guards_of.items()
+                    if other not in named and CompileKey(0, other).order < key.order
+                    if (refusal := call.refusal(other, theirs)) is not None
+                ]  # torch keeps the first reason only
+                entry.recompiles = tuple(specialised(one, call.places) for one in (*told, *others))
             if live is None:
                 self._add_failure(entry, code, known)
         record = entry_record(entry, live, resolve, callers, values=False)
@@ -223,6 +235,11 @@ class _LiveFunctions:
             entry.breaks = kept_failure(code, known)
         if not known.failure and not (known.compiled and tells_of_loops()):
             entry.failed = NO_REASON
+
+
+def _in_words(call: Place, caller: types.CodeType) -> Place:
+    """With the qualified name of the function that the line is in: torch keeps the last part of it."""
+    return replace(call, function=qualified_name(caller)) if call.function == caller.co_name else call
 
 
 _WHOLE = "entire_frame_compile_time"

@@ -13,7 +13,7 @@ import functools
 import re
 import sys
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,13 +23,23 @@ from depyf.run.advice.source_names import by_attribute, named
 from depyf.run.causes.subjects import GLOBAL
 from depyf.run.guards.difference import RECEIVER, GuardSide
 from depyf.run.guards.guard_kind import GuardFact, UnknownValueError, is_literal, tree_of
-from depyf.run.guards.known_kinds import NO_CALL, differences_of, facts_of, fixed
-from depyf.run.records import GuardRecord
+from depyf.run.guards.known_kinds import (
+    NO_CALL,
+    differences_of,
+    facts_of,
+    fixed,
+    plain,
+    recompile_record,
+    reported_differences,
+)
+from depyf.run.records import GuardRecord, RecompileRecord
 from depyf.sources.live.events.call_values import CallValues, inner_variables, is_receiver
 from depyf.sources.live.events.symbols import SymbolPlaces
+from depyf.sources.live.guards.guard_remarks import program_place
 from depyf.sources.live.pure_access import class_mro, class_namespace
 
 _OF_MODULE = re.compile(r"L\['(\w+)'\]\._(?:modules|parameters|buffers)\b")
+_LOCAL = re.compile(r"L\['([^\W\d]\w*)'\]")
 _COMPARED = re.compile(r" == -?\d+$")
 _WORD = re.compile(r"\w+")
 UNKNOWN_VALUE = object()
@@ -71,6 +81,7 @@ class _SaidOfValue:
     value: Any = UNKNOWN_VALUE
     length: int | None = None
     sizes: tuple[int | None, ...] = ()
+    tensor: Mapping[str, Any] | None = None
 
 
 class GuardedCall:
@@ -112,6 +123,52 @@ class GuardedCall:
         if found is None:
             raise UnknownValueError
         return found
+
+    def refusal(self, compile_id: str, guards: Iterable[GuardRecord]) -> RecompileRecord | None:
+        """Why an entry with these guards did not fit: the first one that wants another value than the call had, as far
+        as that is known."""
+        own = frozenset(guard.expression for guard in self._guards)
+        for guard in guards:
+            tree = tree_of(guard.expression) if guard.expression not in own else None
+            for fact in facts_of(tree) if tree is not None else ():
+                text = self._mismatch(fact)
+                if text:  # torch tells of no line either
+                    return recompile_record(compile_id, text, None, reported_differences(text, self))
+                if tree is not None and self._differs(fact):
+                    shown = _LOCAL.sub(r"\1", plain(guard.expression))
+                    found = differences_of(tree, self, holds=False)
+                    return recompile_record(compile_id, shown, program_place(guard.place), found)
+        return None
+
+    def _differs(self, fact: GuardFact) -> bool:
+        known = self._known(_name(fact.node))
+        if fact.name == "length":
+            return known.length is not None and known.length != fact.value
+        value = known.value
+        if fact.name == "kind":
+            return isinstance(value, OfClass) and value.name != fact.value
+        if fact.name != "value" or value is UNKNOWN_VALUE or isinstance(value, OfClass):
+            return False
+        return repr(value) != str(fact.value)
+
+    def _mismatch(self, fact: GuardFact) -> str:
+        """How a tensor differs from what the guard wants, as torch says it; "" where it does not."""
+        known = self._known(_name(fact.node))
+        if fact.name != "tensor" or known.tensor is None:
+            return ""
+        head = f"tensor '{_name(fact.node)}'"
+        for name in ("dtype", "requires_grad"):
+            wanted, found = fact.value.get(name), known.tensor.get(name)
+            if wanted != found:
+                wanted = f"requires_grad={int(wanted)}" if name == "requires_grad" else wanted
+                return f"{head} {name} mismatch. expected {wanted}" + (f", actual {found}" if name == "dtype" else "")
+        sizes = tuple(fact.value.get("size", ()))
+        if len(sizes) != len(known.sizes):
+            return f"{head} rank mismatch. expected {len(sizes)}, actual {len(known.sizes)}"
+        for index, (size, there) in enumerate(zip(sizes, known.sizes, strict=True)):
+            if size is not None and there is not None and size != there:
+                return f"{head} size mismatch at index {index}. expected {size}, actual {there}"
+        return ""
 
     def side(self, value: Any) -> GuardSide:
         if not isinstance(value, OfClass):
@@ -165,6 +222,7 @@ def _take(known: _SaidOfValue, fact: GuardFact) -> None:
         known.length = int(fact.value)
     elif fact.name == "tensor":
         known.sizes = tuple(fact.value.get("size", ()))
+        known.tensor = fact.value
     if known.value is UNKNOWN_VALUE and fact.name in ("kind", "tensor"):
         known.value = OfClass(str(fact.value) if fact.name == "kind" else "torch.Tensor")
 

@@ -1,0 +1,71 @@
+"""Graph breaks in what a function calls, at the line that broke.
+
+torch keeps where a function goes on after a break: the line of its call, where the break was in the callee.  Then the
+callee is called as Python, compiled by itself, and meets the break again, at its own line.
+
+Input: functions with their callers, those inside after those around them.  Output: the same; a break at the line of a
+call has the place of the break that the callee met for the same reason, where there is one such place only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from depyf.run.records import BreakRecord, FunctionRecord, Place
+from depyf.sources.live.caches.seen_code import of_libraries
+
+
+def with_places_in_callees(functions: Sequence[FunctionRecord]) -> tuple[FunctionRecord, ...]:
+    """The innermost functions first: what they met is known when those around them are looked at."""
+    done: dict[tuple[int, str], FunctionRecord] = {}
+    for function in reversed(functions):
+        whole = function.resume_of or function.function
+        inside = [one for one in done.values() if whole in _callers(one)]
+        done[function.function] = replace(
+            function,
+            entries=tuple(
+                replace(entry, breaks=tuple(_placed(record, inside) for record in entry.breaks))
+                for entry in function.entries
+            ),
+        )
+    return tuple(reversed(done.values()))
+
+
+def _callers(function: FunctionRecord) -> set[tuple[int, str] | None]:
+    return {entry.callers[-1].function for entry in function.entries if entry.callers}
+
+
+def _placed(record: BreakRecord, inside: Sequence[FunctionRecord]) -> BreakRecord:
+    at = record.place
+    if at is None or record.limit:
+        return record
+    found = {
+        met.identity: met
+        for function in inside
+        for entry in function.entries
+        for met in entry.breaks
+        if met.place is not None and met.reason == record.reason
+        if _called_at(function, at) or (met.place.filename, met.place.line) == (at.filename, at.line)
+        if _alike(met.explanation, record.explanation)
+    }
+    if len(found) != 1:
+        return record
+    (met,) = found.values()
+    place, caller = met.place, met.caller
+    if caller is None and place is not None and of_libraries(place.filename) and not of_libraries(at.filename):
+        caller = at
+    advice = record.advice if met.in_loop or record.in_loop else met.advice
+    return replace(record, place=place, caller=caller, asked=met.asked, expression=met.expression, advice=advice)
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether they explain the same; of a break in a loop torch says that, too."""
+    return one.startswith(other) or other.startswith(one)
+
+
+def _called_at(function: FunctionRecord, line: Place) -> bool:
+    """Whether the function was called at ``line``, as far as that is known."""
+    places = [entry.callers[-1].place for entry in function.entries if entry.callers]
+    known = [place for place in places if place.line]
+    return not known or any((place.filename, place.line) == (line.filename, line.line) for place in known)
