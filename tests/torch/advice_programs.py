@@ -220,8 +220,8 @@ def conjugates(advised):
 @needs("parameter-or-tensor")
 def parameters(advised):
     double_c = compiled(double)
-    weight = nn.Parameter(X)
-    return [double_c(X), double_c(weight.detach() if advised else weight).detach()]
+    weight = nn.Parameter(X, requires_grad=False)
+    return [double_c(X), double_c(weight.detach() if advised else weight)]
 
 
 @needs("distinct-tensors")
@@ -310,6 +310,16 @@ def changing_global(advised):
     for n in (2, 3, 4, 5):
         globals()["FACTOR"] = n
         results.append(by_argument(X, n) if advised else by_global(X))
+    return results
+
+
+@needs("global-as-tensor")
+def changing_global_tensor(advised):
+    by_global = compiled(lambda x: x * FACTOR)
+    results = []
+    for n in (2, 3, 4, 5):
+        globals()["FACTOR"] = torch.tensor(n) if advised else n
+        results.append(by_global(X))
     return results
 
 

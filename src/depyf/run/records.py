@@ -442,6 +442,9 @@ class EntryRecord:
     refusals: tuple[RefusalRecord, ...] = ()
     """For each earlier entry that torch asked all guards that failed; () where the entry has no guards of its own to
     tell by."""
+    in_force: tuple[str, ...] = ()
+    """The options that were as an advice would have them when torch reported a break or a recompilation, and with a
+    colon at the end those that this torch does not have."""
     finished: bool = True
     """torch was done with it when the record was made."""
     backend: str = ""

@@ -12,9 +12,10 @@ from depyf.actions.doctor.doctor_report import causes_lines, document, headline,
 from depyf.actions.doctor.trial import DoctorProgram, Measured, run_once
 from depyf.actions.doctor.tries import Tries, try_ways
 from depyf.errors import DepyfError
-from depyf.run.advice.registry import ADVICE, text_of
+from depyf.run.advice.registry import text_of
 from depyf.run.causes.cause import Cause
 from depyf.run.causes.folding import counted
+from depyf.run.causes.ways_out import is_remedy
 from depyf.run.observations.observation import Observation
 from depyf.views.pages import notebook
 from depyf.views.pages.notebook import Markup, Part, chip, dim, folded, joined, line
@@ -114,7 +115,8 @@ def _cause(number: int, cause: Cause, opened: bool) -> Markup:
     module = joined([dim(" in "), notebook.code(cause.module)]) if cause.module else ""
     head = joined([chip(str(number), "warn"), notebook.prose(cause.text), module])
     source = notebook.source(f"{place.filename}:{place.line}", place.text) if place is not None else ""
-    ways = [_way(text_of(use), ADVICE[use.id].remedy) for use in cause.advice if text_of(use)]
+    ways = [_way(f"{way.text} ({way.predicted})" if way.predicted else way.text, True) for way in cause.ways]
+    ways += [_way(text, False) for use in cause.advice if not is_remedy(use) and (text := text_of(use))]
     costs = cost_in_words(cause)
     return folded(head, source, line(dim(costs)) if costs else "", *ways, opened=opened)
 

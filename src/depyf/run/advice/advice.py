@@ -35,6 +35,20 @@ class Switch:
     """What the option is set to, as Python; the name of the value of the case that is added to it."""
 
 
+class Frees(enum.Enum):
+    """What may change without another compilation, where an advice is followed."""
+
+    VALUE = "value"
+    """The value that the guard is on."""
+    SYMBOL = "symbol"
+    """The same, but for the sizes 0 and 1, of which torch makes no symbol."""
+    SYMBOL_WHEN_CHANGED = "symbol when changed"
+    """The same, after it changed once."""
+    SYMBOLS = "symbols"
+    """All values that could be symbols."""
+    NOTHING = "nothing"
+
+
 @dataclass(frozen=True, slots=True)
 class Advice:
     """One advice; ``text``, ``changes`` and ``costs`` are filled with the values of a case."""
@@ -53,6 +67,8 @@ class Advice:
     """Whether the program may compute something else then."""
     remedy: bool = True
     """False: an explanation.  What happened is needed, and there is nothing to change."""
+    frees: Frees = Frees.VALUE
+    """Of an advice on a recompilation."""
     one_cause: bool = False
     """Whether it is one cause in the whole program, whichever functions and lines meet it."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from depyf.run.advice.advice import Advice, Switch, SwitchKind
+from depyf.run.advice.advice import Advice, Frees, Switch, SwitchKind
 
 _ONE_ENTRY = "one entry serves all calls"
 _CONVERTS = "the conversion costs time in each call"
@@ -16,6 +16,7 @@ SIZES = (
         "the size is a symbol from the first compilation on",
         f"torch raises ConstraintViolationError where the program needs the size itself; {_GENERAL}",
         Switch(SwitchKind.MARK, "mark_dynamic"),
+        frees=Frees.SYMBOL,
     ),
     Advice(
         "compile-dynamic",
@@ -24,6 +25,7 @@ SIZES = (
         "all sizes and numbers are symbols from the first compilation on",
         _GENERAL,
         Switch(SwitchKind.CONFIG, "assume_static_by_default", "False"),
+        frees=Frees.SYMBOLS,
     ),
     Advice(
         "mark-unbacked",
@@ -60,6 +62,7 @@ SIZES = (
         "sizes of parameters and buffers become symbols when they change",
         _GENERAL,
         Switch(SwitchKind.CONFIG, "force_parameter_static_shapes", "False"),
+        frees=Frees.SYMBOL_WHEN_CHANGED,
     ),
     Advice(
         "needed-value",
@@ -170,6 +173,7 @@ VALUES = (
         "numbers of modules become symbols when they change, as those of other objects do",
         "what a module's number decides (a kernel size) is compiled for any value",
         Switch(SwitchKind.CONFIG, "allow_unspec_int_on_nn_module", "True"),
+        frees=Frees.SYMBOL_WHEN_CHANGED,
     ),
     Advice(
         "tensor-in-module",
@@ -194,8 +198,17 @@ VALUES = (
     Advice(
         "global-as-argument",
         "a global that changes",
-        "pass {name} as an argument, or make it a tensor",
+        "pass {name} as an argument",
+        "numbers that are arguments become symbols when they change",
+        _GENERAL,
+        frees=Frees.SYMBOL_WHEN_CHANGED,
+    ),
+    Advice(
+        "global-as-tensor",
+        "a global that changes",
+        "make {name} a tensor (torch.tensor(...))",
         "its value is an input of the compiled code, no constant",
+        "a tensor is made in each call",
     ),
     Advice(
         "one-value",
@@ -356,5 +369,6 @@ SETTINGS = (
         "the function is compiled for more values before it runs as ordinary Python",
         "each entry is compiled, kept and asked: this helps where the values are few",
         Switch(SwitchKind.LIMIT, "recompile_limit", "limit"),
+        frees=Frees.NOTHING,
     ),
 )

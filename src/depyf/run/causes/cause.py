@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.run.advice.advice import AdviceUse
-from depyf.run.advice.registry import ADVICE, text_of
+from depyf.run.advice.registry import ADVICE
+from depyf.run.causes.ways_out import WayOut
 from depyf.run.records import CompileKey, Place
 
 
@@ -75,36 +76,22 @@ class Cause:
     caused: tuple[CompileKey, ...] = ()
     """The compilations that would not have been without it."""
 
+    ways: tuple[WayOut, ...] = ()
+    """What would avoid it, the best first: each of them is enough."""
+
     @property
     def needed(self) -> bool:
         """Whether there is nothing to change: compilations that the program needs (to train, and to evaluate), or what
         torch does on purpose."""
         if self.of_torch:
             return True
-        known = [ADVICE[use.id] for use in self.advice if use.id in ADVICE]
         again = self.kind is CauseKind.RECOMPILES and not self.costs.python
-        return again and bool(known) and not any(advice.remedy for advice in known)
+        return again and not self.ways and any(use.id in ADVICE for use in self.advice)
 
     @property
     def of_torch(self) -> bool:
         """Whether it is a graph break that torch makes on purpose, in its optimizers for example."""
         return bool(self.advice) and all(use.id == "torch-own" for use in self.advice)
-
-    @property
-    def remedies(self) -> list[AdviceUse]:
-        """Advice that changes something, the best first."""
-        return [use for use in self.advice if text_of(use) and ADVICE[use.id].remedy]
-
-    @property
-    def needed_together(self) -> int:
-        """How many of the first ``remedies`` are needed, all of them; each of the others is another way.
-
-        A recompilation may need the same of several values; what else is advised is another way.
-        """
-        remedies = self.remedies
-        if self.kind is not CauseKind.RECOMPILES or not remedies:
-            return 1
-        return sum(use.id == remedies[0].id for use in remedies)
 
     @property
     def key(self) -> tuple[str, str, int, str]:
@@ -134,6 +121,7 @@ class Cause:
             "needed": self.needed,
             "more": self.more,
             "advice": [{"id": use.id, "values": dict(use.values)} for use in self.advice],
+            "ways": [way.to_json() for way in self.ways],
             "inside": _at(self.inside),
             "functions": list(self.functions),
             "ran_as_python": list(self.python),

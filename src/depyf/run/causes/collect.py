@@ -6,7 +6,7 @@ and attempts met it.  Pure: the same records give the same causes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from depyf.run.advice.advice import AdviceUse
@@ -14,7 +14,9 @@ from depyf.run.advice.registry import ADVICE
 from depyf.run.causes.cause import Cause, CauseKind, Costs
 from depyf.run.causes.compiled_apart import breaks_before_what_follows, first_order, functions_apart
 from depyf.run.causes.events import CostlyEvent, advice_of, events_of
+from depyf.run.causes.guard_replay import GuardedValue, guarded_value
 from depyf.run.causes.sentences import break_sentence, consequence, failure_sentence, recompile_sentence
+from depyf.run.causes.ways_out import FunctionReplay, WayOut, is_remedy, unpredicted, ways_out
 from depyf.run.records import CompileKey, FunctionRecord
 from depyf.run.run import Run
 
@@ -40,13 +42,17 @@ def causes_of(run: Run) -> tuple[Cause, ...]:
         for key in keys:
             of_key.setdefault(key, group)
     groups = _with_one_way_out(_with_their_functions(_with_consequences(groups)))
+    replays = {function.function: FunctionReplay(function) for function in run.functions}
+    groups = _freed_together(groups, replays)
     cells = dict(run.cells)
     known = {function.function: function for function in run.functions}
     rests: dict[str, list[FunctionRecord]] = {}
     for function in run.functions:
         for name in function.resume_names if function.resume_of is not None else ():
             rests.setdefault(name, []).append(function)
-    causes = [(in_notebook(_cause(group, known, rests), cells), functions_apart(group)) for group in groups]
+    compilations = run.compilations
+    made = (_cause(group, known, rests, replays, compilations) for group in groups)
+    causes = [(in_notebook(cause, cells), functions_apart(group)) for cause, group in zip(made, groups, strict=True)]
     causes.sort(key=lambda pair: (pair[0].needed, -weight(pair[0]), first_order(pair[0].entries)))
     return breaks_before_what_follows(causes)
 
@@ -112,6 +118,61 @@ def _with_one_way_out(groups: list[list[CostlyEvent]]) -> list[list[CostlyEvent]
     return left
 
 
+Replays = Mapping[tuple[int, str], FunctionReplay]
+
+
+def _freed_together(groups: list[list[CostlyEvent]], replays: Replays) -> list[list[CostlyEvent]]:
+    """Recompilations for values that help only if all of them are freed, as one cause."""
+    of_function: dict[tuple[int, str], list[list[CostlyEvent]]] = {}
+    for group in groups:
+        functions = {event.function.function for event in group}
+        if group[0].kind is CauseKind.RECOMPILES and len(functions) == 1:
+            of_function.setdefault(functions.pop(), []).append(group)
+    gone: set[int] = set()
+    for function, alone in of_function.items():
+        for group in alone if len(alone) > 1 else ():
+            if id(group) in gone:
+                continue
+            wanted = replays[function].together(frozenset(_values_of(group)))
+            for other in alone:
+                values = frozenset(_values_of(other))
+                if other is group or id(other) in gone or not values <= wanted:
+                    continue
+                if not replays[function].helps(values):
+                    group += other
+                    gone.add(id(other))
+    return [group for group in groups if id(group) not in gone]
+
+
+def _values_of(events: Iterable[CostlyEvent]) -> list[GuardedValue]:
+    """What the guards are about that decided, each once."""
+    found: dict[GuardedValue, None] = {}
+    for event in events:
+        if event.recompile is not None:
+            found.update(dict.fromkeys(map(guarded_value, event.recompile.differences)))
+    return list(found)
+
+
+def _ways(
+    kind: CauseKind,
+    events: Sequence[CostlyEvent],
+    advice: Iterable[AdviceUse],
+    replays: Replays,
+    compilations: int,
+) -> tuple[WayOut, ...]:
+    """The ways out of a cause."""
+    if kind is not CauseKind.RECOMPILES:
+        return tuple(WayOut((use,)) for use in advice if is_remedy(use))
+    mine = [replays[function] for function in dict.fromkeys(event.function.function for event in events)]
+    values = _values_of(events)
+    if not values or not all(replay.known for replay in mine):
+        return unpredicted(dict.fromkeys(use for event in events for use in advice_of(event)))
+    limit = dict.fromkeys(use for event in events if event.limit for use in event.entry.advice)
+    found = ways_out(mine, values, compilations, limit)
+    hidden = not found and any(replay.helps(frozenset(values) | replay.unknown) for replay in mine)
+    return unpredicted(advice) if hidden else found
+
+
 def weight(cause: Cause) -> float:
     """What a cause costs, in one number."""
     costs = cause.costs
@@ -147,8 +208,10 @@ def _cause(
     met: list[CostlyEvent],
     known: dict[tuple[int, str], FunctionRecord],
     rests: Mapping[str, Sequence[FunctionRecord]],
+    replays: Replays,
+    compilations: int,
 ) -> Cause:
-    """``rests``: the rests of functions by the names under which they are called."""
+    """``rests``: the rests of functions by the names under which they are called; ``compilations``: of the run."""
     names = {event.name for event in met} - {""}
     events = [event for event in met if event.around_comprehension not in names]  # its function tells of it
     broke = [event for event in events if event.broken is not None]
@@ -190,6 +253,7 @@ def _cause(
         functions=tuple(dict.fromkeys(event.name for event in events)),
         python=tuple(dict.fromkeys(_ended(event) for event in events if _ended_as_python(event))),
         caused=caused,
+        ways=_ways(kind, events, advice, replays, compilations),
     )
 
 

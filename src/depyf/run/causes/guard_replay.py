@@ -3,8 +3,8 @@
 Input: the entries of a function with their ``RefusalRecord`` lists: for each call that made an entry all guards of all
 earlier entries that failed.  Freeing a value (a size, a number, a flag) removes its guards; a call needs no entry of
 its own if nothing is left of what failed of some earlier one.  So the number of compilations follows for each set of
-freed values without running anything.  Output: ``GuardReplay``: the smallest sets that remove most, each with the
-number that is left.
+freed values without running anything.  Output: ``GuardTable``, which counts; ``GuardReplay``: the smallest sets that
+remove most, each with the number that is left.
 
 The search tries all sets of up to ``_LARGEST`` values, of the ``_MOST`` that failed most often; values that always fail
 together are one.
@@ -15,16 +15,18 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from depyf.run.advice.source_names import named
 from depyf.run.guards.difference import Difference
-from depyf.run.records import EntryRecord, EntryState, FailedGuardRecord
+from depyf.run.records import EntryRecord, EntryState, FailedGuardRecord, Place, RefusalRecord
 
 _LARGEST = 3
 """Values of a set, those that always fail together counted once."""
 _MOST = 12
+_BOUNDS = frozenset(("!=", "<=", ">=", "<", ">", "between"))
+"""How a guard wants a value that may change."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -37,7 +39,18 @@ class GuardedValue:
     """``size``, ``dtype``, ``type``; "" for the value itself."""
     index: int | None = None
     kind: str = ""
-    """The kind of the guard, where no value is known."""
+    """The kind of the guard, where no value is known, or where it is a condition on one."""
+    small: bool = False
+    """A size of 0 or 1 is on one side: torch makes no symbol of these."""
+
+    @property
+    def whole(self) -> frozenset[GuardedValue]:
+        """The same value, be it small or not."""
+        return frozenset({replace(self, small=False), replace(self, small=True)})
+
+
+Values = frozenset[GuardedValue]
+NOTHING: Values = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,87 +74,134 @@ class GuardReplay:
 
 
 def guarded_value(difference: Difference) -> GuardedValue:
-    """What a difference is about.  Strides follow sizes: a program that changes one changes the other."""
+    """What a difference is about."""
     source = named(difference.source) if difference.source else ""
     if difference.others:  # a relation: nothing that one value alone could free
         related = ", ".join(sorted({source, *map(named, difference.others)} - {""}))
         return GuardedValue(related, difference.what, difference.index, difference.kind)
-    kind = "" if source else difference.kind
-    return GuardedValue(source, difference.what, difference.index, kind)
+    small = difference.small and difference.what == "size"
+    condition = difference.relation in _BOUNDS and not small  # what the program asks about a symbol
+    kind = difference.kind if condition or not source else ""
+    return GuardedValue(source, difference.what, difference.index, kind, small)
 
 
-def failed_values(failed: Iterable[FailedGuardRecord]) -> frozenset[GuardedValue]:
-    """What would have to be free for these guards to hold."""
-    found = set()
+@dataclass(frozen=True, slots=True)
+class FailedValue:
+    """A value of which a guard did not hold."""
+
+    value: GuardedValue
+    difference: Difference | None
+    """None where nothing but the text of the guard is known."""
+    place: Place | None
+
+
+def failed_in(failed: Iterable[FailedGuardRecord]) -> list[FailedValue]:
+    """What would have to be free for these guards to hold.
+
+    Strides follow from sizes: of a tensor that came with another size its strides are left out.
+    """
+    found = []
     for guard in failed:
-        values = {guarded_value(difference) for difference in guard.differences}
-        found |= values or {GuardedValue("", guard.guard, kind="unknown")}
-    return frozenset(found)
+        known = [FailedValue(guarded_value(one), one, guard.place) for one in guard.differences]
+        found += known or [FailedValue(GuardedValue("", guard.guard, kind="unknown"), None, guard.place)]
+    sized = {one.value.source for one in found if one.value.what == "size"}
+    return [one for one in found if one.value.what != "stride" or one.value.source not in sized]
 
 
-def replay(entries: Sequence[EntryRecord], fixed: frozenset[GuardedValue] = frozenset()) -> GuardReplay:
-    """``entries``: those of one function that have code, in the order in which they were made; ``fixed``: what cannot
-    be freed."""
-    ordered = sorted(
-        (entry for entry in entries if entry.state is EntryState.COMPILED), key=lambda entry: entry.key.order
-    )
-    known = {entry.key.text for entry in ordered}
-    table = [
-        {
-            refusal.entry: failed_values(refusal.failed)
-            for refusal in entry.refusals
-            if refusal.entry in known and refusal.failed
-        }
-        for entry in ordered
-    ]
-    names = [entry.key.text for entry in ordered]
-    groups = _together(table, fixed)
-    ways: list[FreedValues] = []
-    least: dict[frozenset[int], int] = {}
-    for size in range(1, min(_LARGEST, len(groups)) + 1):
-        for chosen in combinations(range(len(groups)), size):
-            values = frozenset(value for number in chosen for value in groups[number])
-            left = left_over(names, table, values)
-            smaller = (
-                [least[frozenset(part)] for part in combinations(chosen, size - 1)] if size > 1 else [len(ordered)]
-            )
-            least[frozenset(chosen)] = left
-            if left < min(smaller):
-                ways.append(FreedValues(tuple(sorted(values, key=_order)), left))
-    everything = frozenset(value for row in table for values in row.values() for value in values) - fixed
-    ways.sort(key=lambda way: (way.left, len(way.values)))
-    return GuardReplay(len(ordered), tuple(ways), left_over(names, table, everything))
+def failed_values(failed: Iterable[FailedGuardRecord]) -> Values:
+    """The values alone."""
+    return frozenset(one.value for one in failed_in(failed))
 
 
-def left_over(
-    names: Sequence[str], table: Sequence[Mapping[str, frozenset[GuardedValue]]], freed: frozenset[GuardedValue]
-) -> int:
-    """How many of the entries ``names`` are still made.  ``table``: for the call of each, what failed of which earlier
-    one."""
-    kept: list[str] = []
-    for name, row in zip(names, table, strict=True):
-        if not any(other in row and row[other] <= freed for other in kept):
-            kept.append(name)
-    return len(kept)
+class GuardTable:
+    """For the call of each entry of one function: what failed of which earlier entry."""
+
+    def __init__(self, entries: Sequence[EntryRecord]) -> None:
+        """``entries``: those of one function; those without code are left out."""
+        ordered = sorted(
+            (entry for entry in entries if entry.state is EntryState.COMPILED), key=lambda entry: entry.key.order
+        )
+        self.entries = ordered
+        self.names = [entry.key.text for entry in ordered]
+        known = frozenset(self.names)
+        self.refusals: list[list[RefusalRecord]] = [
+            [refusal for refusal in entry.refusals if refusal.entry in known and refusal.failed] for entry in ordered
+        ]
+        self.rows = [{one.entry: failed_values(one.failed) for one in row} for row in self.refusals]
+        self.values: Values = frozenset(value for row in self.rows for values in row.values() for value in values)
+
+    @property
+    def compilations(self) -> int:
+        return len(self.names)
+
+    def left(self, freed: Values, when_changed: Values = NOTHING) -> int:
+        """How many entries are still made.
+
+        ``freed``: values that may change from the first call on; ``when_changed``: values that are free in entries
+        made after they changed, as torch makes a size dynamic by default.
+
+        An entry that serves the call of another one, too, has the guards of both: where a size is free, the program's
+        questions about it are conditions, which the entry for one size does not show.
+        """
+        kept: list[tuple[list[str], Values]] = []
+        changed: Values = NOTHING
+        for name, row in zip(self.names, self.rows, strict=True):
+            serving = (one for one, free in kept if self._serves(one, row, freed | free))
+            found = next(serving, None)
+            if found is not None:
+                found.append(name)
+                continue
+            changed |= {v for one, _ in kept for other in one for v in row.get(other, NOTHING) & when_changed}
+            kept.append(([name], changed))
+        return len(kept)
+
+    @staticmethod
+    def _serves(entries: Sequence[str], row: Mapping[str, Values], freed: Values) -> bool:
+        """Whether what failed of ``entries``, which are one, is nothing but ``freed`` values; the first of them was
+        asked."""
+        return entries[0] in row and all(row[other] <= freed for other in entries if other in row)
+
+    def replay(self, fixed: Values = NOTHING) -> GuardReplay:
+        """The sets of values that remove compilations; ``fixed``: what cannot be freed."""
+        groups = self._together(fixed)
+        ways: list[FreedValues] = []
+        least: dict[frozenset[int], int] = {}
+        for size in range(1, min(_LARGEST, len(groups)) + 1):
+            for chosen in combinations(range(len(groups)), size):
+                values = frozenset(value for number in chosen for value in groups[number])
+                left = self.left(values)
+                smaller = (
+                    [least[frozenset(part)] for part in combinations(chosen, size - 1)]
+                    if size > 1
+                    else [self.compilations]
+                )
+                least[frozenset(chosen)] = left
+                if left < min(smaller):
+                    ways.append(FreedValues(tuple(sorted(values, key=in_order)), left))
+        ways.sort(key=lambda way: (way.left, len(way.values)))
+        return GuardReplay(self.compilations, tuple(ways), self.left(self.values - fixed))
+
+    def _together(self, fixed: Values) -> list[tuple[GuardedValue, ...]]:
+        """The values that may be freed, those that fail in the same cells of the table in one group; the most frequent
+        first."""
+        cells: dict[GuardedValue, set[tuple[int, str]]] = {}
+        for number, row in enumerate(self.rows):
+            for other, values in row.items():
+                for value in values - fixed:
+                    cells.setdefault(value, set()).add((number, other))
+        groups: dict[frozenset[tuple[int, str]], list[GuardedValue]] = {}
+        for value in sorted(cells, key=in_order):
+            groups.setdefault(frozenset(cells[value]), []).append(value)
+        often = Counter({where: len(where) for where in groups})
+        return [tuple(groups[where]) for where, _ in often.most_common(_MOST)]
 
 
-def _together(
-    table: Sequence[Mapping[str, frozenset[GuardedValue]]], fixed: frozenset[GuardedValue]
-) -> list[tuple[GuardedValue, ...]]:
-    """The values that may be freed, those that fail in the same cells of the table in one group; the most frequent
-    first."""
-    cells: dict[GuardedValue, set[tuple[int, str]]] = {}
-    for number, row in enumerate(table):
-        for other, values in row.items():
-            for value in values - fixed:
-                cells.setdefault(value, set()).add((number, other))
-    groups: dict[frozenset[tuple[int, str]], list[GuardedValue]] = {}
-    for value in sorted(cells, key=_order):
-        groups.setdefault(frozenset(cells[value]), []).append(value)
-    often = Counter({where: len(where) for where in groups})
-    return [tuple(groups[where]) for where, _ in often.most_common(_MOST)]
+def replay(entries: Sequence[EntryRecord], fixed: Values = NOTHING) -> GuardReplay:
+    """``GuardTable.replay`` of the entries of one function."""
+    return GuardTable(entries).replay(fixed)
 
 
 @functools.cache
-def _order(value: GuardedValue) -> tuple[str, str, int, str]:
-    return value.source, value.what, -1 if value.index is None else value.index, value.kind
+def in_order(value: GuardedValue) -> tuple[str, str, int, str, bool]:
+    """What values are sorted by."""
+    return value.source, value.what, -1 if value.index is None else value.index, value.kind, value.small

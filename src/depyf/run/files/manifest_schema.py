@@ -178,6 +178,12 @@ _KEY = _object(
     ("compile_id!", COMPILE_ID, "torch's compile id"),
     ("generation!", int, "how often torch._dynamo.reset() had been called"),
 )
+_WAY = _object(
+    "way out",
+    ("advice!", [_ADVICE], "what is to be followed, all of it"),
+    ("compilations!", (int, None), "compilations of the run; null where nothing is predicted"),
+    ("left!", (int, None), "how many are left then, predicted"),
+)
 _CAUSE = _object(
     "cause",
     ("kind!", str, "failed, recompiles, breaks, ran as Python"),
@@ -197,7 +203,8 @@ _CAUSE = _object(
     ), "what it costs"),
     ("text!", str, "one sentence: what happened, and why"),
     ("more", str, "what follows from it"),
-    ("advice!", [_ADVICE], "the ways out"),
+    ("advice!", [_ADVICE], "what is advised, explanations included"),
+    ("ways", [_WAY], "the ways out, the best first"),
     ("inside!", str, "the library's line, where 'at' calls a library"),
     ("functions!", [str], "the functions that met it"),
     ("ran_as_python!", [str], "those that ended as ordinary Python"),

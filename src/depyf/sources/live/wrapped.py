@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from depyf.run.advice.advice import AdviceUse
+from depyf.run.guards.difference import Difference
 from depyf.run.installed_files import installed
-from depyf.run.records import RecompileRecord
+from depyf.run.records import RecompileRecord, RefusalRecord
 from depyf.sources.live.caches.seen_code import of_libraries
 from depyf.sources.live.pure_access import (
     attribute,
@@ -54,11 +55,21 @@ class WrappedCall:
         advice = tuple(
             AdviceUse(use.id, tuple((name, self.spoken(value)) for name, value in use.values)) for use in record.advice
         )
-        differences = tuple(
-            replace(one, source=self.spoken(one.source), others=tuple(map(self.spoken, one.others)))
-            for one in record.differences
-        )
+        differences = self._of(record.differences)
         return replace(record, guard=self.spoken(record.guard), advice=advice, differences=differences)
+
+    def about_refusal(self, record: RefusalRecord) -> RefusalRecord:
+        """The same of all guards that failed."""
+        failed = (
+            replace(one, guard=self.spoken(one.guard), differences=self._of(one.differences)) for one in record.failed
+        )
+        return replace(record, failed=tuple(failed))
+
+    def _of(self, differences: tuple[Difference, ...]) -> tuple[Difference, ...]:
+        return tuple(
+            replace(one, source=self.spoken(one.source), others=tuple(map(self.spoken, one.others)))
+            for one in differences
+        )
 
 
 def is_wrapper(code: types.CodeType) -> bool:

@@ -56,7 +56,7 @@ def test_no_mark_where_none_can_be_made():
     assert ids(for_size("L['cache'].layers[0].keys", 2)) == ["compile-dynamic"]
     assert ids(for_size("L['batch']['image']", 0)) == ["mark-dynamic", "compile-dynamic"]
     assert for_size("kwargs['ids']", 1)[0].value("tensor") == "ids"
-    assert ids(for_number("G['N']", "3")) == ["global-as-argument"]
+    assert ids(for_number("G['N']", "3")) == ["global-as-tensor", "global-as-argument"]
 
 
 def test_what_is_switched_on_is_not_given():

@@ -134,7 +134,7 @@ class ValueGuard(GuardKind):
         if is_global(
             difference.source
         ):  # dynamic=True makes no symbols of globals, nor of what is reached through them
-            return (use("global-as-argument", name=name),)
+            return (use("global-as-tensor", name=name), use("global-as-argument", name=name))
         if OPTION in roles:
             return (use("tensor-learning-rate", name=name),)
         if MODULE in roles:

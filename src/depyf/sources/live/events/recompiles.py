@@ -15,13 +15,13 @@ from dataclasses import replace
 from depyf.run.addresses import without_addresses
 from depyf.run.advice import for_guards as advice
 from depyf.run.advice.source_names import in_module, named
+from depyf.run.advice.symbol_places import SymbolPlaces
 from depyf.run.guards.difference import PARAMETER
 from depyf.run.guards.guard_kind import Look
 from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.guards.known_kinds import recompile_record, reported_differences
 from depyf.run.records import GuardRecord, RecompileRecord
 from depyf.sources.live.events.call_values import CallValues
-from depyf.sources.live.events.symbols import SymbolPlaces
 from depyf.sources.live.guards.guard_remarks import program_place, split_comment
 from depyf.sources.live.guards.printed_guards import readable, with_class
 

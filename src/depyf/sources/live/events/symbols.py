@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any
 
-from depyf.run.advice.source_names import named
+from depyf.run.advice.symbol_places import SymbolPlaces, places_of
 from depyf.run.records import Place, ShapeFact, SymbolRecord
 from depyf.sources.live.caches.seen_code import of_libraries
 from depyf.sources.live.events.shape_env import final_symbols, shape_question
@@ -21,31 +19,6 @@ from depyf.sources.live.events.shape_env import final_symbols, shape_question
 _SYMBOL = re.compile(r"\b[suz]+\d+\b")
 _FEW = 4
 _LONGEST, _END = 400, 120
-
-
-@dataclass(frozen=True, slots=True)
-class SymbolPlaces:
-    """Of the symbols of a compilation, by what the program calls the value: asked for each guard that failed."""
-
-    met: Mapping[str, Place | None]
-    """Where it became a symbol."""
-    fixed: Mapping[str, Place]
-    """The line that made it a constant again."""
-
-
-NO_SYMBOLS = SymbolPlaces(MappingProxyType({}), MappingProxyType({}))
-
-
-def places_of(symbols: Iterable[SymbolRecord]) -> SymbolPlaces:
-    """The first of each name counts."""
-    met: dict[str, Place | None] = {}
-    fixed: dict[str, Place] = {}
-    for symbol in symbols:
-        name = named(symbol.source)
-        met.setdefault(name, symbol.place)
-        if symbol.became and symbol.where is not None:
-            fixed.setdefault(name, symbol.where)
-    return SymbolPlaces(met, fixed)
 
 
 @dataclass

@@ -17,7 +17,7 @@ from depyf.run.advice.source_names import named
 from depyf.run.guards.known_kinds import UNSAID
 from depyf.run.records import FailedGuardRecord, GuardRecord, RecompileRecord, RefusalRecord
 from depyf.sources.live.caches.entries import cache_entries
-from depyf.sources.live.events.call_values import CallValues
+from depyf.sources.live.events.call_values import CallValues, inner_variables
 from depyf.sources.live.guards.guard_order import GuardOrder
 from depyf.sources.live.guards.guard_remarks import program_place
 from depyf.sources.live.guards.guard_tree import namespace
@@ -34,11 +34,12 @@ def all_refusals(
     """``own``: the guards of the new entry; ``guards_of``: those of the entry with a compile id; ``told``: what torch
     named of each."""
     holds = frozenset(guard.expression for guard in own)
+    inner = inner_variables(code)
     found = []
     for entry in cache_entries(code):
         others = [guard for guard in guards_of(entry.compile_id) if guard.expression not in holds]
         names = namespace(entry, variables)
-        call = CallValues(variables, entry.globals or {}, code=code)
+        call = CallValues(variables, entry.globals or {}, inner, code=code)
         failed = tuple(_failed(others, names, call))
         reported = told.get(entry.compile_id)
         if reported is not None and not _has(failed, reported):

@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from depyf.run.advice.source_names import by_attribute, named
+from depyf.run.advice.symbol_places import SymbolPlaces
 from depyf.run.causes.subjects import GLOBAL
 from depyf.run.guards.difference import RECEIVER, GuardSide
 from depyf.run.guards.guard_kind import GuardFact, UnknownValueError, is_literal, tree_of
@@ -34,7 +35,6 @@ from depyf.run.guards.known_kinds import (
 )
 from depyf.run.records import GuardRecord, RecompileRecord
 from depyf.sources.live.events.call_values import CallValues, inner_variables, is_receiver
-from depyf.sources.live.events.symbols import SymbolPlaces
 from depyf.sources.live.guards.guard_remarks import program_place
 from depyf.sources.live.pure_access import class_mro, class_namespace
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from depyf.run.advice.number_operands import taken_as_number
 from depyf.run.compile_stages import BY_EVENT, CAPTURED
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.node_origins import NodeOrigins
@@ -56,7 +57,6 @@ from depyf.sources.live.events.symbols import SymbolTable, interned
 from depyf.sources.live.events.torch_options import in_force
 from depyf.sources.live.guards.all_refusals import all_refusals
 from depyf.sources.live.guards.asked_instead import asked_instead
-from depyf.sources.live.guards.number_operands import taken_as_number
 from depyf.sources.live.guards.printed_guards import parse_guards
 from depyf.sources.live.origins.node_reading import origins_of
 from depyf.sources.live.recording.code_record import code_record

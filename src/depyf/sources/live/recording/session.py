@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from depyf.run.addresses import without_addresses
+from depyf.run.advice.number_operands import number_read
 from depyf.run.causes.stack_names import forget_texts
 from depyf.run.compile_calls import CompileCall, with_inlined
 from depyf.run.compile_stages import CAPTURED, COMPILED_AUTOGRAD, POST_GRAD, WRAPPER
@@ -45,7 +46,6 @@ from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.caches.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
 from depyf.sources.live.caches.seen_code import codes_seen, entries_alive, why_never_compiled
 from depyf.sources.live.compile_listener import CompileCalls
-from depyf.sources.live.guards.number_operands import number_read
 from depyf.sources.live.guards.printed_guards import TEMPLATES, readable
 from depyf.sources.live.inputs.failed_calls import FailedCalls
 from depyf.sources.live.inputs.input_recorder import InputRecorder

@@ -19,7 +19,9 @@ from depyf.errors import DepyfError
 from depyf.run.addresses import without_addresses
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.advice.for_breaks import for_failure, for_limit, for_step, of_optimizer, of_returned
+from depyf.run.advice.number_operands import numbers_of, taken_as_number
 from depyf.run.advice.registry import applicable
+from depyf.run.advice.symbol_places import SymbolPlaces, places_of
 from depyf.run.files.layout import original_file
 from depyf.run.global_names import RESUME_PREFIX
 from depyf.run.nearest import nearest_first, without_lone_marks
@@ -33,6 +35,7 @@ from depyf.run.records import (
     FunctionRecord,
     GuardRecord,
     RecompileRecord,
+    RefusalRecord,
 )
 from depyf.run.run import Run, TimesRecord
 from depyf.safety.escape import one_line, safe_name
@@ -42,11 +45,9 @@ from depyf.sources.live.events.callers import folded
 from depyf.sources.live.events.graph_breaks import parse_break
 from depyf.sources.live.events.missing_reports import gaps
 from depyf.sources.live.events.recompiles import resolved, specialised
-from depyf.sources.live.events.symbols import SymbolPlaces, places_of
 from depyf.sources.live.events.torch_options import recompile_limit
 from depyf.sources.live.generated import resume_options
 from depyf.sources.live.guards.current_values import with_values
-from depyf.sources.live.guards.number_operands import numbers_of, taken_as_number
 from depyf.sources.live.guards.printed_guards import file_resolver, parse_guards
 from depyf.sources.live.notebook_cells import cell_names
 from depyf.sources.live.processes.ranks import rank_count
@@ -356,7 +357,8 @@ def entry_record(
         error_at=None if _compiled(entry, live) else entry.error[1],
         advice=_advice(entry, live),
         callers=callers(entry),
-        refusals=entry.refusals,
+        refusals=_refusals(entry),
+        in_force=tuple(sorted(entry.in_force)),
         finished=finished,
     )
 
@@ -384,6 +386,11 @@ def _recompile(
     known = taken_as_number(specialised(resolved(record, resolve), places), numbers, places)
     known = replace(known, advice=applicable(known.advice, entry.in_force))
     return known if entry.wrapped is None else entry.wrapped.about(known)
+
+
+def _refusals(entry: EntryBuilder) -> tuple[RefusalRecord, ...]:
+    """In terms of the object that torch's wrapper calls, where the function is one."""
+    return entry.refusals if entry.wrapped is None else tuple(map(entry.wrapped.about_refusal, entry.refusals))
 
 
 def _advice(entry: EntryBuilder, live: LiveEntry | None) -> tuple[AdviceUse, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from depyf.run.advice.registry import text_of
 from depyf.run.causes.cause import Cause, CauseKind
 from depyf.run.causes.folding import counted, folded_ids, listed
+from depyf.run.causes.ways_out import is_remedy
 from depyf.run.installed_files import library_file
 from depyf.run.observations.observation import Observation
 from depyf.run.records import CompileKey, Place
@@ -131,15 +132,12 @@ def _own_line(own: Sequence[Cause], style: PrintStyle, short: Mapping[str, str],
 
 
 def _ways_out(cause: Cause, style: PrintStyle) -> list[str]:
-    """The first two advices; an explanation, after which there is nothing to change, is no way out."""
-    remedies = cause.remedies[:2]
-    if not remedies:
-        found = [text for use in cause.advice if (text := text_of(use))]
+    """The first two ways; where there is none an explanation, after which there is nothing to change."""
+    if not cause.ways:
+        found = [text for use in cause.advice if not is_remedy(use) and (text := text_of(use))]
         return [style.detail + style.message(text) for text in found[:1]]
-    first, *more = remedies
-    lines = [style.way_out + style.message(text_of(first))]
-    other = "and: " if cause.needed_together > 1 else "or: "
-    return lines + [style.detail + other + style.message(text_of(use)) for use in more]
+    first, *more = (f"{way.text} ({way.predicted})" if way.predicted else way.text for way in cause.ways[:2])
+    return [style.way_out + style.message(first), *(style.detail + "or: " + style.message(text) for text in more)]
 
 
 def _head(cause: Cause, style: PrintStyle, short: Mapping[str, str]) -> str:

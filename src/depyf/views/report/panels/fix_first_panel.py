@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from depyf.run.advice.registry import ADVICE, text_of
+from depyf.run.advice.registry import text_of
 from depyf.run.causes.cause import Cause, CauseKind
+from depyf.run.causes.ways_out import is_remedy
 from depyf.run.global_names import in_words
 from depyf.run.observations.all_observations import nothing_to_fix, observations_of
 from depyf.run.observations.observation import Observation
@@ -52,8 +53,8 @@ def fix_first_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | 
 
 
 def _cause(cause: Cause, seconds: dict[CompileKey, float], view: DumpView) -> dict[str, Any]:
-    ways = [text_of(use) for use in cause.remedies]
-    notes = [text_of(use) for use in cause.advice if text_of(use) and not ADVICE[use.id].remedy]
+    ways = [{"text": way.text, "predicted": way.predicted} for way in cause.ways]
+    notes = [text_of(use) for use in cause.advice if text_of(use) and not is_remedy(use)]
     keys = cause.caused or (cause.entries if cause.kind is CauseKind.FAILED else ())
     spent = [value for key in keys if (value := seconds.get(key)) is not None]
     return {
@@ -67,7 +68,6 @@ def _cause(cause: Cause, seconds: dict[CompileKey, float], view: DumpView) -> di
         "cost": cost_in_words(cause),
         "seconds": round(sum(spent), 6) if spent else None,
         "ways": ways[:3],
-        "needed_together": cause.needed_together,
         "notes": notes[:1] if not ways else [],
         "inside": written(cause.inside),
         "entries": [_id(key) for key in (cause.caused or cause.entries)],
@@ -88,8 +88,7 @@ def _found(observation: Observation, seconds: dict[CompileKey, float], view: Dum
         "module": "",
         "cost": observation.cost,
         "seconds": round(sum(spent), 6) if spent else None,
-        "ways": list(observation.ways),
-        "needed_together": 1,
+        "ways": [{"text": text, "predicted": ""} for text in observation.ways],
         "notes": [],
         "inside": "",
         "entries": [_id(key) for key in observation.entries],

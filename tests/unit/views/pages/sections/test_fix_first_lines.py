@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from depyf.run.advice.registry import use
 from depyf.run.causes.cause import Cause, CauseKind, Costs
+from depyf.run.causes.ways_out import WayOut
 from depyf.run.records import CompileKey, Place
 from depyf.views.pages.print_style import MARKDOWN, TERMINAL
 from depyf.views.pages.sections.fix_first import fix_first
@@ -33,7 +34,8 @@ def test_files_of_one_name_are_told_apart() -> None:
 
 
 def test_only_the_first_and_their_ways_out() -> None:
-    told = fix_first([replace(CAUSE, advice=(use("capture-scalars"), use("keep-tensor")))] * 3, most=2)
+    ways = (WayOut((use("capture-scalars"),)), WayOut((use("keep-tensor"),)))
+    told = fix_first([replace(CAUSE, ways=ways)] * 3, most=2)
     assert sum("**way out:**" in line for line in told) == 2 and not any(line.startswith("3.") for line in told)
 
 
@@ -48,12 +50,17 @@ def test_nothing_of_the_program_is_markup() -> None:
 
 def test_what_is_needed_together_and_what_is_another_way() -> None:
     sizes = (use("mark-dynamic", tensor="x", dimension="0"), use("mark-dynamic", tensor="y", dimension="0"))
-    other = use("keep-tensor")
-    together, apart = (fix_first([replace(CAUSE, advice=advice)]) for advice in (sizes, (sizes[0], other)))
-    assert [line.strip().partition(":")[0] for line in (together[-1], apart[-1])] == ["- and", "- or"]
-    assert (replace(CAUSE, advice=(*sizes, other)).needed_together, len(replace(CAUSE, advice=sizes).remedies)) == (
-        2,
-        2,
+    first, second = fix_first([replace(CAUSE, ways=(WayOut(sizes, 8, 2), WayOut((use("compile-dynamic"),), 8, 8)))])[
+        -2:
+    ]
+    assert first.endswith(
+        "torch._dynamo.mark_dynamic(x, 0) before the first call; and torch._dynamo.mark_dynamic(y, 0) "
+        "before the first call (8 compilations -> 2, predicted)"
     )
-    broken = replace(CAUSE, kind=CauseKind.BREAKS, advice=sizes)
-    assert fix_first([broken])[-1].strip().startswith("- or:")
+    assert second.strip().startswith("- or: torch.compile(dynamic=True) (8")
+
+
+def test_where_nothing_helps_it_is_needed() -> None:
+    again = replace(CAUSE, costs=Costs(compilations=1), python=(), advice=(use("condition"),))
+    assert again.needed and not replace(again, ways=(WayOut((use("compile-dynamic"),), 2, 1),)).needed
+    assert not replace(again, advice=()).needed, "nothing is known"

@@ -117,8 +117,13 @@ function causeCard(cause, number, most, page) {
             el(
               "ul",
               {},
-              cause.ways.map((way, at) =>
-                el("li", { class: at && at < cause.needed_together ? "also" : "" }, sentence(way)),
+              cause.ways.map((way) =>
+                el(
+                  "li",
+                  {},
+                  sentence(way.text),
+                  way.predicted ? el("span", { class: "muted" }, ` (${way.predicted})`) : null,
+                ),
               ),
             ),
           )

@@ -1,0 +1,196 @@
+"""The ways out of recompilations, each with the number of compilations that it leaves.
+
+Input: the functions of a run, and the values that a cause is about.  Output: ``WayOut`` records, replayed on the guards
+that failed (``guard_replay.py``).  A way that removes nothing is left out; values that have to be freed together are
+one way.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from depyf.run.advice.advice import AdviceUse, Frees
+from depyf.run.advice.registry import ADVICE, text_of
+from depyf.run.causes.folding import counted
+from depyf.run.causes.guard_replay import NOTHING, FreedValues, GuardedValue, GuardTable, Values, failed_in, in_order
+from depyf.run.causes.value_advice import Uses, ValueAdvice
+from depyf.run.records import FunctionRecord
+
+_ALTERNATIVES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class WayOut:
+    """Advice that is followed together."""
+
+    uses: Uses
+    before: int | None = None
+    """Compilations of the run; None where nothing can be predicted."""
+    after: int | None = None
+    """How many are left of them."""
+
+    @property
+    def predicted(self) -> str:
+        """``8 compilations -> 2, predicted``; "" where nothing is."""
+        if self.before is None or self.after is None:
+            return ""
+        return f"{counted(self.before, 'compilation')} -> {self.after}, predicted"
+
+    @property
+    def text(self) -> str:
+        """All of its advice in words."""
+        return "; and ".join(text for text in map(text_of, self.uses) if text)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as it stands in the manifest."""
+        return {
+            "advice": [{"id": use.id, "values": dict(use.values)} for use in self.uses],
+            "compilations": self.before,
+            "left": self.after,
+        }
+
+
+def is_remedy(use: AdviceUse) -> bool:
+    """Whether an advice changes something."""
+    return bool(text_of(use)) and ADVICE[use.id].remedy
+
+
+@dataclass(frozen=True, slots=True)
+class _Freed:
+    """What some advice frees."""
+
+    values: Values = NOTHING
+    when_changed: Values = NOTHING
+
+    def __or__(self, other: _Freed) -> _Freed:
+        return _Freed(self.values | other.values, self.when_changed | other.when_changed)
+
+    @property
+    def all(self) -> Values:
+        return self.values | self.when_changed
+
+
+class FunctionReplay:
+    """What freeing values does for the compilations of one function."""
+
+    def __init__(self, function: FunctionRecord) -> None:
+        self.table = GuardTable(function.entries)
+
+    @property
+    def known(self) -> bool:
+        """Whether it is recorded what failed, of all compilations but the first."""
+        return all(self.table.rows[1:])
+
+    @functools.cached_property
+    def advice(self) -> dict[GuardedValue, Uses]:
+        """Value -> what would free it, the best first."""
+        found: dict[GuardedValue, dict[AdviceUse, None]] = {}
+        for entry, row in zip(self.table.entries, self.table.refusals, strict=True):
+            advice = ValueAdvice(entry)
+            for refusal in row:
+                for failed in failed_in(refusal.failed):
+                    found.setdefault(failed.value, {}).update(dict.fromkeys(advice.on(failed)))
+        return {value: tuple(uses) for value, uses in found.items()}
+
+    @functools.cached_property
+    def fixed(self) -> Values:
+        """The values that nothing frees."""
+        return frozenset(value for value, uses in self.advice.items() if not any(map(is_remedy, uses)))
+
+    @functools.cached_property
+    def ways(self) -> tuple[FreedValues, ...]:
+        return self.table.replay(self.fixed).ways
+
+    def freed(self, use: AdviceUse, value: GuardedValue) -> _Freed:
+        """What ``use``, an advice on ``value``, frees."""
+        frees = ADVICE[use.id].frees
+        plain = frozenset({value} if not value.small else ())
+        if frees is Frees.SYMBOL:
+            return _Freed(plain)
+        if frees is Frees.SYMBOL_WHEN_CHANGED:
+            return _Freed(when_changed=plain)
+        if frees is Frees.SYMBOLS:
+            return _Freed(frozenset(one for one, uses in self.advice.items() if use in uses and not one.small))
+        return _Freed(value.whole if frees is Frees.VALUE else NOTHING)
+
+    @functools.cached_property
+    def unknown(self) -> Values:
+        """The values of which it is not known what frees them."""
+        return frozenset(value for value, uses in self.advice.items() if not uses)
+
+    def helps(self, values: Values) -> bool:
+        """Whether free ``values`` remove compilations."""
+        return self.table.left(values) < self.table.compilations
+
+    def together(self, values: Values) -> Values:
+        """The smallest set of values that removes compilations and has all of ``values`` that can be freed; those alone
+        where there is none."""
+        wanted = values - self.fixed
+        if not wanted or self.helps(wanted):
+            return wanted
+        found = (frozenset(way.values) for way in self.ways)
+        return min((way for way in found if wanted <= way), key=len, default=wanted)
+
+
+def ways_out(
+    replays: Sequence[FunctionReplay],
+    values: Iterable[GuardedValue],
+    compilations: int,
+    more: Iterable[AdviceUse] = (),
+) -> tuple[WayOut, ...]:
+    """The ways that leave fewer compilations, the best of each first.
+
+    ``values``: what a cause is about, the first of them what it is named after; ``compilations``: those of the run, of
+    these functions and all others; ``more``: advice that is no matter of a
+    value.  () also where values stand in the way of which it is not known what frees them.
+    """
+    before = sum(replay.table.compilations for replay in replays)
+    asked = tuple(dict.fromkeys(values))
+    found: dict[Uses, WayOut] = {}
+    for lead in asked:
+        offered = dict.fromkeys(use for replay in replays for use in replay.advice.get(lead, ()) if is_remedy(use))
+        for use in offered:
+            uses: dict[AdviceUse, None] = {use: None}
+            after = compilations - before
+            for replay in replays:
+                freed = _follow(replay, lead, use, frozenset(asked), uses)
+                after += replay.table.left(freed.values, freed.when_changed)
+            if after < compilations:
+                found.setdefault(tuple(uses), WayOut(tuple(uses), compilations, after))
+        if found:
+            break
+    return (*list(found.values())[:_ALTERNATIVES], *(WayOut((use,)) for use in more if is_remedy(use)))
+
+
+def unpredicted(advice: Iterable[AdviceUse]) -> tuple[WayOut, ...]:
+    """Ways out of a recompilation of which it is not recorded what failed: it may need the same of several values; what
+    else is advised is another way."""
+    remedies = [use for use in advice if is_remedy(use)]
+    if not remedies:
+        return ()
+    same = [use for use in remedies if use.id == remedies[0].id]
+    return (WayOut(tuple(same)), *(WayOut((use,)) for use in remedies if use not in same))
+
+
+def _follow(
+    replay: FunctionReplay, lead: GuardedValue, use: AdviceUse, asked: Values, uses: dict[AdviceUse, None]
+) -> _Freed:
+    """What is free where ``use`` is followed for ``lead``, and for what has to be freed with it what is nearest to it;
+    that is added to ``uses``."""
+    wanted = replay.together(asked & replay.table.values)
+    freed = replay.freed(use, lead) if lead in replay.table.values else _Freed()
+    for value in sorted(wanted - freed.all, key=in_order):
+        offered = [one for one in replay.advice.get(value, ()) if is_remedy(one) and _goes_with(one, use)]
+        other = next((one for one in offered if one in uses or one.id == use.id), next(iter(offered), None))
+        if other is not None:
+            uses[other] = None
+            freed |= replay.freed(other, value)
+    return freed
+
+
+def _goes_with(one: AdviceUse, use: AdviceUse) -> bool:
+    """Whether both are worth being followed: one of them may do all that the other does."""
+    return Frees.SYMBOLS not in (ADVICE[one.id].frees, ADVICE[use.id].frees) or one == use
