@@ -208,9 +208,9 @@ def _what_the_graph_needs(graph: CompiledGraph, texts: str, notes: list[str]) ->
     backend = "none" if one_way else "inductor" if graph.wrappers else "aot_eager"
     why = f"; none by default, because Dynamo cannot read back the operator {one_way} that it wrote" if one_way else ""
     random, asserts = bool(RANDOM.search(code)), bool(_ASSERTS.search(code))
-    own, groups = own_operators(code), groups_of(texts)
+    own = own_operators(code)
     vision = any(name.startswith("torchvision.") for name in own)
-    said = [*([NOTE] if groups else []), *([_DRAWS] if random else []), *notes]
+    said = [*([NOTE] if groups_of(texts) else []), *([_DRAWS] if random else []), *notes]
     contexts = ["inlined()"] if "higher_order.invoke_subgraph(" in texts else []
     return {
         "NOTES": said,
@@ -221,7 +221,6 @@ def _what_the_graph_needs(graph: CompiledGraph, texts: str, notes: list[str]) ->
         "DEVICE_COUNT": str(_count(devices)) if devices else "",
         "OPERATORS": _names(tuple(own)) if own else "",
         "OPERATOR_MODULES": '["torchvision", *options.modules]' if vision else "options.modules",
-        "GROUPS": str(groups) if groups else "",
         "RANDOM": random,
         "ASSERTS": asserts,
         "CONTEXTS": ", ".join([*contexts, *(["asserted"] if asserts else [])]),
@@ -263,6 +262,7 @@ def _aot_values(aot: _Aot | None, inputs: list[str]) -> dict[str, Value]:
         "AOT_TITLE": f'"AOTAutograd\'s {"forward and backward graphs" if both else "graph"}"',
         "FRONT": str(aot.front),
         "TARGETS": f"[{', '.join([*targets, *bases])}]",
+        "WITH_TARGETS": "targets" if both else "",
         "ARGUMENT_TARGETS": any("arguments" in item for item in [*targets, *bases]),
         "SAVED": _names(aot.saved),
         "WANTED": _names(tuple(p.name for p in aot.backward.parameters)) if aot.backward is not None else "",

@@ -168,7 +168,6 @@ class _ReproPage:
             settings["torch._inductor.config.fallback_random"] = True
         if ".item()" in code:
             settings["torch._dynamo.config.capture_scalar_outputs"] = True
-        groups = groups_of(code)
         backend, why = self._backend()
         given = ["backend"]
         if self.how.options and not why:
@@ -184,7 +183,6 @@ class _ReproPage:
         return {
             "SETTINGS": [f"{quoted(name)}: {value!r}," for name, value in settings.items()],
             "SEEDED": self._seeded() if random else [],
-            "GROUPS": str(groups) if groups else "",
             "BACKEND": remark(quoted(backend), why),
             "COMPILED_WITH": ", ".join(given),
             "COMPUTED": repr(tuple(computed)),

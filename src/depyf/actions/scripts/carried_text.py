@@ -10,7 +10,6 @@ import ast
 import functools
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from depyf.run.guards.known_kinds import FUNCTIONS
@@ -25,22 +24,12 @@ _OF_KINDS = {function.__name__ for function in FUNCTIONS}
 _STANDARD = re.compile(r"(?:import|from) (?!torch\b)")
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    text: str
-    tree: ast.Module
-
-    def source(self, node: ast.stmt) -> str:
-        decorators = node.decorator_list if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else []
-        first = min([node.lineno, *(d.lineno for d in decorators)])
-        return "\n".join(self.text.splitlines()[first - 1 : node.end_lineno])
-
-
 @functools.cache
-def _file(name: str) -> _File:
+def _file(name: str) -> tuple[list[str], list[ast.stmt]]:
+    """Its lines and its statements."""
     places = (CARRIED, _RUN, _RUN / "guards" / "kinds")
     text = next(path for place in places if (path := place / f"{name}.py").exists()).read_text(encoding="utf-8")
-    return _File(text, ast.parse(text))
+    return text.splitlines(), ast.parse(text).body
 
 
 @functools.cache
@@ -48,12 +37,13 @@ def definitions(*files: str) -> dict[str, tuple[str, frozenset[str]]]:
     """Name of a function, class or variable of ``files`` -> its text, and the names in it."""
     found = {}
     for name in files:
-        file = _file(name)
-        for node, after in zip(file.tree.body, [*file.tree.body[1:], None]):
+        lines, body = _file(name)
+        for node, after in zip(body, [*body[1:], body[-1]]):
             known = _defined(node)
             if known and (not name.endswith("_guard") or known in _OF_KINDS):
-                about = f"\n{file.source(after)}" if isinstance(after, ast.Expr) else ""
-                found[known] = file.source(node) + about, _read(node)
+                first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+                last = after if isinstance(after, ast.Expr) else node  # what a variable is
+                found[known] = "\n".join(lines[first - 1 : last.end_lineno]), _read(node)
     return found
 
 
@@ -76,19 +66,27 @@ def _read(tree: ast.AST) -> frozenset[str]:
     if isinstance(tree, (ast.Module, ast.ClassDef)):
         return frozenset().union(*map(_read, ast.iter_child_nodes(tree)))
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return frozenset(names - _bound(tree) if isinstance(tree, ast.FunctionDef) else names)
+    return frozenset(names - bound_names(tree) if isinstance(tree, ast.FunctionDef) else names)
 
 
-def _bound(function: ast.FunctionDef) -> set[str]:
-    found = set()
-    for node in ast.walk(function):
+def bound_names(*nodes: ast.stmt) -> frozenset[str]:
+    """The names that the text binds somewhere, and does not declare global."""
+    found: set[str] = set()
+    declared: set[str] = set()
+    for node in (part for outer in nodes for part in ast.walk(outer)):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             found.add(node.id)
         elif isinstance(node, ast.arg):
             found.add(node.arg)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, ast.alias):
+            found.add((node.asname or node.name).partition(".")[0])
         elif isinstance(node, ast.ExceptHandler) and node.name:
             found.add(node.name)
-    return found
+        elif isinstance(node, ast.Global):
+            declared.update(node.names)
+    return frozenset(found - declared)
 
 
 def carried_text(names: Iterable[str], *files: str) -> str:
@@ -116,7 +114,7 @@ def _imported() -> dict[str, tuple[str, str]]:
     """Name -> the module that it is or is of, and its name there."""
     found = {name: (name, "") for name in ("argparse", "contextlib", "importlib", "sys")}  # of skeletons
     names = [*(path.stem for path in sorted(CARRIED.glob("[!_]*.py"))), *CHECKS]
-    for node in (node for name in names for node in _file(name).tree.body):
+    for node in (node for name in names for node in _file(name)[1]):
         if isinstance(node, ast.Import):
             found |= {alias.name: (alias.name, "") for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.module.startswith(("depyf", "__future__")):
@@ -157,9 +155,10 @@ def checks_text(called: Iterable[str]) -> str:
 
 
 def _module(name: str, names: Iterable[str], *files: str) -> str:
-    file = _file(name)
+    lines, (about, *_) = _file(name)
+    docstring = "\n".join(lines[: about.end_lineno])
     body = carried_text(names, *files)
-    lines = import_lines(names_in(body))
-    groups = [[line for line in lines if is_standard(line)], [line for line in lines if not is_standard(line)]]
-    top = [file.source(file.tree.body[0]), "from __future__ import annotations", *("\n".join(g) for g in groups if g)]
+    needed = import_lines(names_in(body))
+    groups = [[line for line in needed if is_standard(line)], [line for line in needed if not is_standard(line)]]
+    top = [docstring, "from __future__ import annotations", *("\n".join(g) for g in groups if g)]
     return "\n\n".join(top) + (f"\n\n\n{body}\n" if body else "\n")

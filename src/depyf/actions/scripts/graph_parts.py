@@ -13,6 +13,7 @@ from depyf.actions.scripts.carried_text import carried_for, import_order, is_sta
 from depyf.actions.scripts.dumped_graphs import CompiledGraph
 from depyf.actions.scripts.fill import Value, fill
 from depyf.actions.scripts.input_table import CannotRender, InputTexts, readable_source
+from depyf.actions.scripts.process_groups import groups_of
 from depyf.decompiler.emit.comments import comment, in_docstring, remark, split_remark
 from depyf.run.graphs.graph_facts import GraphFacts, ModeFacts
 from depyf.run.graphs.graph_text import short_path
@@ -49,6 +50,7 @@ def common_values(
         "INPUTS": inputs.lines,
         "CLASSES": "\n\n\n".join(classes).split("\n"),
         "TOLERANCE": str(tolerance_of("\n".join(classes))),
+        "GROUPS": str(groups) if (groups := groups_of("\n".join(classes))) else "",
         **_ambient(facts.modes),
     }
 

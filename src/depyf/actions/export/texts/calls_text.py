@@ -81,7 +81,7 @@ def _call(
             text = f"model.make_{path.slug}(inputs, {changed})" if changed else text
         made[name] = text
     variables = dict(zip(code.locals, code.given))
-    lines += [line for name, text in made.items() for line in _assigned(variables[name], text)]
+    lines += [f"    {variables[name]} = {text}" for name, text in made.items()]
     lines += _ties(call.values, maker.models)
     arguments, keywords = _arguments(code.signature, made)
     set_first = {name: maker.value(known, path) for mapping, names in (("L", free), ("G", tensors)) for name in names
@@ -92,10 +92,6 @@ def _call(
     given += call.state
     lines += wrap("return Call(", given, ")", "    ")
     return "\n".join(lines)
-
-
-def _assigned(name: str, text: str) -> list[str]:
-    return [f"    {name} = {text}"]
 
 
 def _changed(base: Model, other: Model) -> str:

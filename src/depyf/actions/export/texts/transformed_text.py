@@ -17,6 +17,7 @@ import tokenize
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from depyf.actions.scripts.carried_text import bound_names
 from depyf.decompiler.emit.comments import comment, remark, source_lines
 
 HELPERS = frozenset({"call_size", "call_stride", "call_storage_offset", "object_setattr_ignore_descriptor"})
@@ -60,7 +61,7 @@ def rewrite(source: str, name: str, names: Mapping[str, str], modules: Mapping[s
     first = min([outer.lineno, *(d.lineno for d in outer.decorator_list)])
     before = [node for node in tree.body if node.end_lineno and node.end_lineno < first and not _is_future(node)]
     constants, imported = _begins_with(source)
-    edits = _Edits(source, names, {**modules, **imported}, constants, done, _bound(outer, *before))
+    edits = _Edits(source, names, {**modules, **imported}, constants, done, bound_names(outer, *before))
     edits.rename(outer, f"make_{name}" if outer is not inner else name)
     if inner is not outer:
         edits.rename(inner, name)
@@ -106,26 +107,6 @@ class _Torch(ast.NodeTransformer):
 
 def _is_future(node: ast.stmt) -> bool:
     return isinstance(node, ast.ImportFrom) and node.module == "__future__"
-
-
-def _bound(*nodes: ast.stmt) -> frozenset[str]:
-    """The names that the text binds somewhere, and does not declare global."""
-    found: set[str] = set()
-    declared: set[str] = set()
-    for node in (part for outer in nodes for part in ast.walk(outer)):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found.add(node.id)
-        elif isinstance(node, ast.arg):
-            found.add(node.arg)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            found.add(node.name)
-        elif isinstance(node, ast.alias):
-            found.add((node.asname or node.name).partition(".")[0])
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            found.add(node.name)
-        elif isinstance(node, ast.Global):
-            declared.update(node.names)
-    return frozenset(found - declared)
 
 
 def _module(name: str) -> str:

@@ -35,58 +35,30 @@ if TYPE_CHECKING:  # left out of scripts: ruff and mypy read it
     Backward: Any
 
     # whole lines
-    ABOUT: list[str]
-    EXIT: list[str]
-    NOTES: list[str]
-    STANDARD_LIBRARY: list[str]
-    LIBRARIES: list[str]
-    SYMBOLS: list[str]
-    MEMORY: list[str]
-    INPUTS: dict[str, Any]
-    CLASSES: list[str]
-    ENTERED: list[str]
-    CONSTANTS: list[str]
-    SETTINGS: dict[str, Any]
-    SEEDED: list[str]
-    HARNESS: list[str]
+    ABOUT = EXIT = NOTES = STANDARD_LIBRARY = LIBRARIES = SYMBOLS = MEMORY = CLASSES = HARNESS = [""]
+    ENTERED = CONSTANTS = SEEDED = [""]
+    INPUTS: dict[str, Any] = {}
+    SETTINGS: dict[str, Any] = {}
 
     # expressions; what is false in a condition is ""
-    TITLE: str
-    COMMAND: str
-    MODE: contextlib.AbstractContextManager[Any]
-    CONTEXTS: contextlib.AbstractContextManager[Any]
+    TITLE = COMMAND = BACKEND = BACKEND_HELP = DEVICES = AOT_TITLE = ""
+    MODE = CONTEXTS = contextlib.nullcontext()
     TARGETS: Any
-    BACKEND: str
-    BACKEND_HELP: str
-    DEVICES: str
     ACCELERATOR: Any
-    DEVICE_COUNT: int
-    OPERATORS: tuple[str, ...]
-    OPERATOR_MODULES: list[str]
-    GROUPS: dict[str, int]
-    TOLERANCE: float
-    AOT_TITLE: str
-    FRONT: int
-    SAVED: tuple[str, ...]
-    WANTED: tuple[str, ...]
-    STRIDES: tuple[tuple[int, ...] | None, ...]
-    LABELS: tuple[str, ...]
-    EXPECTED: list[Any]
-    KEPT: tuple[int, ...]
     GRAPH: Any
     COMPILED_WITH: Any
-    COMPUTED: tuple[int, ...]
+    WITH_TARGETS: Any
+    DEVICE_COUNT = FRONT = 0
+    TOLERANCE = 0.0
+    OPERATORS = SAVED = WANTED = LABELS = ("", "")
+    OPERATOR_MODULES = [""]
+    GROUPS: dict[str, int] = {}
+    STRIDES: tuple[tuple[int, ...] | None, ...] = ()
+    EXPECTED: list[Any] = []
+    KEPT = COMPUTED = (0, 0)
 
     # conditions, which are expressions as well
-    BUG: bool
-    MAKES: bool
-    RECORDED: bool
-    RANDOM: bool
-    SHARED: bool
-    ASSERTS: bool
-    AOT: bool
-    BACKWARD: bool
-    ARGUMENT_TARGETS: bool
+    BUG = MAKES = RECORDED = RANDOM = SHARED = ASSERTS = AOT = BACKWARD = ARGUMENT_TARGETS = False
 
 STANDARD_LIBRARY
 
@@ -236,12 +208,8 @@ if not BUG:
 
         if AOT:
             report.title(AOT_TITLE)
-            if BACKWARD:
-                with drawing(fixed=RANDOM), CONTEXTS:
-                    eager = run(Captured(), inputs(), ambient, targets)
-            else:
-                with drawing(fixed=RANDOM), CONTEXTS:
-                    eager = run(Captured(), inputs(), ambient)
+            with drawing(fixed=RANDOM), CONTEXTS:
+                eager = run(Captured(), inputs(), ambient, WITH_TARGETS)
             outputs, arguments = eager["outputs"], eager["inputs afterwards"]
             if BACKWARD:
                 saved = SAVED
@@ -251,12 +219,9 @@ if not BUG:
                     cotangents = [laid_out(c, s) for c, s in zip(eager["cotangents"], strides)]
                 else:
                     cotangents = [c.contiguous() for c in eager["cotangents"]]
-                if OPERATORS:
-                    with drawing(fixed=RANDOM), CONTEXTS:
-                        got = run_aot(Forward(), inputs(), front=FRONT, backward=None if report.forward_only else Backward(), saved=saved, wanted=wanted, cotangents=cotangents)  # fmt: skip
-                else:
-                    with drawing(fixed=RANDOM), CONTEXTS:
-                        got = run_aot(Forward(), inputs(), front=FRONT, backward=Backward(), saved=saved, wanted=wanted, cotangents=cotangents)  # fmt: skip
+                backward = None if report.forward_only else Backward()
+                with drawing(fixed=RANDOM), CONTEXTS:
+                    got = run_aot(Forward(), inputs(), front=FRONT, backward=backward, saved=saved, wanted=wanted, cotangents=cotangents)  # fmt: skip
             else:
                 with drawing(fixed=RANDOM), CONTEXTS:
                     got = run_aot(Forward(), inputs(), front=FRONT)
@@ -266,10 +231,7 @@ if not BUG:
                 for i in KEPT:  # written to inside the graph
                     report.check(f"input {names[i]}", arguments[i], got["inputs afterwards"][i])
             if BACKWARD:
-                if OPERATORS:
-                    if not report.forward_only:
-                        report.all("gradient of", names, eager["gradients"], got["gradients"])
-                else:
+                if not report.forward_only:
                     report.all("gradient of", names, eager["gradients"], got["gradients"])
 
         return report
