@@ -105,6 +105,16 @@ def test_a_compilation_that_failed_is_shown_as_failed():
         assert report.to_json()["skipped"][0]["raised"] and "failed" in report._repr_html_()
 
 
+def test_what_fullgraph_could_not_compile_did_not_run_as_python():
+    torch._dynamo.reset()
+    compiled = torch.compile(broken, backend="eager", fullgraph=True)
+    with pytest.raises(torch._dynamo.exc.Unsupported):
+        compiled(torch.ones(4))
+    text = str(depyf.explain(compiled))
+    assert "ordinary Python" not in text and "torch raised an error: nothing is compiled for broken" in text
+    assert f'{broken.__code__.co_firstlineno + 2} `print("break")`' in text
+
+
 def test_modules_and_methods():
     model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU())
     compiled = torch.compile(model, backend="aot_eager")

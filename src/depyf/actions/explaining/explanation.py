@@ -315,7 +315,7 @@ def explain(fn: Any) -> Report:
     """
     require_torch()
     target = find_target(fn)
-    run = live_run([target.code], target.backend)
+    run = live_run([target.code], target.backend, target.fullgraph)
     return _report(run, run.functions[0], [])
 
 

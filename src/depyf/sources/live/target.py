@@ -42,6 +42,8 @@ class Target:
     keywords: tuple[tuple[str, Any], ...] = ()
     backend: Any = None
     """The compiler inside the wrapper; None where ``compiled_fn`` is not a compiled callable."""
+    fullgraph: bool = False
+    """torch raises into the program where it cannot compile all of it."""
     module: Any = None
     """The module whose call reaches the function, its ``forward``: hooks run around that, as Python."""
 
@@ -76,6 +78,7 @@ def find_target(fn: Any) -> Target:
     leading: tuple[Any, ...] = ()
     keywords: dict[str, Any] = {}
     backend: Any = None
+    fullgraph = False
     module: Any = None
     for _ in range(64):  # wrappers around wrappers; a cycle must not hang
         if is_a(fn, functools.partial):
@@ -89,10 +92,11 @@ def find_target(fn: Any) -> Target:
                 leading = (fn.__self__, *leading)
                 fn = fn.__func__
         elif _own(fn, ORIGINAL) is not None:
-            backend = _backend(fn) if backend is None else backend
+            if backend is None:
+                backend, fullgraph = _backend(fn)
             fn = _own(fn, ORIGINAL)
         elif type(fn) is types.FunctionType:
-            return Target(fn, leading, tuple(keywords.items()), backend, module)
+            return Target(fn, leading, tuple(keywords.items()), backend, fullgraph, module)
         elif _is_module(fn):
             fn = _module_entry(fn)
         elif _call(fn) is not None:
@@ -131,11 +135,22 @@ def _module_entry(module: Any) -> Any:
     return _forward(module)
 
 
-def _backend(wrapper: Any) -> Any:
-    """The innermost compiler of a ``torch.compile`` wrapper, found among the variables it closes over."""
+def _backend(wrapper: Any) -> tuple[Any, bool]:
+    """The innermost compiler of a ``torch.compile`` wrapper, found among the variables it closes over, and whether it
+    has ``fullgraph=True``."""
     if type(wrapper) is not types.FunctionType:
-        return None
-    return innermost_backend(free_variables(wrapper).get("callback"))
+        return None, False
+    callback = free_variables(wrapper).get("callback")
+    return innermost_backend(callback), any(attribute(one, "_one_graph") is True for one in _links(callback))
+
+
+def _links(callback: Any) -> list[Any]:
+    """What torch's frame evaluation calls, and the compilers inside it, the innermost last."""
+    found: list[Any] = []
+    while callback is not None and len(found) < 64:
+        found.append(callback)
+        callback = next((one for link in _BACKEND_LINKS if (one := attribute(callback, link)) is not None), None)
+    return found
 
 
 def innermost_backend(callback: Any) -> Any:

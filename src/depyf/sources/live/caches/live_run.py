@@ -64,9 +64,10 @@ FORGOTTEN = "torch remembers its last compilations only: what was compiled insid
 _NO_LINE = Place("", 0)
 
 
-def live_run(codes: Iterable[types.CodeType], backend: Any = None) -> Run:
-    """``backend``: the one that was asked about, for a torch whose entries do not say theirs."""
-    found = _LiveFunctions(since_reset(recent_compilations()), backend)
+def live_run(codes: Iterable[types.CodeType], backend: Any = None, fullgraph: bool = False) -> Run:
+    """``backend``: the one that was asked about, for a torch whose entries do not say theirs; ``fullgraph``: of
+    ``codes`` torch raises what it cannot compile into the program."""
+    found = _LiveFunctions(since_reset(recent_compilations()), backend, fullgraph)
     for code in codes:
         found.add(code)
     functions = with_places_in_callees(found.records())
@@ -97,7 +98,8 @@ class _LiveFunction:
 class _LiveFunctions:
     """The functions that were found so far."""
 
-    def __init__(self, compilations: tuple[Compilation, ...], backend: Any) -> None:
+    def __init__(self, compilations: tuple[Compilation, ...], backend: Any, fullgraph: bool) -> None:
+        self._fullgraph = fullgraph
         self._compilations = compilations
         self._backend = backend
         self._inner = InnerFunctions(compilations)
@@ -230,7 +232,7 @@ class _LiveFunctions:
         if not known.refused:
             entry.error = told_failure(known.metrics)
         entry.given_up = bool(known.failure)
-        entry.raised = raised_then(known.failure_kind)
+        entry.raised = raised_then(known.failure_kind) or (self._fullgraph and bool(known.failure))
         if known.failure_kind == "Unsupported":
             entry.breaks = kept_failure(code, known)
         if not known.failure and not (known.compiled and tells_of_loops()):
