@@ -219,3 +219,24 @@ def test_what_was_compiled_before_the_recording_has_a_table(tmp_path):
         compiled(torch.ones(3, 9, 32), 4)
     assert "| `x` | 1 |  | 2 to 16 | 0/0 |" in (tmp_path / "shapes.md").read_text()
     torch._dynamo.reset()
+
+
+def test_what_torch_asks_without_a_guard_pins_nothing(tmp_path):
+    """A backend may look at a size and let other sizes run: AOT Autograd compares strides so for the backward."""
+
+    def asks(graph, inputs):
+        size = next(value for value in inputs if isinstance(value, torch.SymInt))
+        with size.node.shape_env.suppress_guards():
+            assert size == 24
+        return graph.forward
+
+    def f(x):
+        return x.sin()
+
+    torch._dynamo.reset()
+    compiled = torch.compile(f, backend=asks, dynamic=True)
+    with depyf.prepare_debug(tmp_path / "dump"):
+        for size in (24, 32):
+            compiled(torch.ones(size))
+    page = (tmp_path / "dump" / "shapes.md").read_text()
+    assert "| `x` | 0 |" in page and "2 or more" in page and "| 24 |" not in page

@@ -16,6 +16,7 @@ from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.records import CodeRecord, EntryRecord, FunctionRecord, Place, ShapeFact, SymbolRecord
 from depyf.run.shapes.allowed_sizes import AllowedSizes, bounds, candidates, described, holding
 from depyf.run.shapes.guard_symbols import symbols_of_guards
+from depyf.run.shapes.joint_sizes import jointly_allowed
 from depyf.run.shapes.size_expression import (
     NO_VALUE,
     SizeExpression,
@@ -26,7 +27,7 @@ from depyf.run.shapes.size_expression import (
     substituted,
     written,
 )
-from depyf.run.shapes.size_names import SizeName, size_name
+from depyf.run.shapes.size_names import SizeName, made_by_torch, size_name
 
 _MOST_TRIED = 400
 """Combinations of values on which conditions of several sizes are tried."""
@@ -217,12 +218,15 @@ def _entry(entry: EntryRecord) -> _EntryShapes:
     found = _EntryShapes(entry)
     told, facts = (entry.symbols, entry.shape_facts) if entry.symbols else symbols_of_guards(entry.guards)
     symbols = {symbol.name: symbol for symbol in told}
+    inside = frozenset(name for name, symbol in symbols.items() if of_torch(symbol))
     names = {name: _sources(symbol)[0].text for name, symbol in symbols.items()}
     solved = {name: parsed for name, s in symbols.items() if (parsed := _replaced(s)) is not None}
     positive = frozenset(name for name, s in symbols.items() if (bounds(s.final or s.range)[0] or 0) >= 1)
     conditions: list[_Condition] = []
     for fact in facts:
         whole = read_size_expression(fact.expression)
+        if inside and not inside.isdisjoint(_SYMBOL.findall(fact.expression)):
+            continue
         if whole is None:
             found.conditions.append(ConditionRow(_renamed(fact.expression, names), (_decision(fact),)))
         for part in conjuncts(whole) if whole is not None else ():
@@ -239,6 +243,8 @@ def _entry(entry: EntryRecord) -> _EntryShapes:
     allowed: dict[str, AllowedSizes] = {}
     equated = _equated(conditions, reduced)
     for name, symbol in symbols.items():
+        if name in inside:
+            continue
         sources, shown = _sources(symbol), name if name != symbol.source else ""
         if symbol.became or name in solved:
             text, decisions = _fixed(symbol, solved.get(name), equated, names)
@@ -254,6 +260,7 @@ def _entry(entry: EntryRecord) -> _EntryShapes:
         ]
     kept, dropped = _independent(several, allowed, symbols)
     found.implied = dropped
+    found.rows = _narrowed(found.rows, kept, allowed, symbols)
     texts: dict[str, tuple[bool, dict[Decision, None]]] = {}
     for condition in kept:
         text = written(condition.expression, names)
@@ -262,6 +269,31 @@ def _entry(entry: EntryRecord) -> _EntryShapes:
         ConditionRow(text, tuple(decisions), equality=equality) for text, (equality, decisions) in texts.items()
     ]
     return found
+
+
+def _narrowed(
+    rows: list[SizeRow],
+    conditions: Sequence[_Condition],
+    allowed: dict[str, AllowedSizes],
+    symbols: dict[str, SymbolRecord],
+) -> list[SizeRow]:
+    """The rows, with fewer values for sizes of which the conditions on several leave only these."""
+    lowest = {name: sizes.low for name, sizes in allowed.items() if sizes.low is not None and not sizes.words}
+    compiled = {name: [int(s.value)] for name, s in symbols.items() if s.value.isdigit()}
+    left = jointly_allowed([condition.expression for condition in conditions], lowest, compiled)
+    found = {}
+    for name, values in left.items():
+        fits = [value for value in values if allowed[name].high is None or value <= (allowed[name].high or 0)]
+        if fits and allowed[name].step == 1 and not allowed[name].without:
+            shown = described(fits, range(fits[0], fits[-1] + 1), fits[0], fits[-1])
+            own = tuple(dict.fromkeys(c.decision for c in conditions if name in c.expression.names))
+            found[_sources(symbols[name])[0]] = str(shown), own
+    return [
+        replace(row, allowed=found[row.name][0], decisions=found[row.name][1])
+        if row.name in found and not row.allowed.startswith("= ") and not row.constant
+        else row
+        for row in rows
+    ]
 
 
 def _duck(one: SizeName, other: SizeName) -> str:
@@ -274,9 +306,17 @@ def _duck(one: SizeName, other: SizeName) -> str:
 def _sources(symbol: SymbolRecord) -> list[SizeName]:
     """The places of a size; those that torch makes up for itself last."""
     sources = symbol.sources or (symbol.source,)
-    found = list(dict.fromkeys(size_name(source) for source in sources if source))
+    known = [source for source in sources if source]
+    own = [source for source in known if not made_by_torch(source)] or known
+    found = list(dict.fromkeys(map(size_name, own)))
     found.sort(key=lambda name: "._base" in name.text)
     return found or [SizeName(symbol.name, "", symbol.name)]
+
+
+def of_torch(symbol: SymbolRecord) -> bool:
+    """Whether it is the size of a tensor that torch has made for itself: the state of a random number generator."""
+    sources = [source for source in symbol.sources or (symbol.source,) if source]
+    return bool(sources) and all(map(made_by_torch, sources))
 
 
 def _replaced(symbol: SymbolRecord) -> SizeExpression | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from depyf.run.advice.source_names import named
 
 _SIZE = re.compile(r"(?P<tensor>.+)\.(?P<what>size|stride)\(\)\[(?P<index>\d+)\]", re.S)
+_INSIDE = re.compile(r"__[a-z]\w*")
 _OFFSET = re.compile(r"(?P<tensor>.+)\.storage_offset\(\)", re.S)
 
 
@@ -27,6 +28,11 @@ class SizeName:
     def order(self) -> tuple[str, int, str]:
         digits = self.dimension.rpartition(" ")[2]
         return self.input, int(digits) if digits.isdigit() else -1, self.dimension
+
+
+def made_by_torch(source: str) -> bool:
+    """Whether the value is in no variable of the program: ``__meta_utils_unknown_tensor38.size()[0]``."""
+    return _INSIDE.match(source) is not None
 
 
 def size_name(source: str) -> SizeName:

@@ -268,3 +268,29 @@ def test_the_pages_of_a_run_share_what_is_found():
     page = calls(lambda: shapes_page(found))
     assert calls(lambda: shapes_section(found, "shapes.md")) + calls(lambda: shapes_data(found)) < page / 2
     assert calls(lambda: shapes_data(RunFindings(overlapping(10)))) > page / 2
+
+
+def test_what_all_conditions_together_leave():
+    x, y = symbol("s0", "L['x'].size()[0]", value="5"), symbol("s1", "L['y'].size()[0]", value="5")
+    facts = [ShapeFact(text, LINE) for text in ("s0 <= s1", "s0 >= s1", "Eq(s0 + s1, 10)")]
+    table = shapes_of(function(entry(0, (x, y), tuple(facts))))
+    assert [row.allowed for row in table.sizes] == ["5", "5"]
+    table = shapes_of(function(entry(0, (x, y), tuple(facts[2:]))))
+    assert [row.allowed for row in table.sizes] == ["2 to 8", "2 to 8"]
+
+
+def test_sizes_without_a_limit_stay_so():
+    x, y = symbol("s0", "L['x'].size()[0]", value="9"), symbol("s1", "L['y'].size()[0]", value="5")
+    table = shapes_of(function(entry(0, (x, y), (ShapeFact("s0 > s1", LINE), ShapeFact("Ne(s0, 2*s1)", LINE)))))
+    assert [row.allowed for row in table.sizes] == ["2 or more", "2 or more"]
+
+
+def test_tensors_that_torch_makes_for_itself_are_left_out():
+    x = symbol("s0", "L['x'].size()[0]", sources=("L['x'].size()[0]", "__meta_utils_unknown_tensor3.size()[0]"))
+    state = symbol(
+        "s1", "__meta_utils_unknown_tensor11.size()[0]", sources=("__meta_utils_unknown_tensor11.size()[0]",)
+    )
+    facts = (ShapeFact("s1 > 4", LINE), ShapeFact("s0 > s1", LINE))
+    table = shapes_of(function(entry(0, (x, state), facts)))
+    assert [row.name.text for row in table.sizes] == ["x.size(0)"] and not table.conditions
+    assert shapes_of(function(entry(0, (state,), facts))) is None

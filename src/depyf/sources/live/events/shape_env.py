@@ -44,6 +44,8 @@ class ShapeQuestion:
     """See ``SymbolRecord.dynamic``."""
     place: Place | None = None
     """The program's line, as the operation remembers it."""
+    suppressed: bool = False
+    """torch makes no guard of the answer."""
 
 
 def shape_question() -> ShapeQuestion:
@@ -54,7 +56,7 @@ def shape_question() -> ShapeQuestion:
         frame, depth = frame.f_back, depth + 1
     if frame is None or frame.f_globals.get("__name__") != _HOME:
         return ShapeQuestion()
-    env, dynamic = None, ""
+    env, dynamic, suppressed = None, "", False
     asker, inner, node = "", "", None
     for _ in range(_DEEPEST):
         if frame is None:
@@ -64,6 +66,8 @@ def shape_question() -> ShapeQuestion:
             if env is None and "self" in frame.f_code.co_varnames[:1]:
                 found = frame.f_locals.get("self")
                 env = found if short_name(type(found)) == "ShapeEnv" else None
+            if name == "_log_guard":
+                suppressed = "suppressed" in str(frame.f_locals.get("prefix"))
             if name == "create_symbol":
                 dynamic = _why_dynamic(frame.f_locals)
         elif module == "torch._dynamo.convert_frame" and name in _ENDS:
@@ -79,7 +83,7 @@ def shape_question() -> ShapeQuestion:
                 break
         frame = frame.f_back
     called = _operator_name(attribute(node, "target")) if node is not None else ""
-    return ShapeQuestion(env, called or inner, asker, dynamic, _place_of(node))
+    return ShapeQuestion(env, called or inner, asker, dynamic, _place_of(node), suppressed)
 
 
 def _asks(module: str, name: str) -> bool:
