@@ -98,3 +98,18 @@ def test_only_what_a_call_finds():
     assert stands_for(other.__code__, other.__closure__, {"self": 3}) is None
     assert stands_for(other.__code__, None, {"self": First()}) is None
     assert stands_for(other.__code__, other.__closure__, {"self": First()}).function == "First.forward"
+
+
+def test_an_optimizer_is_called_by_its_class(tmp_path):
+    """AdamW inherits step() from Adam."""
+    layer = torch.nn.Linear(3, 1)
+    layer(torch.ones(2, 3)).sum().backward()
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(torch.optim.AdamW(layer.parameters()).step, backend="eager")()
+    page = (tmp_path / "index.md").read_text()
+    assert "AdamW.step" in page and "Adam.step" not in page
+    with depyf.prepare_debug(str(tmp_path / "both")):
+        torch.compile(torch.optim.Adam(layer.parameters()).step, backend="eager")()
+        torch.compile(torch.optim.AdamW(layer.parameters()).step, backend="eager")()
+    assert "Adam.step / AdamW.step" in (tmp_path / "both" / "index.md").read_text()

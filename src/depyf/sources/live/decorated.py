@@ -11,9 +11,10 @@ from __future__ import annotations
 import inspect
 import sys
 import types
+from dataclasses import replace
 from typing import Any
 
-from depyf.run.records import Place
+from depyf.run.records import CodeRecord, Place
 from depyf.sources.live.pure_access import cell_contents, class_mro, class_namespace
 
 _FRAMES = 16
@@ -26,15 +27,38 @@ def decorated(code: types.CodeType) -> Place | None:
     hook."""
     if not code.co_freevars or "<locals>" not in getattr(code, "co_qualname", "<locals>"):
         return None
+    known = _compiling(code)
+    return stands_for(code, known.get("closure"), known.get("locals")) if known else None
+
+
+def by_object(record: CodeRecord, code: types.CodeType, again: bool = False) -> CodeRecord:
+    """``record`` with the class of the object for which ``code`` is compiled in its name, where that is an optimizer
+    which inherits the method: ``AdamW.step``, not ``Adam.step``.  Asked from torch's bytecode hook; ``again``: it was
+    asked before, perhaps for an object of another class."""
+    name = record.decorated.function if record.decorated is not None else record.qualname
+    method = name.rpartition(".")[2]
+    optimizer = getattr(sys.modules.get("torch.optim"), "Optimizer", None)
+    if optimizer is None or "." not in name:
+        return record
+    kind = type(_first(code, _compiling(code).get("locals") or {}))
+    wanted = f"{kind.__name__}.{method}"
+    if optimizer not in class_mro(kind) or wanted in name.split(" / "):
+        return record
+    wanted = f"{name} / {wanted}" if again else wanted
+    if record.decorated is None:
+        return replace(record, qualname=wanted)
+    return replace(record, decorated=replace(record.decorated, function=wanted))
+
+
+def _compiling(code: types.CodeType) -> dict[str, Any]:
+    """The variables of torch's ``_compile`` that compiles ``code`` at this moment; {} where none does."""
     frame: types.FrameType | None = sys._getframe(1)
     for _ in range(_FRAMES):
         if frame is None or frame.f_code.co_name == "_compile":
             break
         frame = frame.f_back
     known = frame.f_locals if frame is not None and frame.f_code.co_name == "_compile" else {}
-    if known.get("code") is not code:
-        return None
-    return stands_for(code, known.get("closure"), known.get("locals"))
+    return dict(known) if known.get("code") is code else {}
 
 
 def stands_for(code: types.CodeType, closure: Any, variables: Any) -> Place | None:

@@ -42,7 +42,7 @@ from depyf.safety.guarded import Door
 from depyf.safety.source_lines import source_text
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.caches.seen_code import codes_seen
-from depyf.sources.live.decorated import decorated
+from depyf.sources.live.decorated import by_object, decorated
 from depyf.sources.live.events.break_stack import NOTHING_KNOWN, BrokenAt, TracedFrame, traced_stack
 from depyf.sources.live.events.call_values import call_values, refused_call
 from depyf.sources.live.events.callers import RunningFrame, running_frames
@@ -351,17 +351,19 @@ class Capture:
                 known = None
             if known is None or not known.hooked:
                 parent = origin(code)
-                record = replace(code_record(code), decorated=self._decorated(code))
+                record = self._named(code_record(code), code)
                 builder = FunctionBuilder(record, weakref.ref(code), hooked=True, family=id(parent or code))
                 builder.resume_names.update(dict.fromkeys(self._names_of(code, parent)))
                 self.functions[key.function] = builder
+            else:
+                known.code = by_object(known.code, code, again=True)
             self.entry(key).started = True
             return key
 
-    def _decorated(self, code: types.CodeType) -> Place | None:
+    def _named(self, record: CodeRecord, code: types.CodeType) -> CodeRecord:
         with Door(f"what {code.co_name} decorates could not be found out", self.note):
-            return decorated(code)
-        return None
+            return by_object(replace(record, decorated=decorated(code)), code)
+        return record
 
     def _names_of(self, code: types.CodeType, parent: types.CodeType | None) -> list[str]:
         """The globals under which the transformed code of functions seen so far calls ``code``, which continues
