@@ -257,7 +257,7 @@ ASKED_FOR = (
 NOT_THE_PROGRAMS = (
     Advice(
         "torch-own",
-        "a graph break that torch makes on purpose, in its optimizers for example",
+        "a graph break in torch's own code, as in its optimizers and DistributedDataParallel",
         "torch's own, nothing to change",
         "",
         remedy=False,

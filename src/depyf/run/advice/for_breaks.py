@@ -44,6 +44,8 @@ class BreakFacts:
     """What the value that broke the graph is used for."""
     uses_here: Callable[[], frozenset[ValueUse]] = lambda: frozenset((ValueUse.UNKNOWN,))
     """What the line that broke the graph uses numbers for that are read out of tensors."""
+    only_libraries: bool = False
+    """Nothing of the program was being compiled: all the way to the line is torch's, or the standard library's."""
 
     @property
     def said(self) -> str:
@@ -100,6 +102,10 @@ def _of_optimizer(facts: BreakFacts) -> bool:
     step is compiled apart."""
     context = facts.text.partition("User code traceback:")[0].partition("Stack variable source attribution:")[0]
     return _OPTIMIZER.search(f"{facts.filename} {facts.said} {context}") is not None
+
+
+_TORCH_MODULE = re.compile(r"^  Developer debug context: module: torch\b", re.M)
+"""In the report of a function that Dynamo does not look into: it is torch's."""
 
 
 def _own(facts: BreakFacts) -> Uses:
@@ -314,6 +320,8 @@ IN_LINE = frozenset(
 def _not_edited(facts: BreakFacts, found: Uses) -> Uses:
     """The advice on a line of a library: nothing that edits the library's file."""
     left = tuple(one for one in found if one.id not in IN_LINE)
+    if not left and facts.only_libraries and (facts.owner is Owner.TORCH or _TORCH_MODULE.search(facts.text)):
+        return (use("torch-own", of="torch"),)
     if left or not found or facts.owner is Owner.TORCH:
         return left
     return (use("library-own", package=package_of(facts.filename)),)

@@ -90,7 +90,7 @@ class Cause:
 
     @property
     def of_torch(self) -> bool:
-        """Whether it is a graph break that torch makes on purpose, in its optimizers for example."""
+        """Whether it is a graph break in torch's own code, as in its optimizers and DistributedDataParallel."""
         return bool(self.advice) and all(use.id == "torch-own" for use in self.advice)
 
     @property

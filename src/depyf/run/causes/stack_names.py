@@ -97,6 +97,15 @@ def asked_expression(record: BreakRecord) -> str:
     return ast.unparse(calls[0]) if len(calls) == 1 else ""
 
 
+def _is_literal(text: str) -> bool:
+    """Whether it is a value, and no name for one."""
+    try:
+        ast.literal_eval(text)
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return False
+    return True
+
+
 def _normal(expression: str) -> str:
     """The expression as ``ast.unparse`` writes it; "" where it is none."""
     try:
@@ -107,23 +116,74 @@ def _normal(expression: str) -> str:
 
 def _calls(line: str) -> list[ast.Call]:
     """The calls in a line of a program, which may be the head of a compound statement."""
+    tree = _tree(line)
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree is not None else []
+
+
+def waiting(line: str, expression: str) -> list[str]:
+    """What else of ``line`` is computed already when ``expression`` is: ``["a * b", "f"]`` for ``x.item()`` in
+    ``a * b + f(x.item())``; [] where that cannot be told."""
+    tree, wanted = _tree(line), _normal(expression)
+    found = (
+        [node for node in ast.walk(tree) if isinstance(node, ast.expr) and ast.unparse(node) == wanted] if tree else []
+    )
+    if tree is None or len(found) != 1:
+        return []
+    above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    before: list[str] = []
+    node: ast.AST = found[0]
+    while node in above:
+        parent = above[node]
+        before = [ast.unparse(one) for one in _earlier(parent, node)] + before
+        node = parent
+    return before
+
+
+def _earlier(parent: ast.AST, node: ast.AST) -> list[ast.expr]:
+    """The parts of ``parent`` whose values wait while ``node``, another part of it, is computed."""
+    match parent:
+        case ast.BinOp():
+            parts = [parent.left, parent.right]
+        case ast.Compare():
+            parts = [parent.left, *parent.comparators]
+            return parts[max(0, parts.index(node) - 1) : parts.index(node)] if node in parts else []
+        case ast.Subscript():
+            parts = [parent.value, parent.slice]
+        case ast.Call():
+            parts = [parent.func, *parent.args, *(keyword.value for keyword in parent.keywords)]
+        case ast.List() | ast.Tuple() | ast.Set():
+            parts = list(parent.elts)
+        case _:
+            return []
+    return [part for part in parts[: parts.index(node)] if not isinstance(part, ast.Starred)] if node in parts else []
+
+
+def _tree(line: str) -> ast.Module | None:
+    """A line of a program, which may be the head of a compound statement."""
     for text in (line, f"{line}\n    pass", f"if True: pass\n{line}\n    pass", f"({line.rstrip(',')})"):
         try:
-            return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+            return ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
-    return []
+    return None
 
 
 def _words(target: FunctionRecord, passed: list[str], breaks: tuple[BreakRecord, ...]) -> dict[str, str]:
     """The ``___stack`` parameters of ``target``: what the break evaluated for the last of them, what is passed for
     others."""
     names = [name for name in target.code.locals if name.startswith("___stack")]
-    expressions = [found for record in breaks if (found := asked_expression(record))]
+    asked = [(found, record) for record in breaks if (found := asked_expression(record))]
+    expressions = [found for found, _ in asked]
+    place = (asked[-1][1].caller or asked[-1][1].place) if asked else None
+    before = waiting(place.text, expressions[-1]) if place is not None else []
     words = {}
-    for name in names:
+    for number, name in enumerate(names):
         position = target.code.locals.index(name)
         said = passed[position] if position < len(passed) else ""
+        if number < len(names) - 1 == len(before) and (_MADE.search(said) or _is_literal(said)):
+            said = before[number]  # the line says it better than the code around the break
+        elif _is_literal(said):
+            said = ""
         if name == names[-1] and expressions and not expressions[-1].startswith(said or "("):
             said = expressions[-1]  # the call that broke the graph has just returned it
         if said and len(said) <= _LONGEST and not _MADE.search(said):

@@ -25,8 +25,8 @@ def for_number(source, value, roles=()):
     return advice_on((Difference("value", source, wanted=GuardSide(value, "int"), roles=roles),))
 
 
-def facts(reason, hint="", filename="/home/me/train.py", owner=Owner.PROGRAM, line="", explanation="", **more):
-    return BreakFacts(reason, explanation, (hint,) if hint else (), filename, owner, line, "", **more)
+def facts(reason, hint="", filename="/home/me/train.py", owner=Owner.PROGRAM, line="", explanation="", text="", **more):
+    return BreakFacts(reason, explanation, (hint,) if hint else (), filename, owner, line, text, **more)
 
 
 @pytest.mark.parametrize("advice", ADVICE.values(), ids=list(ADVICE))
@@ -124,6 +124,19 @@ def test_no_file_of_a_library_is_edited():
     size = lambda: frozenset((ValueUse.SIZE,))
     assert ids(for_break(facts(NUMBER, "", *library, uses=size))) == ["capture-scalars"]
     assert {id for id in IN_LINE if ADVICE[id].switch is not None} == set()
+
+
+def test_what_is_all_torchs():
+    """DistributedDataParallel: its context manager, by way of contextlib, and a method of its logger."""
+    file = "/env/torch/nn/parallel/distributed.py"
+    assert ids(for_break(facts("Something new", filename=file, owner=Owner.TORCH, only_libraries=True))) == [
+        "torch-own"
+    ]
+    assert for_break(facts("Something new", filename=file, owner=Owner.TORCH)) == ()
+    skipped = "Attempted to call function marked as skipped", "", "/lib/python3.11/contextlib.py", Owner.LIBRARY
+    text = "  Developer debug context: module: torch.nn.parallel.distributed, qualname: DistributedDataParallel.f"
+    assert ids(for_break(facts(*skipped, text=text, only_libraries=True))) == ["torch-own"]
+    assert ids(for_break(facts(*skipped, only_libraries=True))) == ["library-own"]
 
 
 def test_masks_and_questions():

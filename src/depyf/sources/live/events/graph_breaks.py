@@ -166,6 +166,7 @@ def parse_break(
         expression,
         lambda: uses_of_value(traced),
         lambda: reads_used_at(linecache.getlines(shown.filename), shown.line) if shown is not None else frozenset(),
+        bool(traced) and all(of_libraries(frame.place.filename) for frame in traced),
     )
     given = for_break(facts, is_in_loop(text))
     return BreakRecord(

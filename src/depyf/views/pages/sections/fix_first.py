@@ -127,7 +127,7 @@ def _own_line(own: Sequence[Cause], style: PrintStyle, short: Mapping[str, str],
     functions = dict.fromkeys(style.plain(name) for cause in own for name in cause.functions)
     return (
         f"{'Nothing. ' if alone else ''}torch's own, nothing to change: "
-        f"{counted(len(own), 'graph break')} on purpose, in {listed(list(functions))} ({listed(list(places))})"
+        f"{counted(len(own), 'graph break')} in {listed(list(functions))} ({listed(list(places))})"
     )
 
 
