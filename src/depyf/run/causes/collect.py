@@ -53,8 +53,15 @@ def causes_of(run: Run) -> tuple[Cause, ...]:
     compilations = run.compilations
     made = (_cause(group, known, rests, replays, compilations) for group in groups)
     causes = [(in_notebook(cause, cells), functions_apart(group)) for cause, group in zip(made, groups, strict=True)]
+    if not run.graph_count:  # then a break of torch's own is why nothing was compiled
+        causes = [(replace(cause, advice=_edits(cause.advice)), apart) for cause, apart in causes]
     causes.sort(key=lambda pair: (pair[0].needed, -weight(pair[0]), first_order(pair[0].entries)))
     return breaks_before_what_follows(causes)
+
+
+def _edits(advice: Sequence[AdviceUse]) -> tuple[AdviceUse, ...]:
+    """The advice without that there is nothing to change."""
+    return tuple(use for use in advice if use.id != "torch-own")
 
 
 def in_notebook(cause: Cause, cells: Mapping[str, str]) -> Cause:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from depyf.run.advice.registry import use
 from depyf.run.causes.cause import Cause, CauseKind
 from depyf.run.causes.collect import causes_of
+from depyf.run.compile_stages import CAPTURED
 from depyf.run.records import (
     BreakRecord,
     CallerRecord,
@@ -14,11 +15,14 @@ from depyf.run.records import (
     CompileKey,
     EntryRecord,
     FunctionRecord,
+    GraphRecord,
     Place,
     RecompileRecord,
     TransformedRecord,
 )
 from depyf.run.run import Run
+from depyf.views.pages.print_style import TERMINAL
+from depyf.views.pages.sections.fix_first import fix_first
 from work import calls
 
 COUNTER = Place("train.py", 45, "step", "step_no += 1")
@@ -113,6 +117,18 @@ def test_a_break_in_a_library_one_frame_further_out() -> None:
         function("0", "step", entry("0/0", breaks=(inner,))), function("1", "Adam.step", entry("1/0", breaks=(inner,)))
     )
     assert cause.place == call and cause.inside == INSIDE
+
+
+def test_what_torch_does_on_purpose_is_nothing_to_change_unless_nothing_was_compiled() -> None:
+    inner = broke(INSIDE, "graph_break()", caller=READ, advice=(use("torch-own", of="optimizer"),))
+    step = function("0", "AdamW.step", entry("0/0", breaks=(inner,)))
+    (cause,) = causes(step, graphs=(GraphRecord(CompileKey(0, "0/0"), CAPTURED, 0, ""),))
+    assert cause.needed and cause.of_torch
+    assert fix_first([cause], style=TERMINAL) == [
+        "Nothing. torch's own, nothing to change: 1 graph break in AdamW.step (train.py:18 `if y.max().item() > 100:`)"
+    ]
+    (cause,) = causes(step)
+    assert not cause.needed and not cause.advice
 
 
 def test_a_size_that_changes_for_several_functions_is_one() -> None:
