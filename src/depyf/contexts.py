@@ -346,6 +346,8 @@ class Debug:
         session, self._session = self._session, None
         if session is not None:
             steps.append(session.sleep)
+        if self._watch is not None and session is not None and error is None and self._watch.nothing_found:
+            steps.append(functools.partial(say, f"depyf: {self._watch.nothing_found}"))
         behind, self._behind = self._behind, None
         steps.append(functools.partial(_go_on, behind))
         for step in steps:

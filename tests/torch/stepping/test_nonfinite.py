@@ -263,3 +263,18 @@ def test_no_pause_at_the_start_of_the_block(capsys):
         function(torch.ones(2))
     told = capsys.readouterr()
     assert "pause" not in told.out + told.err and "breakpoint" not in told.out + told.err
+
+
+@pytest.mark.parametrize("values", [(1.0, -1.0), (1.0, 2.0)], ids=["found", "not found"])
+def test_a_block_that_finds_nothing_says_so(values, capsys):
+    """Other kernels than Inductor's ran, and what only those make is found by another question."""
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x: x.sqrt() + 1, backend="aot_eager")
+    found = min(values) < 0
+    try:
+        with depyf.debug(stop_on="nan"):
+            compiled(torch.tensor(values))
+    except depyf.NonFiniteError:
+        assert found
+    said = capsys.readouterr().err
+    assert ("no line of a graph created a NaN" in said and "depyf.compare(" in said) != found

@@ -57,6 +57,18 @@ class NonFiniteWatch:
     """Watches the graphs of one ``depyf.debug(stop_on=...)``; stops at each line that creates such a value."""
 
     kind: StopOn
+    found: bool = False
+    """A line has created one."""
+
+    @property
+    def nothing_found(self) -> str:
+        """What to say at the end of a block without a stop; "" where there was one."""
+        what = "a NaN" if self.kind == "nan" else "an infinity"
+        return "" if self.found else (
+            f"no line of a graph created {what} in this block. PyTorch's own kernels ran the graphs here, one "
+            "operation at a time: what only a fused kernel of Inductor makes is not seen. "
+            "depyf.compare(function, *arguments) compares the compiled results with Python's"
+        )  # fmt: skip
 
     def instrument(self, code: types.CodeType, text: str, modules: dict[str, str]) -> types.CodeType:
         """``code``, compiled from the graph file ``text``, with the checks; itself where they cannot be added.
@@ -86,6 +98,7 @@ class NonFiniteWatch:
                 error = self._found(frame, name, value, operands, modules.get(name, ""))
         if error is None:
             return False
+        self.found = True
         if not should_pause():
             raise error
         say(f"depyf: {error}", out=True)
