@@ -63,6 +63,30 @@ def double(x):
     return x * 2
 
 
+@needs("drop-last")
+def a_smaller_last_batch(advised):
+    double_c = compiled(double)
+    samples = torch.utils.data.TensorDataset(torch.arange(20.0).reshape(10, 2))
+    loader = torch.utils.data.DataLoader(samples, batch_size=4, drop_last=advised)
+    return [double_c(x) for (x,) in loader][:2]
+
+
+class Trainer:
+    """Has the name of the one of transformers, which is not needed here."""
+
+    __module__ = "transformers.trainer"
+
+    def train(self, loader, step):
+        return [step(x) for (x,) in loader]
+
+
+@needs("trainer-drop-last")
+def a_smaller_last_batch_of_a_trainer(advised):
+    samples = torch.utils.data.TensorDataset(torch.arange(20.0).reshape(10, 2))
+    loader = torch.utils.data.DataLoader(samples, batch_size=4, drop_last=advised)
+    return Trainer().train(loader, compiled(double))[:2]
+
+
 @needs("mark-dynamic")
 def sizes(advised):
     double_c = compiled(double)
@@ -210,6 +234,16 @@ def inference_tensors(advised):
     return [*results, double_c(x)]
 
 
+@needs("one-inference-mode")
+def inference_calls(advised):
+    double_c = compiled(double)
+    results = []
+    for mode in (torch.no_grad, torch.no_grad if advised else torch.inference_mode):
+        with mode():
+            results.append(double_c(X))
+    return [result.sum().item() for result in results]
+
+
 @needs("one-kind-of-tensor")
 def conjugates(advised):
     double_c = compiled(double)
@@ -300,6 +334,21 @@ def learning_rate(advised):
             optimizer.param_groups[0]["lr"] = 0.1 / (n + 1)
         step_c()
     return weight.detach()
+
+
+@needs("no-momentum-cycle")
+def cycled_momentum(advised):
+    weight = nn.Parameter(X.clone())
+    optimizer = torch.optim.AdamW([weight], lr=torch.tensor(0.01))
+    scheduler = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, max_lr=torch.tensor(0.01), total_steps=10, cycle_momentum=not advised
+    )
+    step_c = compiled(optimizer.step)
+    weight.grad = torch.ones(3)
+    for _ in range(4):
+        step_c()
+        scheduler.step()
+    return weight.shape
 
 
 @needs("global-as-argument")

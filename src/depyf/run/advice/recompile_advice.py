@@ -10,6 +10,20 @@ _GENERAL = "code for any size may be slower than code for one"
 
 SIZES = (
     Advice(
+        "drop-last",
+        "a last batch that is smaller",
+        "drop_last=True in the DataLoader: its last batch is smaller than the others",
+        _ONE_ENTRY,
+        "the samples of the last batch are left out, others in each epoch where the loader shuffles",
+    ),
+    Advice(
+        "trainer-drop-last",
+        "a last batch of a Trainer that is smaller",
+        "TrainingArguments(dataloader_drop_last=True): the last batch is smaller than the others",
+        _ONE_ENTRY,
+        "the samples of the last batch are left out, others in each epoch where the loader shuffles",
+    ),
+    Advice(
         "mark-dynamic",
         "a size of an argument that differs between calls",
         "torch._dynamo.mark_dynamic({tensor}, {dimension}) before the first call",
@@ -131,6 +145,12 @@ TENSORS = (
         _ONE_ENTRY,
     ),
     Advice(
+        "one-inference-mode",
+        "calls under torch.inference_mode and calls that are not",
+        "make every call under torch.no_grad(), or every call under torch.inference_mode()",
+        _ONE_ENTRY,
+    ),
+    Advice(
         "one-kind-of-tensor",
         "a device, layout or subclass that differs between calls",
         "give {tensor} the same {what} in every call",
@@ -194,6 +214,14 @@ VALUES = (
         "an option of an optimizer that changes",
         "give the optimizer a tensor for {name} (lr=torch.tensor(0.1)) and fill_ that tensor",
         "its value is an input of the compiled code, no constant",
+    ),
+    Advice(
+        "no-momentum-cycle",
+        "a momentum that a learning rate scheduler changes in every step",
+        "{scheduler}(cycle_momentum=False): its step() puts a float into {name} each time",
+        _ONE_ENTRY,
+        "the momentum stays as it is",
+        changes_results=True,
     ),
     Advice(
         "global-as-argument",

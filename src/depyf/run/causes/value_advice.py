@@ -6,23 +6,33 @@ of the guard says, or better where the entry knows what became of the value.
 
 from __future__ import annotations
 
-from depyf.run.advice.advice import AdviceUse
+from depyf.run.advice.advice import AdviceUse, Frees
 from depyf.run.advice.for_guards import for_number_operand, for_specialised
 from depyf.run.advice.number_operands import numbers_of
-from depyf.run.advice.registry import applicable
+from depyf.run.advice.registry import ADVICE, applicable
 from depyf.run.advice.source_names import named
 from depyf.run.advice.symbol_places import places_of
 from depyf.run.causes.guard_replay import FailedValue
+from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.guards.known_kinds import advice
-from depyf.run.records import EntryRecord
+from depyf.run.records import EntryRecord, FunctionRecord, Place
+from depyf.run.uses.use_kinds import ValueUse
+from depyf.run.uses.value_uses import indexed_by, uses_of
 
 Uses = tuple[AdviceUse, ...]
 
 
-class ValueAdvice:
-    """The advice on values that differ in the call for which ``entry`` was made."""
+_NEEDED = frozenset((ValueUse.LOOP, ValueUse.KEY, ValueUse.CONSTANT))
+"""Uses for which torch must know a number while compiling: a loop is unrolled."""
+_SYMBOLS = (Frees.SYMBOL_WHEN_CHANGED, Frees.SYMBOLS)
 
-    def __init__(self, entry: EntryRecord) -> None:
+
+class ValueAdvice:
+    """The advice on values that differ in the call of ``function`` for which ``entry`` was made."""
+
+    def __init__(self, function: FunctionRecord, entry: EntryRecord) -> None:
+        self._code = function.code
+        self._tensors = frozenset(layout.tensor for guard in entry.guards if (layout := layout_of(guard.expression)))
         self._places = places_of(entry.symbols)
         self._numbers = numbers_of(entry.guards)
         self._in_force = frozenset(entry.in_force)
@@ -41,4 +51,25 @@ class ValueAdvice:
             found = for_specialised(subject, line)
         else:
             found = advice((difference,), failed.place)
+            if difference.wanted.is_integer and not difference.what and self._is_needed(name, failed.place):
+                found = self._without_symbols(found, name, failed.place)
         return applicable(found, self._in_force)
+
+    def _is_needed(self, name: str, place: Place | None) -> bool:
+        """Whether the program needs the number ``name`` while it is compiled, so that no symbol does."""
+        own = self._code.source and (place is None or place.filename == self._code.filename)
+        text = self._code.source if own else place.text if place is not None else ""
+        uses = uses_of(text, name)
+        return bool(uses & _NEEDED) or (ValueUse.INDEX in uses and not self._indexes_tensors(text, name))
+
+    def _indexes_tensors(self, text: str, name: str) -> bool:
+        """Whether all that ``name`` is an index of are tensors that the guards know: of lists torch must know the
+        index."""
+        indexed = indexed_by(text, name)
+        return bool(indexed) and all(f"L[{one!r}]" in self._tensors for one in indexed)
+
+    @staticmethod
+    def _without_symbols(found: Uses, name: str, place: Place | None) -> Uses:
+        """The line that needs the number, in the place of what would make a symbol of it, or a tensor."""
+        where = () if place is None else for_specialised(name, place)
+        return where or tuple(one for one in found if ADVICE[one.id].frees not in _SYMBOLS)

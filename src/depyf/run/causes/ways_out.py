@@ -77,6 +77,7 @@ class FunctionReplay:
     """What freeing values does for the compilations of one function."""
 
     def __init__(self, function: FunctionRecord) -> None:
+        self._function = function
         self.table = GuardTable(function.entries)
 
     @property
@@ -89,7 +90,7 @@ class FunctionReplay:
         """Value -> what would free it, the best first."""
         found: dict[GuardedValue, dict[AdviceUse, None]] = {}
         for entry, row in zip(self.table.entries, self.table.refusals, strict=True):
-            advice = ValueAdvice(entry)
+            advice = ValueAdvice(self._function, entry)
             for refusal in row:
                 for failed in failed_in(refusal.failed):
                     found.setdefault(failed.value, {}).update(dict.fromkeys(advice.on(failed)))

@@ -16,6 +16,8 @@ INNER = "computed before a break"
 PARAMETER = "parameter or buffer"
 POSITIONAL = "further positional arguments"
 KEYWORDS = "further keyword arguments"
+LAST_BATCH = "smaller last batch"
+LAST_BATCH_OF_TRAINER = "smaller last batch of a Trainer"
 """What a value is to the program, whatever it is called: ``Difference.roles``."""
 
 INTEGERS = ("int", "bool")
@@ -60,6 +62,8 @@ class Difference:
     """Further values that the guard looks at."""
     roles: tuple[str, ...] = ()
     """What the value is to the program."""
+    set_by: str = ""
+    """The class of the scheduler that sets it in each step, for an option of an optimizer."""
 
     @property
     def dimension(self) -> str:

@@ -82,6 +82,20 @@ def reads_used_at(lines: Sequence[str], line: int) -> frozenset[ValueUse]:
     return frozenset(use.use for use in placed if use.line == line)
 
 
+def indexed_by(source: str, expression: str) -> frozenset[str]:
+    """What the value of ``expression`` is an index of in ``source``: ``cache`` of ``cache[self.layer_idx]``; what has
+    no name is written out."""
+    module = _parsed(textwrap.dedent(source))
+    if module is None:
+        return frozenset()
+    subscripts = (node for node in ast.walk(module) if isinstance(node, ast.Subscript))
+    return frozenset(
+        ast.unparse(node.value)
+        for node in subscripts
+        if any(isinstance(part, ast.expr) and path_of(part) == expression for part in ast.walk(node.slice))
+    )
+
+
 @functools.lru_cache(maxsize=2)
 def _parsed(source: str) -> ast.Module | None:
     try:

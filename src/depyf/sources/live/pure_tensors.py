@@ -50,6 +50,12 @@ def is_view(value: Any) -> bool:
         return is_tensor(value) and _asked(lambda: _BASE._base.__get__(value)) is not None
 
 
+def is_inference(value: Any) -> bool:
+    """Whether a tensor was made under ``torch.inference_mode``; False for anything else."""
+    with torch._C.DisableTorchFunction():
+        return is_tensor(value) and _asked(lambda: _BASE.is_inference(value)) is True
+
+
 @dataclass(frozen=True, slots=True)
 class TensorView:
     """What a tensor says of itself.  Sizes may be symbolic: give them to ``number`` and ``expression`` alone.  Even

@@ -9,13 +9,24 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from depyf.run.advice.registry import use
 from depyf.run.advice.source_names import in_module, named, passed
-from depyf.run.guards.difference import INNER, PARAMETER, Difference, GuardSide
-from depyf.run.guards.guard_kind import GuardFact, GuardKind, Look, PrintedGuard, Uses, arguments, keywords, source_of
+from depyf.run.guards.difference import INNER, LAST_BATCH, LAST_BATCH_OF_TRAINER, PARAMETER, Difference, GuardSide
+from depyf.run.guards.guard_kind import (
+    GuardFact,
+    GuardKind,
+    Look,
+    PrintedGuard,
+    UnknownValueError,
+    Uses,
+    arguments,
+    keywords,
+    source_of,
+    tree_of,
+)
 from depyf.run.records import Place
 
 _PRINTED = re.compile(
@@ -35,7 +46,11 @@ _ELEMENT = re.compile(r"(?P<what>\w+)\[(?P<index>\d+)\]")
 _WORD = re.compile(r"\b\w+\b")
 KEYS = "kind of tensor"
 INFERENCE = "inference mode"
+"""The tensor was made under ``torch.inference_mode``, or it was not."""
+INFERENCE_CALL = "inference mode of the call"
+"""The call was made under it, or it was not: then an ordinary tensor has other keys, too."""
 OTHER_KEYS = "kind of tensor (device, layout, subclass)"
+_OF_KEYS = (KEYS, INFERENCE, INFERENCE_CALL)
 _STATED = {"rank": "dimensions"}
 
 
@@ -88,7 +103,7 @@ class TensorGuard(GuardKind):
         if holds:
             return (Difference(self.name, source, found=found, roles=roles),)
         keys = look.ask("dispatch_keys", value)
-        return (_keys(source, str(wanted.get("keys", "")), keys, roles),)
+        return (_keys(source, str(wanted.get("keys", "")), keys, roles, look.ask("is_inference", value)),)
 
     def reported(self, text: str, look: Look) -> tuple[Difference, ...] | None:
         match = _MISMATCH.match(text)
@@ -100,30 +115,37 @@ class TensorGuard(GuardKind):
         if what == "requires_grad" and expected in ("0", "1"):
             expected, actual = ("False", "True") if expected == "0" else ("True", "False")
         if what == "dispatch key set":
-            return (_keys(name, expected, actual, roles),)
+            return (_keys(name, expected, actual, roles, _made_for_inference(name, look)),)
         index = int(match["index"]) if match["index"] else None
         wanted, found = (GuardSide(text, "int" if text.isdigit() else "") for text in (expected, actual))
         return (Difference(self.name, name, what, index, wanted=wanted, found=found, roles=roles),)
 
     def guard_text(self, text: str, differences: tuple[Difference, ...]) -> str:
         first = differences[0]
-        if first.what != KEYS:
+        if first.what not in _OF_KEYS:
             return text
         name, wanted, found = named(first.source), first.wanted.text, first.found.text
         return f"tensor '{name}' {self.aspect(first)} mismatch. expected {wanted}, actual {found}"
 
     def stated(self, difference: Difference) -> tuple[str, str]:
         wanted, found = difference.wanted.text, difference.found.text
-        if not difference.what or difference.what == KEYS:
+        if not difference.what or difference.what in _OF_KEYS:
             return wanted, found
         name = _STATED.get(difference.what, difference.what)
         name += f"[{difference.index}]" if difference.index is not None else ""
         return f"{name}={wanted}", f"{name}={found}"
 
     def aspect(self, difference: Difference) -> str:
-        if difference.what != KEYS:
-            return difference.what
-        return INFERENCE if _is_inference(difference) else OTHER_KEYS
+        return OTHER_KEYS if difference.what == KEYS else difference.what
+
+    def sentence(self, difference: Difference, placed: bool, shown: Callable[[str], str]) -> str:
+        if difference.what == INFERENCE_CALL:
+            return "some calls are made under torch.inference_mode(), others not"
+        if difference.what == INFERENCE:
+            return (
+                f"{shown(named(difference.source))} is made under torch.inference_mode() in some calls, in others not"
+            )
+        return ""
 
     def advice(self, difference: Difference, place: Place | None) -> Uses:
         name, what = named(difference.source), difference.what
@@ -137,7 +159,9 @@ class TensorGuard(GuardKind):
             return (use("one-dtype", tensor=name),)
         if what == "requires_grad":
             return (use("one-requires-grad", tensor=name),)
-        if what == KEYS and _is_inference(difference):
+        if what == INFERENCE_CALL:
+            return (use("one-inference-mode"),)
+        if what == INFERENCE:
             return (use("no-inference-tensors", tensor=name),)
         return (use("one-kind-of-tensor", tensor=name, what=self.aspect(difference)),) if what else ()
 
@@ -190,17 +214,29 @@ def _differs(source: str, name: str, pair: tuple[object, object], roles: tuple[s
     return Difference(TensorGuard.name, source, what, index, wanted=wanted, found=found, roles=roles)
 
 
-def _keys(source: str, wanted: str, found: str, roles: tuple[str, ...]) -> Difference:
-    """Dispatch keys: a tensor has half a dozen, of which one differs."""
+def _keys(source: str, wanted: str, found: str, roles: tuple[str, ...], made_for_inference: bool) -> Difference:
+    """Dispatch keys: a tensor has half a dozen, of which one differs.  ``made_for_inference``: what was found is a
+    tensor of ``torch.inference_mode``; where it is none and lacks its keys, it is the call that is made under that."""
     these, those = set(_WORD.findall(wanted)), set(_WORD.findall(found))
+    differing = these ^ those
+    inference = any(key.startswith(("ADInplaceOrView", "Autograd")) for key in differing)
     return Difference(
         TensorGuard.name,
         source,
-        KEYS,
+        KEYS if not inference else INFERENCE if made_for_inference else INFERENCE_CALL,
         wanted=GuardSide(_apart(these, those)),
         found=GuardSide(_apart(those, these)),
         roles=roles,
     )
+
+
+def _made_for_inference(source: str, look: Look) -> bool:
+    """Whether the tensor of the call was made under ``torch.inference_mode``."""
+    tree = tree_of(source)
+    try:
+        return tree is not None and bool(look.ask("is_inference", look.value(tree)))
+    except UnknownValueError:
+        return False
 
 
 def _apart(these: set[str], those: set[str]) -> str:
@@ -208,14 +244,17 @@ def _apart(these: set[str], those: set[str]) -> str:
     return " ".join(part for part in (f"with {more}" if more else "", f"without {less}" if less else "") if part)
 
 
-def _is_inference(difference: Difference) -> bool:
-    """Tensors made under ``torch.inference_mode`` lack these keys."""
-    keys = _WORD.findall(difference.wanted.text + " " + difference.found.text)
-    return any(key.startswith(("ADInplaceOrView", "Autograd")) for key in keys)
-
-
 def size_advice(difference: Difference) -> Uses:
     """A size of a tensor differs."""
+    last = [use(_DROP_LAST[role]) for role in difference.roles if role in _DROP_LAST]
+    return (*last, *_symbol_advice(difference))
+
+
+_DROP_LAST = {LAST_BATCH: "drop-last", LAST_BATCH_OF_TRAINER: "trainer-drop-last"}
+
+
+def _symbol_advice(difference: Difference) -> Uses:
+    """What makes a symbol of a size, or a tensor of another size."""
     source, index, name = difference.source, difference.dimension, named(difference.source)
     if in_module(source) or PARAMETER in difference.roles:
         return (use("dynamic-parameters", tensor=name),)

@@ -136,7 +136,7 @@ class ValueGuard(GuardKind):
         ):  # dynamic=True makes no symbols of globals, nor of what is reached through them
             return (use("global-as-tensor", name=name), use("global-as-argument", name=name))
         if OPTION in roles:
-            return (use("tensor-learning-rate", name=name),)
+            return _option_advice(difference)
         if MODULE in roles:
             kept = use("tensor-in-module", name=name)
             return (use("unspecialised-int", name=name), kept) if wanted.kind in INTEGERS else (kept,)
@@ -149,6 +149,15 @@ class ValueGuard(GuardKind):
         return (
             (difference.source, difference.wanted.text) if same and argument and difference.wanted.is_integer else None
         )
+
+
+def _option_advice(difference: Difference) -> Uses:
+    """An option of an optimizer: a scheduler fills a learning rate that is a tensor, and puts floats in the place of
+    other options."""
+    name, by = named(difference.source), difference.set_by
+    if by and not difference.source.endswith("['lr']"):
+        return (use("no-momentum-cycle", name=name, scheduler=by),)
+    return (use("tensor-learning-rate", name=name),)
 
 
 def is_singleton(node: ast.expr) -> bool:

@@ -35,7 +35,7 @@ from depyf.sources.live.pure_access import (
     length,
     short_name,
 )
-from depyf.sources.live.pure_tensors import is_view, tells_sizes, tensor
+from depyf.sources.live.pure_tensors import is_inference, is_view, tells_sizes, tensor
 from depyf.sources.live.resume import origin
 
 _REPORTERS = ("get_and_maybe_log_recompilation_reasons", "get_and_maybe_log_recompilation_reason")
@@ -92,6 +92,8 @@ class CallValues:
             return self.side(self.value(counted))
         if name == "is_view":
             return is_view(*arguments)
+        if name == "is_inference":
+            return is_inference(*arguments)
         if name == "count":
             return length(*arguments)
         raise UnknownValueError

@@ -16,7 +16,7 @@ from depyf.run.guards.difference import GuardSide
 from depyf.run.reprs import sets_in_order
 from depyf.sources.live.guards import check_functions
 from depyf.sources.live.pure_access import attribute, length, short_name
-from depyf.sources.live.pure_tensors import is_view
+from depyf.sources.live.pure_tensors import is_inference, is_view
 from depyf.sources.live.pure_text import counted, describe, short, shown
 
 
@@ -82,6 +82,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "dispatch_keys": dispatch_keys,
     "function_modes": function_modes,
     "global_state": global_state,
+    "is_inference": is_inference,
     "is_view": is_view,
     "items_of": items_of,
     "marked_dimensions": marked_dimensions,

@@ -42,6 +42,7 @@ from depyf.safety.guarded import Door
 from depyf.safety.source_lines import source_text
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.caches.seen_code import codes_seen
+from depyf.sources.live.calls.call_facts import CallFacts, call_facts
 from depyf.sources.live.decorated import by_object, decorated
 from depyf.sources.live.events.break_stack import NOTHING_KNOWN, BrokenAt, TracedFrame, traced_stack
 from depyf.sources.live.events.call_values import call_values, refused_call
@@ -112,6 +113,8 @@ class EntryBuilder:
     operations: int | None = None
     call: tuple[types.CodeType, dict[str, Any]] | None = None
     """The call for which it is made, where earlier entries were asked, until that is looked at."""
+    facts: CallFacts = field(default_factory=CallFacts)
+    """What else is known of that call."""
     refusals: tuple[RefusalRecord, ...] = ()
     wrapped: WrappedCall | None = None
     """What is called, where the function is torch's wrapper."""
@@ -252,9 +255,11 @@ class Capture:
                 self._on_refused(key)
                 self._find_callers(entry)  # where torch refuses, no start follows
                 entry.in_force = in_force()
-                found = map(self._asked, parse_recompile(event.payload, call_values()))
+                found = list(map(self._asked, parse_recompile(event.payload, call_values())))
                 entry.call = refused_call()
-                entry.recompiles = tuple(map(self._explained, found))
+                with Door("who made the values of a call could not be told", self.note):
+                    entry.facts = call_facts(found, entry.call[1] if entry.call is not None else {})
+                entry.recompiles = tuple(map(self._explained, map(entry.facts.of_record, found)))
             elif event.name == "dynamo_cpp_guards_str":
                 entry.guard_text = event.payload
                 entry.symbols.finish()
@@ -278,7 +283,8 @@ class Capture:
         if call is not None:
             with Door("which guards failed could not be told", self.note):
                 told = {record.entry: record for record in entry.recompiles}
-                entry.refusals = all_refusals(*call, self._guards(entry), self._guards_of, told)
+                found = all_refusals(*call, self._guards(entry), self._guards_of, told)
+                entry.refusals = tuple(map(entry.facts.of_refusal, found))
 
     def _guards_of(self, compile_id: str) -> tuple[GuardRecord, ...]:
         earlier = self.entries.get(self.key(compile_id))

@@ -1,0 +1,50 @@
+"""What is known of a call that torch is about to compile again, beyond its values: who made them, who sets them.
+
+Input: the guards that failed, and the variables of the call.  Output: the same guards, their differences with what is
+known.  Looked for only where it can matter: it takes some tens of milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from depyf.run.guards.difference import OPTION, Difference
+from depyf.run.guards.known_kinds import advice
+from depyf.run.records import RecompileRecord, RefusalRecord
+from depyf.sources.live.calls.batches import BatchSizes, batch_sizes
+from depyf.sources.live.calls.schedulers import SetOptions, set_options
+
+
+@dataclass(frozen=True, slots=True)
+class CallFacts:
+    """What was found for one call."""
+
+    batches: BatchSizes = field(default_factory=BatchSizes)
+    options: SetOptions = field(default_factory=SetOptions)
+
+    def about(self, difference: Difference) -> Difference:
+        """The difference with what is known of its value."""
+        return self.options.about(self.batches.about(difference))
+
+    def of_record(self, record: RecompileRecord) -> RecompileRecord:
+        """The same of a recompilation, with the advice on it."""
+        found = tuple(map(self.about, record.differences))
+        if found == record.differences:
+            return record
+        return replace(record, differences=found, advice=advice(found, record.place))
+
+    def of_refusal(self, record: RefusalRecord) -> RefusalRecord:
+        """The same of all guards that failed."""
+        failed = [replace(one, differences=tuple(map(self.about, one.differences))) for one in record.failed]
+        return replace(record, failed=tuple(failed))
+
+
+def call_facts(records: Iterable[RecompileRecord], variables: Mapping[str, Any]) -> CallFacts:
+    """What there is to know where these guards failed."""
+    differences = [one for record in records for one in record.differences]
+    return CallFacts(
+        batch_sizes() if any(one.what == "size" for one in differences) else BatchSizes(),
+        set_options(variables) if any(OPTION in one.roles for one in differences) else SetOptions(),
+    )

@@ -1,0 +1,47 @@
+"""What would free a number, by what the function does with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from depyf.run.causes.guard_replay import failed_in
+from depyf.run.causes.value_advice import ValueAdvice
+from depyf.run.guards.difference import MODULE, Difference, GuardSide
+from depyf.run.records import CodeRecord, CompileKey, EntryRecord, FailedGuardRecord, FunctionRecord, GuardRecord, Place
+
+TENSOR = "check_tensor(L['table'], 'Tensor', torch.float32, size=[4], stride=[1], requires_grad=False)"
+
+
+def advised(source: str, guards: tuple[str, ...] = ()) -> list[str]:
+    records = tuple(GuardRecord("", text, text) for text in guards)
+    entry = EntryRecord(CompileKey(0, "0/1"), None, records, "live")
+    code = CodeRecord("f", "f", "net.py", 1, (), (), (), None, None, (), source=source)
+    found = Difference(
+        "value", "L['self'].k", wanted=GuardSide("2", "int"), found=GuardSide("3", "int"), roles=(MODULE,)
+    )
+    (failed,) = failed_in([FailedGuardRecord("self.k == 2", Place("net.py", 2, "f", "x"), (found,))])
+    return [use.id for use in ValueAdvice(FunctionRecord((0, "0"), code, ()), entry).on(failed)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "cache[self.k] = x",
+        "return cache[self.k + 1]",
+        "for _ in range(self.k): x = x + 1",
+        "k = self.k\n    return cache[k]",
+    ],
+)
+def test_what_must_be_known_while_compiling_is_no_symbol(body: str) -> None:
+    assert advised(f"def f(self, x, cache):\n    {body}\n") == ["needed-value"]
+
+
+@pytest.mark.parametrize("body", ["return x * self.k", "return x.view(self.k, -1)"])
+def test_what_is_computed_with_may_be_a_symbol(body: str) -> None:
+    assert advised(f"def f(self, x):\n    {body}\n") == ["unspecialised-int", "tensor-in-module"]
+
+
+def test_an_index_of_a_tensor_may_be_a_symbol() -> None:
+    source = "def f(self, table):\n    return table[self.k]\n"
+    assert advised(source) == ["needed-value"]
+    assert advised(source, (TENSOR,)) == ["unspecialised-int", "tensor-in-module"]
