@@ -1050,6 +1050,20 @@ def inspected(advised):
         return X * 2
 
 
+@needs("mark-too", removes="errors")
+def one_of_two_marked(advised):
+    function = lambda logits, labels: nn.functional.cross_entropy(logits, labels, reduction="sum")
+    logits, labels = torch.ones(4, 3), torch.zeros(4, dtype=torch.int64)
+    torch._dynamo.mark_dynamic(labels, 0)
+    if advised:
+        torch._dynamo.mark_dynamic(logits, 0)
+    try:
+        return compiled(function)(logits, labels)
+    except Exception as error:
+        assert "ConstraintViolationError" in type(error).__name__ + str(error)
+        return function(logits, labels)
+
+
 @needs("maybe-mark-dynamic", removes="errors")
 def marked_in_vain(advised):
     function = lambda x: x * 2 if x.shape[0] == 4 else x

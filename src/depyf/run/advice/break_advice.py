@@ -246,6 +246,14 @@ ASKED_FOR = (
         "what is left out runs as ordinary Python",
     ),
     Advice(
+        "mark-too",
+        "a dimension marked dynamic that must be as long as one that is not marked",
+        "torch._dynamo.mark_dynamic({tensor}, {dimension}), too, before the first call",
+        "both sizes are one symbol",
+        "code for any size may be slower than code for one",
+        Switch(SwitchKind.MARK, "mark_dynamic"),
+    ),
+    Advice(
         "maybe-mark-dynamic",
         "a dimension marked dynamic of which the program needs the size",
         "use torch._dynamo.maybe_mark_dynamic instead of mark_dynamic, or take out what needs the size of {tensor}",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from depyf.run.advice.advice import AdviceUse
@@ -341,10 +341,13 @@ _OF_TORCH = re.compile(
 """Errors that torch does not raise on purpose."""
 
 
-def for_failure(error: str) -> Uses:
-    """The advice on an error that torch raised into the program; ``error`` is its text."""
+def for_failure(error: str, pinned_by: Sequence[tuple[str, int]] = ()) -> Uses:
+    """The advice on an error that torch raised into the program; ``error`` is its text; ``pinned_by``: the tensors and
+    their dimensions that fix a size which is marked dynamic."""
     if "ConstraintViolationError" not in error:
         return (use("not-traced"),) if _OF_TORCH.match(error) else ()
+    if pinned_by:
+        return tuple(use("mark-too", tensor=tensor, dimension=str(index)) for tensor, index in pinned_by)
     found = _VIOLATED.search(error)
     return (use("maybe-mark-dynamic", tensor=found["tensor"] if found else "the tensor"),)
 

@@ -168,6 +168,8 @@ def _ways(
     compilations: int,
 ) -> tuple[WayOut, ...]:
     """The ways out of a cause."""
+    if kind is CauseKind.FAILED:
+        return unpredicted(advice)
     if kind is not CauseKind.RECOMPILES:
         return tuple(WayOut((use,)) for use in advice if is_remedy(use))
     mine = [replays[function] for function in dict.fromkeys(event.function.function for event in events)]

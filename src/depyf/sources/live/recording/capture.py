@@ -43,6 +43,7 @@ from depyf.safety.source_lines import source_text
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.caches.seen_code import codes_seen
 from depyf.sources.live.calls.call_facts import CallFacts, call_facts
+from depyf.sources.live.calls.pinning import PinnedSize, pinned_size
 from depyf.sources.live.decorated import by_object, decorated
 from depyf.sources.live.events.break_stack import NOTHING_KNOWN, BrokenAt, TracedFrame, traced_stack
 from depyf.sources.live.events.call_values import call_values, refused_call
@@ -122,6 +123,8 @@ class EntryBuilder:
     """What torch ended with, in plain words, and the program's line."""
     traced: tuple[TracedFrame, ...] = ()
     """What it was tracing then."""
+    pinned: PinnedSize | None = None
+    """Where the error is of a size that is marked dynamic: what fixes it."""
     recompiles: tuple[RecompileRecord, ...] = ()
     failed: str = ""
     raised: bool = False
@@ -331,6 +334,8 @@ class Capture:
         if reason:
             entry.failed = failure(event.data)
             entry.error = told_failure(event.data, entry.traced)
+            with Door("which tensors fix a size could not be told", self.note):
+                entry.pinned = pinned_size(str(reason), entry.error[1])
             entry.given_up = True
             entry.raised = raises(str(event.data.get("fail_type")))
             if not entry.recompiles:

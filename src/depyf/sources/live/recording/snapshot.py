@@ -353,7 +353,7 @@ def entry_record(
         shape_facts=tuple(entry.symbols.facts),
         operations=entry.operations,
         wrapped=entry.wrapped.name if entry.wrapped is not None else "",
-        error="" if _compiled(entry, live) else entry.error[0],
+        error="" if _compiled(entry, live) else _error(entry),
         error_at=None if _compiled(entry, live) else entry.error[1],
         advice=_advice(entry, live),
         callers=callers(entry),
@@ -388,6 +388,11 @@ def _recompile(
     return known if entry.wrapped is None else entry.wrapped.about(known)
 
 
+def _error(entry: EntryBuilder) -> str:
+    """What torch ended with, and what fixes a size that is marked."""
+    return entry.error[0] if entry.pinned is None else f"{entry.error[0]}; {entry.pinned.words}"
+
+
 def _refusals(entry: EntryBuilder) -> tuple[RefusalRecord, ...]:
     """In terms of the object that torch's wrapper calls, where the function is one."""
     return entry.refusals if entry.wrapped is None else tuple(map(entry.wrapped.about_refusal, entry.refusals))
@@ -400,7 +405,7 @@ def _advice(entry: EntryBuilder, live: LiveEntry | None) -> tuple[AdviceUse, ...
     if entry.recompiles and not entry.started and not entry.raised:
         limit = recompile_limit()
         return () if limit is None else for_limit(limit)
-    return for_failure(entry.failed)
+    return for_failure(entry.failed, entry.pinned.by if entry.pinned is not None else ())
 
 
 def _breaks(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str], str]) -> tuple[BreakRecord, ...]:

@@ -1,0 +1,100 @@
+"""Which tensors fix a size that the program marked dynamic: those that came with the same size, and are not marked.
+
+Input: torch's error for a mark that is violated, and the variables of the call that it compiles at this moment.
+Output: ``PinnedSize``; None for another error, or where no other tensor of the line has that size.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from depyf.run.advice.source_names import named
+from depyf.run.records import Place
+from depyf.sources.live.pure_access import UnreadableError, attribute
+from depyf.sources.live.pure_tensors import tensor
+
+_VIOLATED = re.compile(
+    r"You marked (?P<tensor>L\[\S+?)\.size\(\)\[(?P<index>\d+)\] as dynamic but your code specialized it to be a "
+    r"constant \((?P<value>\d+)\)"
+)
+_DEPTH = 80
+_CONTAINERS = (list, tuple, dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedSize:
+    """A size that is marked in vain."""
+
+    by: tuple[tuple[str, int], ...]
+    """The tensors that have the same size, and the dimension of each."""
+    value: int
+
+    @property
+    def words(self) -> str:
+        """What stands beside torch's error."""
+        sizes = " and ".join(f"{name}.size({index})" for name, index in self.by)
+        return f"{sizes} must be the same and {'is' if len(self.by) == 1 else 'are'} not marked"
+
+
+def pinned_size(reason: str, place: Place | None) -> PinnedSize | None:
+    """``place``: the line that needed the size."""
+    match = _VIOLATED.search(reason)
+    if match is None or place is None:
+        return None
+    marked, value = named(match["tensor"]), int(match["value"])
+    names = _names(place.text)
+    found = [
+        (path, index)
+        for path, one in _tensors(_variables())
+        if path.partition("[")[0] in names and path != marked
+        for index in _unmarked(one, value)
+    ]
+    return PinnedSize(tuple(dict.fromkeys(found)), value) if found else None
+
+
+def _names(line: str) -> frozenset[str]:
+    """The variables in a line of a program, which may be the head of a compound statement."""
+    for text in (line, f"{line}\n    pass", f"({line.rstrip(',')})"):
+        try:
+            return frozenset(node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+    return frozenset()
+
+
+def _variables() -> Mapping[str, Any]:
+    """Those of the call that torch compiles."""
+    frame: types.FrameType | None = sys._getframe(1)
+    for _ in range(_DEPTH):
+        if frame is None:
+            break
+        if frame.f_code.co_name == "_compile" and isinstance(found := frame.f_locals.get("locals"), dict):
+            return found
+        frame = frame.f_back
+    return {}
+
+
+def _tensors(variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The variables, and what is in plain containers among them, by the names that the program has for them."""
+    for name, value in dict(variables).items():
+        yield name, value
+        if type(value) in _CONTAINERS:
+            items = dict.items(value) if type(value) is dict else enumerate(value)
+            yield from ((f"{name}[{key!r}]", one) for key, one in items if type(key) in (str, int))
+
+
+def _unmarked(value: Any, size: int) -> list[int]:
+    """The dimensions of a tensor that have this size and no mark."""
+    try:
+        sizes = tensor(value).size
+    except UnreadableError:
+        return []
+    marked = attribute(value, "_dynamo_dynamic_indices", None)
+    known = marked if type(marked) is set else set()
+    return [n for n, one in enumerate(sizes or ()) if type(one) is int and one == size and n not in known]
