@@ -78,7 +78,7 @@ CORE = (
     "decompiler/verify",
     "safety",
 )
-LONGEST_LINE, MOST_LINES = 140, 460
+LONGEST_LINE, MOST_LINES = 140, 480
 
 
 def in_code_spans(text: str) -> set[str]:
