@@ -439,6 +439,8 @@ class EntryRecord:
     """The line of the program that the error is about."""
     wrapped: str = ""
     """What it calls, where the function is torch's wrapper around a callable object."""
+    wrapped_parameters: tuple[str, ...] = ()
+    """What the positional arguments of the wrapper are called there."""
     refusals: tuple[RefusalRecord, ...] = ()
     """For each earlier entry that torch asked all guards that failed; () where the entry has no guards of its own to
     tell by."""

@@ -8,7 +8,6 @@ among the arguments and globals. A guard that fails now keeps its entry from run
 
 from __future__ import annotations
 
-import ast
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,8 +20,7 @@ from depyf.run.records import Place
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.caches.inner_functions import InnerFunction, InnerFunctions
 from depyf.sources.live.events.torch_options import recompile_limit
-from depyf.sources.live.guards.ask import PartOfEntry
-from depyf.sources.live.guards.guard_order import sources
+from depyf.sources.live.guards.ask import PartOfEntry, knows_all
 from depyf.sources.live.guards.guard_values import GuardStep
 from depyf.sources.live.pure_access import attribute, class_namespace, classes_of, is_a, own_attributes
 from depyf.sources.live.pure_tensors import is_tensor
@@ -169,7 +167,7 @@ def _answer(
     entries = cache_entries(code)
     there = {*closed, *(code.co_varnames[:1] if owners else ())}
     asked = [
-        (entry.compile_id, PartOfEntry(entry, lambda expression: _known(expression, there), resolve, code))
+        (entry.compile_id, PartOfEntry(entry, lambda expression: knows_all(expression, there), resolve, code))
         for entry in entries
     ]
     groups: dict[Any, tuple[list[str], list[Refusal], list[str]]] = {}
@@ -192,24 +190,6 @@ def _answer(
     place = f"{code.co_filename}:{code.co_firstlineno}"
     at_limit = limit is not None and len(entries) >= limit
     return InnerAnswer(qualified_name(code), place, one.calls, len(entries), answers, at_limit)
-
-
-def _known(expression: str, L: set[str]) -> bool:
-    """Whether a guard looks only at globals and at variables in ``L``."""
-    used = sources(ast.parse(expression.strip(), mode="eval").body)
-    return bool(used) and all(name in L or not name for name in map(_root, used))
-
-
-def _root(source: ast.expr) -> str:
-    """The variable that a path begins with; "" for one that begins with a global, which is always known."""
-    while isinstance(source, (ast.Attribute, ast.Subscript)):
-        below = source.value
-        if isinstance(below, ast.Name):
-            if below.id == "L" and isinstance(source, ast.Subscript) and isinstance(source.slice, ast.Constant):
-                return str(source.slice.value)
-            return "" if below.id == "G" else "?"
-        source = below
-    return "?"
 
 
 def _is_method(value: Any, code: types.CodeType) -> bool:

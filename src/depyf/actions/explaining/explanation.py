@@ -13,14 +13,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from depyf.actions.explaining.inside_object import InsideObject, object_record, parts_inside
 from depyf.actions.explaining.reported_breaks import ReportedBreak, left_alone
+from depyf.errors import DepyfError
 from depyf.run.advice.registry import sentence
+from depyf.run.advice.source_names import of_wrapped
 from depyf.run.causes.cause import Cause
 from depyf.run.causes.collect import causes_of
 from depyf.run.causes.deciding import DecidingGuards
 from depyf.run.causes.folding import counted
 from depyf.run.causes.stack_names import in_words, shown_names
 from depyf.run.guards import known_kinds
+from depyf.run.observations.all_observations import observations_of
 from depyf.run.records import (
     EntryRecord,
     EntryState,
@@ -32,9 +36,12 @@ from depyf.run.records import (
 )
 from depyf.run.run import Run, totals_of
 from depyf.run.shapes.shape_table import FunctionShapes, shapes_of
+from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.caches.live_run import FORGOTTEN, live_run
+from depyf.sources.live.compiled_parts import compiled_parts
+from depyf.sources.live.decorated import decorated_functions
 from depyf.sources.live.require import require_torch
-from depyf.sources.live.target import find_target
+from depyf.sources.live.target import Target, find_target
 from depyf.views.pages.call_tree import call_tree_lines
 from depyf.views.pages.sections.totals import words_of
 
@@ -115,6 +122,10 @@ class EntryReport:
         """The resume functions of the code, by Dynamo's names: ``torch_dynamo_resume_in_forward_at_9``."""
         return tuple(dict.fromkeys(rest.code.name for rest in rests_of(self.run, self.record)))
 
+    def in_words(self, text: str) -> str:
+        """A guard in the words of the program: of torch's wrapper in those of what it calls."""
+        return of_wrapped(text, self.record.wrapped_parameters) if self.record.wrapped else text
+
     def __repr__(self) -> str:
         return f"<cache entry {self.compile_id}: {', '.join(self.facts())}, {counted(len(self.guards), 'guard')}>"
 
@@ -169,11 +180,13 @@ class Report:
     resumes: tuple[Report, ...] = ()
     inside: tuple[Report, ...] = ()
     """The functions that were compiled when this one called them: where its graph breaks, or it runs as ordinary
-    Python."""
+    Python; and what is compiled by itself inside the object that was asked about."""
+    parts: tuple[InsideObject, ...] = ()
+    """What was given to ``torch.compile`` inside the object that was asked about."""
 
     @property
     def function(self) -> str:
-        return self.record.code.qualname
+        return self.record.code.shown
 
     @property
     def filename(self) -> str:
@@ -241,7 +254,10 @@ class Report:
     @cached_property
     def part(self) -> Run:
         """The run without what is outside of this function."""
-        return replace(self.run, functions=tuple(report.record for report in self.all()))
+        functions = tuple(report.record for report in self.all())
+        keys = {entry.key for function in functions for entry in function.entries}
+        graphs = tuple(graph for graph in self.run.graphs if graph.key in keys)
+        return replace(self.run, functions=functions, graphs=graphs)
 
     @cached_property
     def causes(self) -> tuple[Cause, ...]:
@@ -277,6 +293,8 @@ class Report:
             "called_at": [f"{call.filename}:{call.line}" for call in self.calls],
             "complete": self.complete,
             "causes": [cause.to_json() for cause in self.causes],
+            "observations": [observation.to_json() for observation in observations_of(self.part)],
+            "parts": [part.to_json() for part in self.parts],
         }
 
     def __str__(self) -> str:
@@ -309,14 +327,39 @@ class Report:
 
 
 def explain(fn: Any) -> Report:
-    """The report of a compiled function, method or module (or of the plain function inside it), as things stand now.
+    """The report of a compiled function, method, module or optimizer (or of the plain function inside it), and of all
+    that is compiled by itself inside the object, as things stand now.
 
-    DepyfError where ``fn`` has no Python bytecode, or torch is missing or too old.
+    DepyfError where ``fn`` has no Python bytecode and nothing inside it is compiled, or torch is missing or too old.
     """
     require_torch()
-    target = find_target(fn)
-    run = live_run([target.code], target.backend, target.fullgraph)
-    return _report(run, run.functions[0], [])
+    parts = compiled_parts(fn)
+    target: Target | None
+    try:
+        target = find_target(fn)
+    except DepyfError:
+        if not parts:
+            raise
+        target = parts[0].target if len(parts) == 1 else None
+    own = [target] if target is not None else []
+    own_part = len(parts) == 1 and target is parts[0].target
+    inner = () if own_part else parts
+    wrapped = [
+        replace(target, function=function, backend=None, module=None)
+        for target in own
+        for function in decorated_functions(target.function)
+        if cache_entries(function.__code__)
+    ]
+    targets = [*own, *(part.target for part in inner), *wrapped]
+    run = live_run(targets, [*([""] * len(own)), *(part.path for part in inner), *([""] * len(wrapped))])
+    seen: list[tuple[int, str]] = []
+    report = _report(run, run.functions[0] if own else object_record(fn), seen)
+    held = parts_inside(run, inner)
+    apart = {part.function.function for part in held if part.function.entries}
+    decorated = {(target.code.co_filename, target.code.co_firstlineno) for target in wrapped}
+    records = (r for r in run.functions if r.function in apart or (r.code.filename, r.code.line) in decorated)
+    inside = [_report(run, record, seen) for record in records if record.function not in seen]
+    return replace(report, inside=(*report.inside, *inside), parts=held)
 
 
 def _report(run: Run, record: FunctionRecord, seen: list[tuple[int, str]]) -> Report:

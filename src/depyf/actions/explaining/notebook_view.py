@@ -89,14 +89,15 @@ def _entry(entry: EntryReport, newest: EntryReport, opened: bool) -> Markup:
         others.insert(0, line(dim(f"and {len(about) - len(shown)} that {newest.compile_id} has as well")))
     guards = folded(
         f"{len(entry.guards)} guards, {len(about)} of them on your values",
-        notebook.table(("guard", "from"), [_guard(guard) for guard in shown]),
+        notebook.table(("guard", "from"), [_guard(guard, entry) for guard in shown]),
         *others,
     )
     return folded(head, *because, *advice, *later, guards, opened=opened)
 
 
-def _guard(guard: GuardRecord) -> tuple[Part, Part]:
-    return notebook.code(brief(guard.expression), title=plain(guard.expression)), _place(guard.place)
+def _guard(guard: GuardRecord, entry: EntryReport) -> tuple[Part, Part]:
+    shown = entry.in_words(brief(guard.expression))
+    return notebook.code(shown, title=plain(guard.expression)), _place(guard.place)
 
 
 def _place(place: Place | None) -> Markup:

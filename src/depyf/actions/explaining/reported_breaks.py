@@ -35,8 +35,10 @@ class ReportedBreak:
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """torch's own."""
-        hints = self.broken.hints if self.broken is not None else ()
+        """torch's own; none where torch breaks the graph itself."""
+        if self.broken is None or any(use.id == "torch-own" for use in self.broken.advice):
+            return ()
+        hints = self.broken.hints
         return tuple(hint for hint in hints if "report an issue" not in hint)
 
     @property

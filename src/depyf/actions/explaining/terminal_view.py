@@ -43,9 +43,11 @@ def fix_first_lines(report: Report) -> list[str]:
 
 
 def nothing_lines(report: Report) -> list[str]:
-    """That nothing is compiled; [] where something is, or the reason is known."""
-    if report.entries or report.skipped:
-        return []
+    """That nothing is compiled; [] where something is, or the reason is known.  Of an object what is compiled
+    inside."""
+    parts = [text for part in report.parts for text in part.lines()]
+    if report.entries or report.skipped or parts:
+        return parts
     lines = ["nothing is compiled for it (it was never called, or torch has dropped it)"]
     if "/torch/nn/modules/" in report.filename:
         lines.append(
@@ -62,7 +64,7 @@ def forgotten_lines(report: Report) -> list[str]:
 
 def _lines(report: Report, within: bool = False) -> list[str]:
     """``within``: it stands inside another function, its guards are left out."""
-    lines = [f"{in_words(report.function)} ({report.filename}:{report.line})"]
+    lines = [in_words(report.function) + (f" ({report.filename}:{report.line})" if report.filename else "")]
     for item in report.skipped:
         lines += break_lines(left_alone_in_words(item), item)
     lines += [f"  {text}" for text in nothing_lines(report)]
@@ -93,7 +95,7 @@ def _entry_lines(entry: EntryReport) -> list[str]:
     lines += [f"    goes on in {in_words(name)}" for name in entry.continues_in]
     about, rest = split_guards(entry.guards)
     for guard in about:
-        lines.append(f"    guard {brief(guard.expression)}")
+        lines.append(f"    guard {entry.in_words(brief(guard.expression))}")
         if guard.place is not None and guard.place.text:
             lines[-1] = remark(lines[-1], f"{guard.place.filename.rpartition('/')[2]}:{guard.place.line}")
     if rest:

@@ -6,11 +6,14 @@ Input: torch's name of a source (``L['self'].k``, ``G['MODE']``).  Output: text.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _METHODS = (".size", ".stride", ".storage_offset")
 _METHOD = re.compile(r"\.(?:size|stride|storage_offset)$")
 _OF_MODULE = re.compile(r"\._(?:modules|parameters|buffers)\['(\w+)'\]")
 _IN_DICT = re.compile(r"\.__dict__\['(\w+)'\]")
+_ARGUMENT = re.compile(r"(?:\bL\['args'\]|\bargs)\[(\d+)\]")
+_OBJECT = re.compile(r"\bL\['fn'\]|\bfn\b(?=[.\[])")
 _VARIABLE = re.compile(r"([LG])\['(\w+)'\](.*)$", re.S)
 
 
@@ -30,6 +33,17 @@ def named(source: str) -> str:
     if match is None:
         return text
     return f"{match[2]}{match[3]}" if match[1] == "L" else f"the global {match[2]}{match[3]}"
+
+
+def of_wrapped(text: str, parameters: Sequence[str]) -> str:
+    """``text`` about the variables of torch's wrapper around an object, in terms of that: ``args[0].size()`` ->
+    ``input.size()``; ``parameters``: what the object's function calls the wrapper's positional arguments."""
+
+    def parameter(match: re.Match[str]) -> str:
+        number = int(match[1])
+        return parameters[number] if number < len(parameters) else match[0]
+
+    return _OBJECT.sub("self", _ARGUMENT.sub(parameter, text))
 
 
 def root(source: str) -> str:

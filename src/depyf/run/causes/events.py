@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from depyf.run.advice.advice import AdviceUse
-from depyf.run.advice.source_names import named
+from depyf.run.advice.source_names import named, of_wrapped
 from depyf.run.causes.cause import CauseKind
 from depyf.run.causes.deciding import DecidingGuards
 from depyf.run.causes.stack_names import stack_names
@@ -158,7 +158,9 @@ def _place_of(subject: Subject, earlier: EntryRecord | None, entry: EntryRecord)
         if named(symbol.source) == wanted or (subject.index and symbol.source.endswith(wanted)):
             return symbol.place
     guards = earlier.guards if earlier is not None else ()
-    places = (g.place for g in guards if g.place is not None and named(g.source) == subject.name)
+    wrapped, parameters = bool(entry.wrapped), entry.wrapped_parameters
+    sources = ((g.place, of_wrapped(named(g.source), parameters) if wrapped else named(g.source)) for g in guards)
+    places = (place for place, name in sources if place is not None and name == subject.name)
     return next((place for place in places if "torch/_dynamo/" not in place.filename), None)
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from depyf.run.graphs.node_origins import Frame
 from depyf.run.installed_files import library_file, of_library
 
-_FEWEST = 100
+FEWEST = 100
 """Operations of a graph in which loops are looked for."""
 _TIMES = 16
 """How often a line is repeated before it is told of."""
@@ -49,7 +49,7 @@ class UnrolledLoop:
 
 def unrolled_loops(stacks: Sequence[tuple[str, Stack]], text: str, read: Read) -> tuple[UnrolledLoop, ...]:
     """``stacks``: each operation with the lines that ran it, the outermost first; ``text``: the graph as printed."""
-    if len(stacks) < _FEWEST:
+    if len(stacks) < FEWEST:
         return ()
     operators = {m[1]: _shape(m[2]) for m in _OPERATION.finditer(text)}
     alike: dict[Stack, list[int]] = {}
@@ -159,9 +159,13 @@ def _repeats(node: ast.AST, line: int) -> bool:
 
 
 def _called(source: str, line: int) -> str:
-    """What the line calls: the outermost call of something that is not torch's own."""
+    """What the line calls: the outermost call of something that is not torch's own, and not what is looped over."""
     tree = _tree(source) if source else None
-    for node in ast.walk(tree) if tree is not None else ():
+    pending: list[ast.AST] = [tree] if tree is not None else []
+    while pending:
+        node = pending.pop(0)
+        looped = node.iter if isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)) else None
+        pending += [child for child in ast.iter_child_nodes(node) if child is not looped]
         if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or node.lineno):
             text = ast.unparse(node.func)
             inside = isinstance(node.func, (ast.Name, ast.Attribute)) and node.lineno == line

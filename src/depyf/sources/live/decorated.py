@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import sys
 import types
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -35,12 +36,17 @@ def by_object(record: CodeRecord, code: types.CodeType, again: bool = False) -> 
     """``record`` with the class of the object for which ``code`` is compiled in its name, where that is an optimizer
     which inherits the method: ``AdamW.step``, not ``Adam.step``.  Asked from torch's bytecode hook; ``again``: it was
     asked before, perhaps for an object of another class."""
+    return of_object(record, lambda: _first(code, _compiling(code).get("locals") or {}), again)
+
+
+def of_object(record: CodeRecord, first: Callable[[], Any], again: bool = False) -> CodeRecord:
+    """The same; ``first``: what tells the object."""
     name = record.decorated.function if record.decorated is not None else record.qualname
     method = name.rpartition(".")[2]
     optimizer = getattr(sys.modules.get("torch.optim"), "Optimizer", None)
     if optimizer is None or "." not in name:
         return record
-    kind = type(_first(code, _compiling(code).get("locals") or {}))
+    kind = type(first())
     wanted = f"{kind.__name__}.{method}"
     if optimizer not in class_mro(kind) or wanted in name.split(" / "):
         return record
@@ -48,6 +54,19 @@ def by_object(record: CodeRecord, code: types.CodeType, again: bool = False) -> 
     if record.decorated is None:
         return replace(record, qualname=wanted)
     return replace(record, decorated=replace(record.decorated, function=wanted))
+
+
+def decorated_functions(function: types.FunctionType) -> list[types.FunctionType]:
+    """What a decorator's inner function closes over, and what that does."""
+    found: list[types.FunctionType] = []
+    todo = [function]
+    while todo and len(found) < _LAYERS:
+        for cell in todo.pop().__closure__ or ():
+            inner = cell_contents(cell)
+            if type(inner) is types.FunctionType and inner is not function and inner not in found:
+                found.append(inner)
+                todo.append(inner)
+    return found
 
 
 def _compiling(code: types.CodeType) -> dict[str, Any]:

@@ -1,18 +1,19 @@
 """What a wrapper of torch's own calls, where it is compiled: a module whose ``forward`` is torch's, a callable object.
 
-Input: the frames of Dynamo while it compiles ``wrap_inline.<locals>.inner``.  Output: what the program calls it: its
-class, and the global variable that holds it.  Objects of the program are only looked at through ``pure_access``.
+Input: the frames of Dynamo while it compiles ``wrap_inline.<locals>.inner``, or the wrapper.  Output: what the program
+calls it: its class, and the global variable that holds it.  Objects of the program are only looked at through
+``pure_access``.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 import types
 from dataclasses import dataclass, replace
 from typing import Any
 
 from depyf.run.advice.advice import AdviceUse
+from depyf.run.advice.source_names import of_wrapped
 from depyf.run.guards.difference import Difference
 from depyf.run.installed_files import installed
 from depyf.run.records import RecompileRecord, RefusalRecord
@@ -27,8 +28,6 @@ from depyf.sources.live.pure_access import (
 )
 
 _DEPTH = 80
-_ARGUMENT = re.compile(r"(?:\bL\['args'\]|\bargs)\[(\d+)\]")
-_OBJECT = re.compile(r"\bL\['fn'\]|\bfn\b(?=[.\[])")
 _LAYERS = 8
 
 
@@ -42,13 +41,8 @@ class WrappedCall:
     """What the positional arguments of the wrapper are called in the object's function."""
 
     def spoken(self, text: str) -> str:
-        """``text`` about the wrapper's variables, in terms of the object: ``args[0].size()`` -> ``input.size()``."""
-
-        def parameter(match: re.Match[str]) -> str:
-            number = int(match[1])
-            return self.parameters[number] if number < len(self.parameters) else match[0]
-
-        return _OBJECT.sub("self", _ARGUMENT.sub(parameter, text))
+        """``text`` about the wrapper's variables, in terms of the object."""
+        return of_wrapped(text, self.parameters)
 
     def about(self, record: RecompileRecord) -> RecompileRecord:
         """The same of a recompilation."""
@@ -92,6 +86,17 @@ def wrapped_call() -> WrappedCall | None:
         return None
     called = cell_contents(closure[0])
     return None if called is None else WrappedCall(_name(called, frame), _parameters(called))
+
+
+def of_wrapper(function: types.FunctionType) -> Any:
+    """The object that a wrapper of torch's calls; None where ``function`` is none."""
+    return cell_contents(function.__closure__[0]) if is_wrapper(function.__code__) and function.__closure__ else None
+
+
+def call_of(called: Any, path: str = "") -> WrappedCall:
+    """The same of an object that is known; ``path``: what it is called, instead of a global variable."""
+    name = f"{path} ({_kind(called)})" if path else _name(called, sys._getframe(1))
+    return WrappedCall(name, _parameters(called))
 
 
 def _name(called: Any, frame: types.FrameType | None) -> str:

@@ -84,3 +84,11 @@ def test_loops_of_torchs_optimizers_are_none():
     stack = ((FILE, 4, "step"), ("/usr/lib/python3/site-packages/torch/optim/adam.py", 400, "_single_tensor_adam"))
     stacks = [(f"mul_{n}", stack) for n in range(120)]
     assert unrolled_loops(stacks, "", lambda path: "") == ()
+
+
+def test_what_is_looped_over_is_not_what_is_repeated():
+    source = "def forward(self, x):\n    for _ in range(60): x = self.cell(x)\n    return x\n\n\n\n\n\n\n"
+    stacks = [(f"relu_{n}", ((FILE, 2, "forward"), RELU)) for n in range(120)]
+    text = "".join(f"        relu_{n} = torch.relu(x_{n})\n" for n in range(120))
+    (loop,) = unrolled_loops(stacks, text, lambda path: source)
+    assert loop.calls == "self.cell" and loop.line == 2

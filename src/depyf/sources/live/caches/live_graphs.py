@@ -16,8 +16,11 @@ from typing import Any
 
 from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
 from depyf.run.global_names import COMPILED_FN
+from depyf.run.graphs.unrolled_loops import FEWEST, UnrolledLoop, unrolled_loops
 from depyf.run.records import CompileKey, GraphRecord
+from depyf.safety.source_lines import source_text
 from depyf.sources.live.caches.entries import LiveEntry
+from depyf.sources.live.origins.node_reading import OPERATIONS, stacks_of
 from depyf.sources.live.pure_access import (
     attribute,
     cell_contents,
@@ -32,6 +35,7 @@ from depyf.sources.live.pure_access import (
 
 _MAX_OBJECTS = 20_000
 _MAX_DEPTH = 24
+_MOST_SOURCE = 1 << 20
 _SKIP = frozenset(
     # Not run at call time, and large: compile-time configuration and the graphs kept for a later recompilation.
     "decompositions metadata saved_context saved_compile_context bw_module _lazy_backward_info tracing_context "
@@ -104,6 +108,22 @@ def graphs_alive(key: CompileKey, entry: LiveEntry) -> list[GraphRecord]:
             index = sum(record.stage == stage for record in records)
             records.append(GraphRecord(key, stage, index, _as_reported(module) or _class_text(source)))
     return records
+
+
+def captured_graphs(key: CompileKey, entry: LiveEntry, operations: int | None) -> list[GraphRecord]:
+    """The graphs that Dynamo captured, without their text; the loops that are unrolled in a long one."""
+    functions = compiled_functions(entry)
+    loops = _loops(functions) if (operations or 0) >= FEWEST else ()
+    return [GraphRecord(key, CAPTURED, n, "", loops=() if n else loops) for n in range(len(functions))]
+
+
+def _loops(functions: list[Any]) -> tuple[UnrolledLoop, ...]:
+    for module in live_code(functions).modules:
+        text = source_of(type(module).__dict__["forward"].__code__)
+        nodes = [node for node in module.graph.nodes if node.op in OPERATIONS] if hasattr(module, "graph") else []
+        if _stage(text) == CAPTURED and len(nodes) >= FEWEST:
+            return unrolled_loops(stacks_of(nodes), text, lambda path: source_text(path, _MOST_SOURCE))
+    return ()
 
 
 _TANGENT, _PRIMAL = re.compile(r"\btangents_\d+\b"), re.compile(r"\b(?:primals_\d+|arg\d+_\d+)\b")

@@ -1,8 +1,8 @@
 """What torch has now, as the run that a dump would hold: made of its caches and of what it remembers.
 
-Input: code objects.  Output: a ``Run`` of these functions, of the rests of them after graph breaks, and of what was
-compiled inside their calls.  Nothing was listened to: the values of calls are those that guards tell, and of the
-compilations that torch no longer remembers no reason, no time and no break is known.
+Input: what torch was given to compile.  Output: a ``Run`` of these functions, of the rests of them after graph breaks,
+and of what was compiled inside their calls.  Nothing was listened to: the values of calls are those that guards tell,
+and of the compilations that torch no longer remembers no reason, no time and no break is known.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import linecache
 import platform
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -24,6 +24,7 @@ from depyf.run.records import (
     CompileKey,
     EntryRecord,
     FunctionRecord,
+    GraphRecord,
     GuardRecord,
     Place,
     TransformedRecord,
@@ -33,8 +34,10 @@ from depyf.sources.live.caches.broken_callees import with_places_in_callees
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries, guard_text
 from depyf.sources.live.caches.inner_functions import InnerFunctions
 from depyf.sources.live.caches.kept_breaks import kept_breaks, kept_failure
-from depyf.sources.live.caches.live_graphs import compiled_functions, live_code
+from depyf.sources.live.caches.live_graphs import captured_graphs, compiled_functions, live_code
 from depyf.sources.live.caches.seen_code import codes_seen, why_never_compiled
+from depyf.sources.live.caches.wrapped_objects import WrappedObjects
+from depyf.sources.live.decorated import of_object, stands_for
 from depyf.sources.live.events.compilations import (
     Compilation,
     has_forgotten,
@@ -55,6 +58,7 @@ from depyf.sources.live.recording.capture import EntryBuilder
 from depyf.sources.live.recording.code_record import ProgramSources, code_record
 from depyf.sources.live.recording.snapshot import entry_record, torch_version
 from depyf.sources.live.resume import origin, resume_globals, resume_targets
+from depyf.sources.live.target import Target
 
 NO_REASON = (
     "there was nothing to compile in it, or Dynamo gave up on it (a graph break in a loop); this torch keeps no "
@@ -64,17 +68,17 @@ FORGOTTEN = "torch remembers its last compilations only: what was compiled insid
 _NO_LINE = Place("", 0)
 
 
-def live_run(codes: Iterable[types.CodeType], backend: Any = None, fullgraph: bool = False) -> Run:
-    """``backend``: the one that was asked about, for a torch whose entries do not say theirs; ``fullgraph``: of
-    ``codes`` torch raises what it cannot compile into the program."""
-    found = _LiveFunctions(since_reset(recent_compilations()), backend, fullgraph)
-    for code in codes:
-        found.add(code)
+def live_run(targets: Sequence[Target], paths: Sequence[str] = ()) -> Run:
+    """``paths``: what each of ``targets`` is called in the object that was asked about, "" where it is that."""
+    found = _LiveFunctions(since_reset(recent_compilations()), targets, paths)
+    for target in targets:
+        found.add(target.code)
     functions = with_places_in_callees(found.records())
     return Run(
         torch_version=torch_version(),
         python_version=platform.python_version(),
         functions=functions,
+        graphs=tuple(found.graphs),
         never_compiled=tuple(found.never_compiled),
         not_reported=gaps(),
         cells=cell_names(function.code.filename for function in functions),
@@ -98,10 +102,12 @@ class _LiveFunction:
 class _LiveFunctions:
     """The functions that were found so far."""
 
-    def __init__(self, compilations: tuple[Compilation, ...], backend: Any, fullgraph: bool) -> None:
-        self._fullgraph = fullgraph
+    def __init__(self, compilations: tuple[Compilation, ...], targets: Sequence[Target], paths: Sequence[str]) -> None:
+        self._fullgraph = {id(target.code) for target in targets if target.fullgraph}
         self._compilations = compilations
-        self._backend = backend
+        self._backend = next((target.backend for target in targets if target.backend is not None), None)
+        self._asked = {id(target.code): target for target in reversed(targets)}
+        self._wrapped = WrappedObjects(targets, paths)
         self._inner = InnerFunctions(compilations)
         self._in_force = in_force()
         self._sources = ProgramSources()
@@ -109,6 +115,7 @@ class _LiveFunctions:
         self._functions: dict[int, _LiveFunction] = {}
         self.never_compiled: list[tuple[CodeRecord, str]] = []
         self.times: list[TimesRecord] = []
+        self.graphs: list[GraphRecord] = []
 
     def records(self) -> tuple[FunctionRecord, ...]:
         """In the order in which they were found: what is called inside a function stands after it."""
@@ -141,14 +148,14 @@ class _LiveFunctions:
             known = call_of.get(entry.key.text)
             return path if known is None else (*path[:-1], replace(path[-1], place=known))
 
-        live = cache_entries(code)
+        live = self._wrapped.entries(code, cache_entries(code))
         resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
         guards = {entry.compile_id: parse_guards(guard_text(entry), resolve) for entry in live}
         found = [self._entry(code, one, alive, guards, resolve, callers) for one, alive in self._pairs(code, live)]
         rest = origin(code) is not None
         if found or rest or not path:
             number = found[0].key.function if found else (0, f"?{len(self._functions)}")
-            record = code_record(code)
+            record = self._code_record(code)
             record = record if rest else self._sources.with_source(record)
             entries = tuple(without_lone_marks(nearest_first(found)))
             self._functions[id(code)] = _LiveFunction(code, number, record, entries)
@@ -161,6 +168,18 @@ class _LiveFunctions:
                 self._functions[id(target)].names[name] = None
         for inner in self._inner.of(code) if not rest else ():
             self.add(inner.code, path, {key: _in_words(call, code) for key, call in inner.call_of.items()})
+
+    def _code_record(self, code: types.CodeType) -> CodeRecord:
+        record = replace(code_record(code), wrapped=self._wrapped.name(code))
+        target = self._asked.get(id(code))
+        if target is None:
+            return record
+        first = dict(zip(code.co_varnames, target.leading[: code.co_argcount]))
+        if record.varargs is not None and not code.co_argcount:
+            first[record.varargs] = target.leading
+        if "<locals>" in record.qualname:
+            record = replace(record, decorated=stands_for(code, target.function.__closure__, first))
+        return of_object(record, lambda: next(iter(target.leading), None))
 
     def _pairs(
         self, code: types.CodeType, live: tuple[LiveEntry, ...]
@@ -177,6 +196,7 @@ class _LiveFunctions:
         ended = [
             one
             for one in self._compilations
+            if not self._wrapped.shared(code)
             if (known.get(one.compile_id) is one and one.made_nothing)
             or (one.refused and one.compile_id not in known and CompileKey(0, one.compile_id).function in frames)
         ]
@@ -203,6 +223,8 @@ class _LiveFunctions:
             entry.transformed = _transformed(key, live)
             entry.breaks = kept_breaks(code, live, known)
             entry.operations = _operations(live) if known is None else known.operations
+            self.graphs += captured_graphs(key, live, entry.operations)
+        entry.wrapped = self._wrapped.of(code, live)
         if known is not None:
             entry.started = not known.refused
             self.times.append(TimesRecord(key, () if known.seconds is None else ((_WHOLE, known.seconds),)))
@@ -232,7 +254,7 @@ class _LiveFunctions:
         if not known.refused:
             entry.error = told_failure(known.metrics)
         entry.given_up = bool(known.failure)
-        entry.raised = raised_then(known.failure_kind) or (self._fullgraph and bool(known.failure))
+        entry.raised = raised_then(known.failure_kind) or (id(code) in self._fullgraph and bool(known.failure))
         if known.failure_kind == "Unsupported":
             entry.breaks = kept_failure(code, known)
         if not known.failure and not (known.compiled and tells_of_loops()):

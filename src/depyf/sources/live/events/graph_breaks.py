@@ -173,7 +173,8 @@ def parse_break(
         text=text,
         place=place,
         reason=reason,
-        cause=_cause(facts, place, caller is not None) + _followed(facts, given, in_force),
+        cause=_cause(facts, place, caller is not None or facts.owner is Owner.TORCH)
+        + _followed(facts, given, in_force),
         explanation=explanation,
         hints=tuple(fields.get("Hint", ())),
         code=_code(text),
@@ -191,6 +192,7 @@ def parse_break(
 def _cause(facts: BreakFacts, place: Place | None, of_torch: bool) -> str:
     """What broke the graph, in plain words; a number that is a symbol may decide a branch, which torch does not say."""
     deciding = "data-dependent expression" in facts.reason and facts.uses_here() & {ValueUse.BRANCH, ValueUse.CHECK}
+    of_torch = of_torch or facts.owner is Owner.TORCH
     return _BRANCH if deciding else _plain_words(facts.reason, facts.explanation, place, of_torch)
 
 

@@ -7,6 +7,7 @@ where the two differ, ``GuardStep.agrees`` says so.  Nothing is compiled and not
 
 from __future__ import annotations
 
+import ast
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from depyf.run.records import GuardRecord
 from depyf.safety.escape import cut
 from depyf.sources.live.caches.entries import LiveEntry
 from depyf.sources.live.events.call_values import CallValues
-from depyf.sources.live.guards.guard_order import GuardOrder
+from depyf.sources.live.guards.guard_order import GuardOrder, sources
 from depyf.sources.live.guards.guard_remarks import program_place, split_comment
 from depyf.sources.live.guards.guard_tree import LiveGuardRecord, ask_leaves, live_guards, namespace
 from depyf.sources.live.guards.guard_values import GuardStep, evaluate, found_by
@@ -103,6 +104,34 @@ class PartOfEntry:
         call = CallValues(L, self._entry.globals or {}, code=self._code)
         steps = (_step(guard, names, order, call, failing_only=True) for guard in self._guards)
         return tuple(step for step in steps if not step.holds)
+
+
+def fits_variable(entry: LiveEntry, name: str, value: Any, code: types.CodeType) -> bool:
+    """Whether all guards of ``entry`` that are on one variable alone hold for this value."""
+
+    def alone(expression: str) -> bool:
+        used = sources(ast.parse(expression.strip(), mode="eval").body)
+        return bool(used) and all(_root(source) == name for source in used)
+
+    return not PartOfEntry(entry, alone, code=code).failing({name: value})
+
+
+def knows_all(expression: str, there: set[str]) -> bool:
+    """Whether a guard looks only at globals and at the variables ``there``."""
+    used = sources(ast.parse(expression.strip(), mode="eval").body)
+    return bool(used) and all(name in there or not name for name in map(_root, used))
+
+
+def _root(source: ast.expr) -> str:
+    """The variable that a path begins with; "" for one that begins with a global, which is always known."""
+    while isinstance(source, (ast.Attribute, ast.Subscript)):
+        below = source.value
+        if isinstance(below, ast.Name):
+            if below.id == "L" and isinstance(source, ast.Subscript) and isinstance(source.slice, ast.Constant):
+                return str(source.slice.value)
+            return "" if below.id == "G" else "?"
+        source = below
+    return "?"
 
 
 def _step(

@@ -31,7 +31,7 @@ _NAMES = {
 """Stage -> the variables of torch's functions that hold the graph while it is reported."""
 _DEFINED = re.compile(r"^ +(\w+)(?::? \"[^\"\n]*\"| : [^=\n]*)? = ", re.M)
 _FRAME = re.compile(r'^ *File "([^"\n]+)", line (\d+), in (.+)$', re.M)
-_OPERATIONS = ("call_function", "call_method", "call_module")
+OPERATIONS = ("call_function", "call_method", "call_module")
 
 
 def origins_of(stage: str, text: str) -> NodeOrigins | None:
@@ -51,11 +51,13 @@ def origins_of(stage: str, text: str) -> NodeOrigins | None:
             graph = attribute(frame.f_locals.get(name), "_graph")  # a GraphModule of torch keeps it there
             if graph is None:
                 continue
-            nodes = [node for node in graph.nodes if node.op in _OPERATIONS]
+            nodes = [node for node in graph.nodes if node.op in OPERATIONS]
             defined = defined if defined is not None else frozenset(_DEFINED.findall(text))
             if nodes and all(node.name in defined for node in nodes):
                 return (
-                    NodeOrigins(stacks=_stacks(nodes)) if stage == CAPTURED else NodeOrigins(captured=_captured(nodes))
+                    NodeOrigins(stacks=stacks_of(nodes))
+                    if stage == CAPTURED
+                    else NodeOrigins(captured=_captured(nodes))
                 )
     return None
 
@@ -75,7 +77,8 @@ def _meta(node: Any) -> dict[str, Any]:
     return meta if type(meta) is dict else {}
 
 
-def _stacks(nodes: list[Any]) -> tuple[tuple[str, tuple[Frame, ...]], ...]:
+def stacks_of(nodes: list[Any]) -> tuple[tuple[str, tuple[Frame, ...]], ...]:
+    """The lines that ran each operation, the outermost first, as its node keeps them."""
     read: dict[str, tuple[Frame, ...]] = {}
     found = []
     for node in nodes:
@@ -158,7 +161,7 @@ def _kernel(scheduled: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
             buffers[str(attribute(attribute(output, "node"), "name", ""))] = None
         origins = attribute(attribute(part, "node"), "origins")
         for node in origins if origins is not None and short_name(type(origins)) in ("OrderedSet", "set") else ():
-            if attribute(node, "op") in _OPERATIONS:
+            if attribute(node, "op") in OPERATIONS:
                 found[str(attribute(node, "name"))] = None
     buffers.pop("", None)
     return tuple(buffers), tuple(sorted(found))

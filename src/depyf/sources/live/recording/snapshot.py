@@ -353,6 +353,7 @@ def entry_record(
         shape_facts=tuple(entry.symbols.facts),
         operations=entry.operations,
         wrapped=entry.wrapped.name if entry.wrapped is not None else "",
+        wrapped_parameters=entry.wrapped.parameters if entry.wrapped is not None else (),
         error="" if _compiled(entry, live) else _error(entry),
         error_at=None if _compiled(entry, live) else entry.error[1],
         advice=_advice(entry, live),
