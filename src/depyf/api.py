@@ -103,7 +103,7 @@ def compare(
     *args: Any,
     reference: None = None,
     edited: None = None,
-    backends: tuple[str | Callable[..., Any], str | Callable[..., Any]] = ("eager", "inductor"),
+    backends: tuple[str | Callable[..., Any], str | Callable[..., Any]] | None = None,
     rtol: float | None = None,
     atol: float | None = None,
     **kwargs: Any,
@@ -130,20 +130,27 @@ def compare(
     *args: Any,
     reference: Callable[..., Any] | None = None,
     edited: str | os.PathLike[str] | None = None,
-    backends: tuple[str | Callable[..., Any], str | Callable[..., Any]] = ("eager", "inductor"),
+    backends: tuple[str | Callable[..., Any], str | Callable[..., Any]] | None = None,
     rtol: float | None = None,
     atol: float | None = None,
     **kwargs: Any,
 ) -> Comparison | ModelComparison | EditedComparison:
-    """Call ``fn(*args, **kwargs)`` once, each compiled graph on both backends with the same inputs, and compare.
+    """Does compiled ``fn(*args, **kwargs)`` do what Python does, and each graph of it the same on both backends?
 
-    ``fn`` is a function or module, compiled or not; ``backends`` are names or callables, the reference first.  Outputs,
-    inputs written into and gradients (for made-up gradients of the outputs) are compared; for a graph that differs
-    beyond tolerance, the first node that differs is named, with both values' statistics and the user's line.  ``rtol``
-    is relative to each element plus the mean magnitude of its tensor, by default what the dtype allows; ``atol`` is
-    absolute, by default 0.  The result is true where both agree; print it.  The program goes on with the graph's eager
-    results; random numbers are fixed while comparing.  A custom operator that writes to an argument without declaring
-    it is named.  DepyfError without torch 2.6 or newer.
+    ``fn`` is a function or module, compiled or not.  It is called several times, each time from the same state: as
+    Python, as Dynamo's code with its graphs in eager mode, and, of a compiled callable, by the cache entry that would
+    run.  Results or errors, arguments, parameters, buffers, attributes, globals and cells that the call can reach,
+    random numbers, standard output and gradients are compared; where they part, the layer is named, and the cause where
+    it is known.  Afterwards the program is as it was: state, random numbers and torch's caches.  What two runs cannot
+    share (a generator) is named.  An error of the call that comes before any graph is raised.
+
+    ``backends``: names or callables, the reference first; by default eager mode and the backend of ``fn``, or Inductor.
+    Each graph runs on both with the same inputs.  Outputs, inputs written into and gradients (for made-up gradients of
+    the outputs) are compared; for a graph that differs beyond tolerance, the first node that differs is named, with
+    both values' statistics and the user's line.  ``rtol`` is relative to each element plus the mean magnitude of its
+    tensor, by default what the dtype allows; ``atol`` is absolute, by default 0.  The result is true where all agree;
+    print it.  A custom operator that writes to an argument without declaring it is named.  DepyfError without torch 2.6
+    or newer.
 
     ``reference``: another function or module to compare ``fn`` with, in place of backends.  Each is called once, as
     Python, with copies of the arguments and the same random numbers; the first operation or module output that differs

@@ -233,8 +233,10 @@ ON_COPIES = (
     "edit_trial.py",
     "transformed_trial.py",
     "retrace.py",
+    "kept_tensors.py",
+    "images.py",
 )
-"""They run graphs for the user, on values of their own."""
+"""They run graphs for the user, on values of their own; the last two look at ordinary tensors of a call that they make."""
 TELLING = {"is_leaf", "grad_fn", "storage_offset", "untyped_storage", "data_ptr", "hint", "has_hint", "numel"}
 
 

@@ -135,6 +135,14 @@ def test_an_error_of_the_program_leaves_nothing():
 
     torch._dynamo.reset()
     before = inventory()
-    with pytest.raises(ValueError, match="3"):
-        depyf.compare(fails, torch.ones(2), 3, backends=QUICK)
+    result = depyf.compare(fails, torch.ones(2), 3, backends=QUICK)
+    assert "both raise ValueError: 3" in str(result)
+    assert inventory() == before
+
+
+def test_a_call_that_python_refuses_is_the_program_s():
+    torch._dynamo.reset()
+    before = inventory()
+    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+        depyf.compare(plain, torch.ones(2), backends=QUICK)
     assert inventory() == before

@@ -77,8 +77,11 @@ def compare_html(comparison: Comparison) -> Markup:
     """Each graph with whether it is the same; what differs is open."""
     same = bool(comparison)
     word = "the same" if same else "different" if comparison.graphs else "nothing compared"
-    lines = [line(dim(text)) for text in comparison.remarks()]
-    graphs = [_graph(graph, comparison.backends) for graph in comparison.graphs]
+    python = comparison.python
+    lines = [line(python.headline, kind="bad" if python.apart else "")] if comparison.graphs else []
+    lines += [line(text) for text in (python.lines() if comparison.graphs else ())]
+    lines += [line(dim(text)) for text in comparison.remarks()]
+    graphs = [_graph(graph, comparison.outcome(graph), comparison.backends) for graph in comparison.graphs]
     return notebook.report(
         " against ".join(comparison.backends), "", *lines, *graphs, chips=[chip(word, "good" if same else "bad")]
     )
@@ -118,11 +121,11 @@ def _of_model(found: ModelDifference) -> list[Part]:
     return parts
 
 
-def _graph(graph: GraphComparison, names: tuple[str, str]) -> Markup:
+def _graph(graph: GraphComparison, outcome: str, names: tuple[str, str]) -> Markup:
     finding = graph.finding
     head = joined(
         [
-            chip(graph.outcome, "good" if finding is None else "bad"),
+            chip(outcome, "good" if finding is None else "bad"),
             f"graph {graph.number} ",
             dim(f"{graph.operations} operations"),
         ]

@@ -1,5 +1,5 @@
-"""``depyf.compare``: run each compiled graph on two backends with the same real inputs; find the first node that
-differs.
+"""``depyf.compare``: does the compiled call do what Python does (``against_python.py``), and does each compiled graph
+compute the same on two backends, with the same real inputs?  The first node that differs is found.
 
 A graph whose outputs (or gradients) differ is compiled again with its intermediate values as outputs (or with an offset
 per intermediate value, whose gradient is that value's gradient), and the values are compared in the order they are
@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from depyf.actions.asking.against_python import AgainstPython, Calls, against_python
+from depyf.actions.asking.call_outcome import Output
 from depyf.actions.asking.reference import doubled, in_double, is_rounding
 from depyf.actions.asking.undeclared_writes import has_custom_operators, undeclared_write
 from depyf.actions.debugger.stepping.levels import no_caches
 from depyf.errors import DepyfError
 from depyf.safety.guarded import Door
-from depyf.sources.live.caches.unentered import unentered
+from depyf.sources.live.caches.live_run import backend_name
 from depyf.sources.live.origins.probes import ProbedNode, clean_copy, describe, operations, with_offsets, with_outputs
 from depyf.sources.live.tensors import TensorDifference, difference
 
@@ -66,13 +68,16 @@ class GraphComparison:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What ``depyf.compare`` found; true where both backends agree on at least one graph."""
+    """What ``depyf.compare`` found; true where the compiled call does what Python does, and both backends agree on at
+    least one graph."""
 
     backends: tuple[str, str]
     graphs: tuple[GraphComparison, ...]
+    python: AgainstPython
+    """The call as Python against the call as it is compiled."""
 
     def __bool__(self) -> bool:
-        return bool(self.graphs) and all(graph.finding is None for graph in self.graphs)
+        return bool(self.python) and bool(self.graphs) and all(graph.finding is None for graph in self.graphs)
 
     @property
     def first(self) -> Finding | None:
@@ -82,21 +87,26 @@ class Comparison:
     def remarks(self) -> list[str]:
         """What was compared, in a line; why nothing was, in another."""
         several = "graph" if len(self.graphs) == 1 else "graphs"
-        lines = [f"{' against '.join(self.backends)}: {len(self.graphs)} {several}, on the same inputs"]
         if not self.graphs:
-            lines.append("nothing was compiled in this call, so nothing was compared; depyf.explain says why")
-        return lines
+            return ["nothing was compiled in this call, so nothing was compared; depyf.explain says why"]
+        return [f"{' against '.join(self.backends)}: {len(self.graphs)} {several}, on the same inputs"]
+
+    def outcome(self, graph: GraphComparison) -> str:
+        """Of one graph: where the call differs from Python, "the same" would be misread."""
+        return "both backends agree" if graph.finding is None and self.python.apart else graph.outcome
 
     def __str__(self) -> str:
-        lines = self.remarks()
+        lines = [] if not self.graphs else [self.python.headline, *(f"  {line}" for line in self.python.lines())]
+        lines += self.remarks()
         for graph in self.graphs:
-            lines.append(f"{graph.title}: {graph.outcome}")
+            lines.append(f"{graph.title}: {self.outcome(graph)}")
             if graph.finding is not None:
                 lines += ["  " + line for line in _describe(graph.finding, *self.backends)]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        different = [f"graph {graph.number}" for graph in self.graphs if graph.finding is not None]
+        different = ["Python"] if self.python.apart else []
+        different += [f"graph {graph.number}" for graph in self.graphs if graph.finding is not None]
         found = "the same" if self else f"{', '.join(different)} different" if different else "nothing compared"
         return f"<depyf.compare: {self.remarks()[0]}: {found}; print() shows all of it>"
 
@@ -158,6 +168,7 @@ class _Run:
     backends: tuple[Backend, Backend]
     rtol: float | None
     atol: float | None
+    output: Output
     graphs: list[GraphComparison] = field(default_factory=list)
 
     def backend(self, gm: Any, example_inputs: Any) -> Callable[..., Any]:
@@ -167,7 +178,8 @@ class _Run:
         def run(*inputs: Any) -> Any:
             copies = copied(inputs)
             if not any(graph.number == number and graph.finding for graph in self.graphs):
-                finding = self._compare(gm, copies)
+                with self.output.paused():
+                    finding = self._compare(gm, copies)
                 if finding is not None or not any(graph.number == number for graph in self.graphs):
                     nodes = operations(gm)
                     place = describe(nodes[0]).place if nodes else ""
@@ -394,22 +406,35 @@ def is_tensor(value: Any) -> bool:
     return isinstance(value, torch.Tensor)
 
 
+def _backend(calls: Calls) -> Backend:
+    """The backend to compare with eager mode: that of the compiled callable."""
+    found = calls.target.backend if calls.target is not None else None
+    return "inductor" if found is None or backend_name(found) == "eager" else cast("Backend", found)
+
+
 def compare(
     fn: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    backends: tuple[Backend, Backend],
+    backends: tuple[Backend, Backend] | None,
     rtol: float | None,
     atol: float | None,
 ) -> Comparison:
     """See ``depyf.compare``."""
-    import torch
-
-    if len(backends) != 2:
+    if backends is not None and len(backends) != 2:
         raise DepyfError(f"depyf.compare(backends={backends!r}): give two, the reference first")
-    run = _Run(backends, rtol, atol)
     original = getattr(fn, "_orig_mod", None) or getattr(fn, "_torchdynamo_orig_callable", None) or fn
-    with unentered():
-        torch.compile(original, backend=run.backend, dynamic=False)(*args, **kwargs)
-    names = tuple(b if isinstance(b, str) else getattr(b, "__name__", type(b).__name__) for b in backends)
-    return Comparison((names[0], names[1]), tuple(sorted(run.graphs, key=lambda graph: graph.number)))
+    calls = Calls(fn, original, args, kwargs, rtol, atol)
+    backends = backends or ("eager", _backend(calls))
+    run = _Run(backends, rtol, atol, calls.output)
+    python = against_python(
+        calls,
+        run.backend,
+        lambda backend: backend is run.backends[1] and not any(graph.finding for graph in run.graphs),
+    )
+    if python.error is not None and not run.graphs:  # most likely it was called in a wrong way
+        raise python.error
+    if python.error is not None:
+        python.error.__traceback__ = None  # it holds frames, and these what the program would free
+    names = tuple(b if isinstance(b, str) else backend_name(b) or type(b).__name__ for b in backends)
+    return Comparison((names[0], names[1]), tuple(sorted(run.graphs, key=lambda graph: graph.number)), python)

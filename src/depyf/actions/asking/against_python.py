@@ -1,0 +1,231 @@
+"""``depyf.compare``: does the compiled call do what Python does?
+
+The call is made as Python, as its captured graphs say, and, of a compiled callable, by the cache entry that would run.
+Each time it begins from the same state, and all that it leaves is compared: the result or the error, arguments,
+parameters, buffers, attributes, globals and cells that it can reach, random numbers, standard output, gradients.
+Where they part, the layer is named, and the cause where a check confirms it.  Afterwards the state is what it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from depyf.actions.asking.call_outcome import CallOutcome, Output, outcome, outcomes_apart
+from depyf.actions.asking.stale_entries import guard_texts, why_stale
+from depyf.errors import DepyfError
+from depyf.safety.guarded import problem
+from depyf.sources.live.caches.entries import LiveEntry, cache_entries
+from depyf.sources.live.caches.unentered import unentered
+from depyf.sources.live.state.images import Apart
+from depyf.sources.live.state.reached import OneShot, ReachedState
+from depyf.sources.live.target import Target, find_target
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstPython:
+    """What the compiled call does differently from Python."""
+
+    apart: tuple[Apart, ...] = ()
+    compared: tuple[str, ...] = ()
+    """What was compared, in words."""
+    entry: str = ""
+    """The compile id of the program's own entry that ran; "" where none did."""
+    causes: tuple[str, ...] = ()
+    """The layer and the cause, a sentence each."""
+    not_compared: tuple[str, ...] = ()
+    """What was not compared, and why: a sentence each."""
+    ran: bool = True
+    """Whether the call was made as Python and compiled."""
+    error: Exception | None = None
+    """What both raise."""
+
+    def __bool__(self) -> bool:
+        return self.ran and not self.apart
+
+    @property
+    def outcome(self) -> str:
+        return "not compared" if not self.ran else "DIFFERENT" if self.apart else "the same"
+
+    @property
+    def headline(self) -> str:
+        what = f"entry {self.entry}" if self.entry else "compiled"
+        said = f" ({', '.join(self.compared)})" if self and self.compared else ""
+        return f"{what} against Python: {self.outcome}{said}"
+
+    def lines(self) -> list[str]:
+        """What differs and why."""
+        found = []
+        for apart in self.apart[:3]:
+            found.append(f"{apart.path} differs")
+            found += [f"  Python  : {apart.first}", f"  compiled: {apart.second}"]
+            found += [f"  {apart.reason}"] if apart.reason else []
+        if len(self.apart) > 3:
+            found.append(f"{len(self.apart) - 3} more values differ")
+        return [*found, *self.causes, *(f"not compared: {text}" for text in self.not_compared)]
+
+
+@dataclass
+class Calls:
+    """One function and its arguments, to be called in several ways from one state."""
+
+    fn: Callable[..., Any]
+    """As the program has it, compiled or not."""
+    original: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    rtol: float | None = None
+    atol: float | None = None
+    output: Output = field(default_factory=Output)
+    target: Target | None = None
+    state: ReachedState = field(init=False)
+
+    def __post_init__(self) -> None:
+        with contextlib.suppress(DepyfError):
+            self.target = find_target(self.fn)
+        self.state = ReachedState(self._roots())
+
+    def _roots(self) -> list[tuple[str, Any]]:
+        names: dict[str, Any] = {}
+        own: list[tuple[str, Any]] = []
+        target = self.target
+        if target is not None:
+            with contextlib.suppress(TypeError, ValueError):
+                names = dict(target.bind(self.args, self.kwargs).arguments)
+            own = [("self", value) for value in target.leading[:1]] + [("an argument", v) for v in target.leading[1:]]
+            own += [("self", target.module)] if target.module is not None else []
+            own.append((target.function.__name__, target.function))
+        if not names:
+            names = {f"args[{n}]": value for n, value in enumerate(self.args)} | self.kwargs
+        return [*own, ("self", self.original), *names.items()]
+
+    def one_shot(self) -> OneShot | None:
+        """An argument that only one run can use."""
+        from torch.utils import _pytree
+
+        given = {id(leaf) for leaf in _pytree.tree_leaves((self.args, self.kwargs))}
+        return next((once for once in self.state.once if id(once.value) in given), None)
+
+    def as_python(self) -> CallOutcome:
+        """The program's own code, and nothing compiled."""
+        with _stance("force_eager"):
+            return outcome(self.state, lambda: self.original(*self.args, **self.kwargs), self.output)
+
+    def as_graphs(self, backend: Callable[..., Any]) -> CallOutcome:
+        """Compiled apart: Dynamo's code around graphs that ``backend`` runs."""
+        return self.anew(backend, dynamic=False)
+
+    def anew(self, backend: Any, dynamic: bool | None = None, then: Callable[[], object] = lambda: None) -> CallOutcome:
+        """Compiled apart; ``then`` is called before what was compiled is forgotten."""
+        import torch
+
+        with unentered():
+            compiled = torch.compile(self.original, backend=backend, dynamic=dynamic)
+            made = outcome(self.state, lambda: compiled(*self.args, **self.kwargs), self.output)
+            then()
+        return made
+
+    def by_entry(self) -> CallOutcome:
+        """As the program's own cache has it; what has no entry runs as Python."""
+        with _stance("eager_on_recompile"):
+            return outcome(self.state, lambda: self.fn(*self.args, **self.kwargs), self.output)
+
+    def entry(self) -> LiveEntry | None:
+        """The cache entry that would run for this call."""
+        target = self.target
+        if target is None or self.fn is self.original:
+            return None
+        with contextlib.suppress(Exception):  # arguments that do not fit: Python says so
+            names = target.frame_locals(self.args, self.kwargs)
+            return next((entry for entry in cache_entries(target.code) if entry.manager.check(names)), None)
+        return None
+
+    def apart(self, first: CallOutcome, second: CallOutcome) -> tuple[Apart, ...]:
+        return tuple(outcomes_apart(self.state, first, second, self.rtol, self.atol))
+
+
+@contextlib.contextmanager
+def _stance(name: str) -> Iterator[None]:
+    """What torch.compile does in these calls; the program's stance comes back."""
+    import torch
+
+    before = getattr(torch._dynamo.eval_frame, "_stance")  # noqa: B009
+    if before.stance == "force_eager":
+        yield
+        return
+    with torch.compiler.set_stance(name, skip_guard_eval_unsafe=before.skip_guard_eval_unsafe):
+        yield
+
+
+def against_python(calls: Calls, graphs: Callable[..., Any], graphs_agree: Callable[[Any], bool]) -> AgainstPython:
+    """``graphs``: the backend that compares each graph and goes on with its eager results; ``graphs_agree``: whether
+    each graph was compared on this backend, and did the same."""
+    once = calls.one_shot()
+    if once is not None:
+        calls.as_graphs(graphs)
+        only = f"{once.path} is {once.what}, and only one run can use it"
+        return AgainstPython(ran=False, not_compared=(only,))
+    python = calls.as_python()
+    used = [once for once in calls.state.once if once.moved]
+    entry = calls.entry()
+    own = calls.by_entry() if entry is not None and not used else None
+    captured = calls.as_graphs(graphs)
+    if used:
+        said = tuple(f"the call uses up {once.path}, {once.what}, and only one run can" for once in used)
+        return AgainstPython(ran=False, not_compared=said)
+    remarks = [f"{path} cannot be put back" for path in calls.state.not_kept[:3]]
+    apart = calls.apart(python, captured)
+    if apart:
+        layer = "the layer is Dynamo: its graphs differ from Python when eager mode runs them, too"
+        return AgainstPython(apart, causes=(layer,), not_compared=tuple(remarks))
+    found = AgainstPython(compared=_compared(calls.state, python), not_compared=tuple(remarks), error=python.error)
+    return found if own is None or entry is None else _of_entry(calls, entry, python, own, found, graphs_agree)
+
+
+def _of_entry(
+    calls: Calls,
+    entry: LiveEntry,
+    python: CallOutcome,
+    own: CallOutcome,
+    found: AgainstPython,
+    graphs_agree: Callable[[Any], bool],
+) -> AgainstPython:
+    """What the program's own entry does, which ran as it would run in the program."""
+    name = entry.compile_id
+    apart = calls.apart(python, own)
+    if not apart:
+        return replace(found, entry=name)
+    if python.drew:
+        said = f"entry {name}, for it draws other random numbers than Python"
+        return replace(found, not_compared=(*found.not_compared, said))
+    backend = calls.target.backend if calls.target is not None else None
+    guarded: list[str] = []
+    anew = calls.anew(backend or "inductor", then=lambda: guarded.extend(guard_texts(_entries(calls))))
+    of_anew = calls.apart(python, anew)
+    if not of_anew:
+        layer = f"the layer is the guards: entry {name} ran, and compiled anew the call does what Python does"
+        causes = (layer, *why_stale(calls, entry, own, guarded))
+    elif all(one.rounding for one in (*apart, *of_anew)) and graphs_agree(backend):
+        return replace(found, compared=(*found.compared, "up to rounding"), entry=name)
+    else:
+        causes = ("the layer is the backend: Dynamo's graphs do what Python does when eager mode runs them",)
+    return AgainstPython(apart, entry=name, causes=causes, not_compared=found.not_compared)
+
+
+def _entries(calls: Calls) -> tuple[LiveEntry, ...]:
+    return () if calls.target is None else cache_entries(calls.target.function.__code__)
+
+
+def _compared(state: ReachedState, python: CallOutcome) -> tuple[str, ...]:
+    """What was compared, counted."""
+    if python.error is not None:
+        result = f"both raise {problem(python.error)}"
+    else:
+        result = "result"
+    changed = len(python.state)
+    said = [result, f"{len(state.known)} objects of its state" + (f", {changed} of them written" if changed else "")]
+    said += [f"{len(python.gradients)} gradients"] if python.gradients else []
+    said += ["output"] if python.output else []
+    return tuple(said)

@@ -1,0 +1,140 @@
+"""One call of the program, and all that it leaves: its result or its error, the state, output, gradients.
+
+Input: the state that the call can reach (``reached.ReachedState``) and the call.  Output: ``CallOutcome``.  Invariant:
+afterwards the state is what it was, whatever the call raises.  What the call prints in this thread is kept, not shown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from depyf.sources.live.state.images import Apart, Image, Images, before_images, differences, state_images
+from depyf.sources.live.state.reached import ReachedState
+from depyf.sources.live.tensors import gradients_of
+
+RESULT = "the result"
+
+
+@dataclass(slots=True)
+class CallOutcome:
+    """What a call did."""
+
+    result: Image | None = None
+    error: Exception | None = None
+    state: dict[str, Image] = field(default_factory=dict)
+    """What it changed of the state: path -> what was there afterwards."""
+    output: str = ""
+    gradients: dict[str, Image] = field(default_factory=dict)
+    drew: bool = False
+    """Whether it drew random numbers."""
+
+
+class Output:
+    """Standard output as this thread writes it, while a call is looked at."""
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+        self._paused = False
+        self._under: Any = None
+        self.texts: list[str] = []
+
+    @contextlib.contextmanager
+    def heard(self) -> Iterator[None]:
+        self.texts.clear()
+        before, self._under = sys.stdout, sys.stdout
+        sys.stdout = self
+        try:
+            yield
+        finally:
+            if sys.stdout is self:
+                sys.stdout = before
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """What a compiler prints is not the program's."""
+        before, self._paused = self._paused, True
+        try:
+            yield
+        finally:
+            self._paused = before
+
+    def write(self, text: str) -> int:
+        if self._paused or threading.get_ident() != self._thread:
+            return int(self._under.write(text))
+        self.texts.append(text)
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._under, name)
+
+
+def outcome(state: ReachedState, call: Callable[[], Any], output: Output) -> CallOutcome:
+    """Make the call, look at what it did, and undo it."""
+    from torch.utils import _pytree
+
+    made = CallOutcome()
+    try:
+        with output.heard():
+            try:
+                value = call()
+            except Exception as error:
+                made.error = error
+        made.output = "".join(output.texts)
+        images = Images(state.known)
+        if made.error is None:
+            made.result = images.of(value, RESULT)
+        made.state = state_images(state, images)
+        made.drew = any(record.changed() for record in state.numbers)
+        if made.error is None:
+            wanted = {tensor.path: tensor.value for tensor in state.tensors if tensor.requires}
+            with contextlib.suppress(Exception), output.heard():  # what has no backward has no gradients
+                found = gradients_of(_pytree.tree_leaves(value), wanted)
+                made.gradients = {path: _gradient(part) for path, part in found.items()}
+    finally:
+        state.put_back()
+    return made
+
+
+def _gradient(value: Any) -> Image:
+    return Image("opaque", "nothing") if value is None else Image("tensor", value.detach().clone())
+
+
+def outcomes_apart(
+    state: ReachedState, first: CallOutcome, second: CallOutcome, rtol: float | None = None, atol: float | None = None
+) -> list[Apart]:
+    """Where two calls did not do the same, in the order: error, result, state, output, gradients."""
+    if first.error is not None or second.error is not None:
+        raised = [_raised(made.error) for made in (first, second)]
+        if raised[0] != raised[1]:
+            return [Apart("the call", raised[0], raised[1], "")]
+    found: list[Apart] = []
+    if first.result is not None and second.result is not None:
+        found += differences(first.result, second.result, RESULT, rtol, atol)
+    before = before_images(state, set(first.state) ^ set(second.state))
+    nothing = Image("opaque", "nothing")
+    for path in (*first.state, *(path for path in second.state if path not in first.state)):
+        one, other = (made.state.get(path) or before.get(path, nothing) for made in (first, second))
+        found += differences(one, other, path, rtol, atol)
+    if first.output != second.output:
+        found.append(Apart("standard output", _printed(first.output), _printed(second.output), ""))
+    for path in first.gradients if second.gradients else ():
+        one, other = (made.gradients.get(path, nothing) for made in (first, second))
+        if {one.kind, other.kind} == {"tensor", "opaque"}:  # no gradient is one of zeros
+            tensor = one if one.kind == "tensor" else other
+            if not bool(tensor.value.ne(0).any()):
+                continue
+        found += differences(one, other, f"the gradient of {path}", rtol, atol)
+    return found
+
+
+def _raised(error: Exception | None) -> str:
+    return "raises nothing" if error is None else f"raises {type(error).__name__}: {error}"[:300]
+
+
+def _printed(text: str) -> str:
+    return repr(text if len(text) <= 160 else f"{text[:157]}...")

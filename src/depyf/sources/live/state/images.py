@@ -1,0 +1,269 @@
+"""What two runs of a call left, side by side: results, and the state that the call can reach.
+
+Input: the values of a run.  Output: ``Image``, a tree that no later write changes, and ``Apart`` for the first values
+of two images that are not the same.  Tensors are compared within the tolerance of ``tensors.py``; an object that was
+there before the run equals itself; new objects are compared by their attributes.
+"""
+
+from __future__ import annotations
+
+import collections
+import enum
+import hashlib
+import pickle
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from depyf.sources.live.pure_access import (
+    SCALARS,
+    class_module,
+    class_namespace,
+    classes_of,
+    full_name,
+    is_a,
+    literal,
+    own_attributes,
+    untouched,
+)
+from depyf.sources.live.pure_tensors import is_tensor
+from depyf.sources.live.state.kept import ABSENT, Kept, KeptBy, KeptSlots
+from depyf.sources.live.state.kept_tensors import keepable
+from depyf.sources.live.state.reached import ReachedState, shown
+from depyf.sources.live.tensors import TensorDifference, difference, relative_tolerance, statistics
+
+_DEEPEST = 40
+_OURS = ("_dynamo_", "__compiled_fn", "__resume_at", "__import_", "__builtins_dict__", "_is_torch_compile")
+"""What torch itself writes among the program's attributes and globals."""
+
+
+@dataclass(slots=True)
+class Image:
+    """A value: of what kind, what it is if it has no parts, and its parts."""
+
+    kind: str
+    value: Any = None
+    parts: list[tuple[str, Image]] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        if self.kind == "tensor":
+            if self.value.numel() == 1 and not self.value.is_complex():
+                return f"{self.value.item()!r} ({str(self.value.dtype).removeprefix('torch.')})"
+            return str(statistics(self.value))
+        if self.kind == "scalar":
+            return repr(self.value)[:200]
+        if self.kind in ("known", "opaque", "state"):
+            return str(self.value)
+        return f"a {self.kind} of {len(self.parts)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """A value of the program that is not the same after two runs."""
+
+    path: str
+    first: str
+    second: str
+    reason: str
+    rounding: bool = False
+    """Whether it is a difference that sums in another order can make."""
+
+
+class Images:
+    """Makes images of one run.  ``known``: objects that were there before it."""
+
+    def __init__(self, known: dict[int, str]) -> None:
+        self._known = known
+        self._met: dict[int, str] = {}
+        self._alive: list[Any] = []
+
+    def of(self, value: Any, path: str, depth: int = 0) -> Image:
+        import torch
+
+        if value is ABSENT:
+            return Image("opaque", "nothing")
+        if type(value) in SCALARS:
+            return Image("scalar", value)
+        if is_tensor(value):
+            return self._tensor(value)
+        if literal(value):
+            return Image("opaque", literal(value))
+        if class_module(type(value)) == "numpy" and hasattr(value, "dtype") and value.dtype.kind in "biufc":
+            return self._tensor(torch.from_numpy(np_copy(value)))
+        if id(value) in self._known and not is_a(value, tuple, frozenset):
+            return Image("known", self._known[id(value)])
+        if id(value) in self._met:
+            return Image("known", self._met[id(value)])
+        if depth > _DEEPEST:
+            return Image("opaque", full_name(type(value)))
+        self._met[id(value)] = path
+        self._alive.append(value)
+        kind = full_name(type(value))
+        if is_a(value, type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, enum.Enum):
+            return Image("opaque", f"{kind} {getattr(value, '__qualname__', None) or value!r}")
+        parts = [
+            (name, self.of(part, shown(path + name), depth + 1))
+            for name, part in _parts(value)
+            if not name.startswith(tuple(f".{mark}" for mark in _OURS))
+        ]
+        return Image(kind, None, parts) if parts or is_a(value, dict, list, tuple, set) else Image("opaque", kind)
+
+    def _tensor(self, value: Any) -> Image:
+        with untouched():
+            if not keepable(value):
+                try:
+                    return Image(
+                        "tensor", value.detach().to_dense().clone(), [("", Image("opaque", full_name(type(value))))]
+                    )
+                except Exception:
+                    return Image("opaque", full_name(type(value)))
+            copy = value.detach().clone()
+            return Image("tensor", copy, [(".requires_grad", Image("scalar", value.requires_grad))])
+
+
+def np_copy(value: Any) -> Any:
+    """An array of numpy's, or a number of it as an array, with memory that torch can share."""
+    import numpy
+
+    return numpy.array(value, copy=True)
+
+
+def _parts(value: Any) -> Iterator[tuple[str, Any]]:
+    if is_a(value, dict):
+        for number, (key, part) in enumerate(dict.items(value)):
+            yield (f"[{key!r}]" if type(key) in SCALARS else f"[key {number}]"), part
+    elif is_a(value, list, tuple, collections.deque):
+        kind: Any = next(k for k in (list, tuple, collections.deque) if is_a(value, k))
+        yield from ((f"[{number}]", part) for number, part in enumerate(kind.__iter__(value)))
+    elif is_a(value, set, frozenset):
+        items = list(set(value) if is_a(value, set) else frozenset(value))
+        plain = sorted((item for item in items if type(item) in SCALARS), key=repr)
+        yield from ((f"{{{item!r}}}", item) for item in plain)
+        yield from ((f"{{{number}}}", item) for number, item in enumerate(i for i in items if type(i) not in SCALARS))
+    own = own_attributes(value)
+    if own is not None and not callable(value):
+        yield from ((f".{name}", part) for name, part in list(own.items()) if type(name) is str)
+    if any("__slots__" in class_namespace(cls) for cls in classes_of(value)):
+        slots = KeptSlots(value, "")
+        yield from ((name, part) for name, part in slots.before if part is not ABSENT)
+
+
+def state_images(state: ReachedState, images: Images) -> dict[str, Image]:
+    """What a run has changed of the kept state: path -> what is there now."""
+    found: dict[str, Image] = {}
+    with untouched():
+        for record in (*state.records, *state.numbers):
+            if not record.changed():
+                continue
+            before = dict(record.before)
+            now = dict(record.now())
+            for name in (*now, *(name for name in before if name not in now)):
+                part = now.get(name, ABSENT)
+                if not name.lstrip(".").startswith(_OURS) and part is not before.get(name, ABSENT):
+                    path = shown(f"{record.path}{name}")
+                    found[path] = _plain(record, part) or images.of(part, path)
+        written = {storage.value._cdata for storage in state.storages if storage.changed()}
+        for tensor in state.tensors:
+            if tensor.storage._cdata in written or tensor.moved:
+                found[tensor.path] = images.of(tensor.value, tensor.path)
+            if tensor.value.is_leaf and tensor.leaf and tensor.value.grad is not tensor.grad:
+                path = f"{tensor.path}.grad"
+                grad = tensor.value.grad
+                found[path] = Image("opaque", "nothing") if grad is None else images.of(grad, path)
+            if tensor.value.requires_grad != tensor.requires:
+                found[f"{tensor.path}.requires_grad"] = Image("scalar", tensor.value.requires_grad)
+    return found
+
+
+def _plain(record: Kept, part: Any) -> Image | None:
+    """What a kept part is like that is no value of the program: the state of random numbers, of an iterator."""
+    if not isinstance(record, KeptBy):
+        return None
+    if type(part) is tuple or is_tensor(part):
+        data = part.numpy().tobytes() if is_tensor(part) else pickle.dumps(part)
+        return Image("state", f"state {hashlib.sha256(data).hexdigest()[:8]}")
+    return None
+
+
+def before_images(state: ReachedState, paths: set[str]) -> dict[str, Image]:
+    """What was at these paths before: for a path that only one of two runs has changed."""
+    images, found = Images(state.known), {}
+    for record in (*state.records, *state.numbers):
+        for name, part in record.before:
+            path = shown(f"{record.path}{name}")
+            if path in paths:
+                found[path] = _plain(record, part) or images.of(part, path)
+    kept = {storage.value._cdata: storage.before[0][1] for storage in state.storages}
+    for tensor in state.tensors:
+        if tensor.path in paths:
+            found[tensor.path] = Image("tensor", _shown_in(kept[tensor.storage._cdata], tensor.alias),
+                                       [(".requires_grad", Image("scalar", tensor.requires))])  # fmt: skip
+        if f"{tensor.path}.grad" in paths:
+            found[f"{tensor.path}.grad"] = (
+                Image("opaque", "nothing") if tensor.grad is None else images.of(tensor.grad, tensor.path)
+            )
+        if f"{tensor.path}.requires_grad" in paths:
+            found[f"{tensor.path}.requires_grad"] = Image("scalar", tensor.requires)
+    return found
+
+
+def _shown_in(storage: Any, like: Any) -> Any:
+    import torch
+
+    made = torch.empty(0, dtype=like.dtype, device=like.device)
+    return made.set_(storage, like.storage_offset(), like.size(), like.stride())
+
+
+def differences(
+    first: Image, second: Image, path: str, rtol: float | None = None, atol: float | None = None
+) -> Iterator[Apart]:
+    """Where two images are not the same, in order."""
+    if first.kind != second.kind:
+        yield Apart(path, first.text, second.text, "not of the same kind")
+    elif first.kind == "tensor":
+        apart = difference(first.value, second.value, rtol, atol)
+        if apart is not None:
+            yield _of_tensors(path, first, second, apart)
+        elif first.parts and second.parts and first.parts[0][1].value != second.parts[0][1].value:
+            one, other = (image.parts[0][1].value for image in (first, second))
+            yield Apart(f"{path}.requires_grad", str(one), str(other), "not the same")
+    elif first.kind == "scalar":
+        one, other = first.value, second.value
+        if type(one) is not type(other) or not (one == other or (one != one and other != other)):
+            floats = type(one) is type(other) is float and abs(one - other) <= 1e-6 * max(abs(one), abs(other))
+            if not floats:
+                yield Apart(path, first.text, second.text, "not the same")
+    elif first.kind in ("known", "opaque", "state"):
+        if first.value != second.value:
+            yield Apart(
+                path, first.text, second.text, "not the same object" if first.kind == "known" else "not the same"
+            )
+    else:
+        one, other = dict(first.parts), dict(second.parts)
+        nothing = Image("opaque", "nothing")
+        for name in (*one, *(name for name in other if name not in one)):
+            part, with_part = one.get(name, nothing), other.get(name, nothing)
+            yield from differences(part, with_part, shown(path + name), rtol, atol)
+
+
+def _of_tensors(path: str, first: Image, second: Image, apart: TensorDifference) -> Apart:
+    one, other = first.value, second.value
+    reason = "" if one.numel() == 1 and other.numel() == 1 and apart.wrong else apart.reason
+    return Apart(path, first.text, second.text, reason, apart.wrong > 0 and _is_small(one, other))
+
+
+_AMPLIFIED = 100.0
+"""How many tolerances of one operation the rounding of a whole call may come to; a tenth of the value at most."""
+
+
+def _is_small(one: Any, other: Any) -> bool:
+    """Whether the numbers of two tensors are near each other, measured by the largest."""
+    import torch
+
+    if not one.is_floating_point() or not bool(torch.isfinite(one).all()) or not bool(torch.isfinite(other).all()):
+        return False
+    first = one.to(torch.float64)
+    farthest = float((first - other.to(one.device, torch.float64)).abs().max())
+    return farthest <= min(_AMPLIFIED * relative_tolerance(one.dtype), 0.1) * float(first.abs().max())

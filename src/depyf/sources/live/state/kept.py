@@ -1,0 +1,243 @@
+"""What one mutable object of the program holds, kept so that it can be put back.
+
+Input: the object.  Each class keeps one kind: ``now()`` is what it holds (a tuple of parts with their names),
+``changed()`` says whether that is no longer what was kept, ``put_back()`` writes the kept parts into the very same
+object.  Nothing is written where nothing changed.  The methods of the builtin classes are called, never those of the
+program's subclasses.
+"""
+
+from __future__ import annotations
+
+import collections
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from depyf.sources.live.pure_access import class_namespace, classes_of
+
+ABSENT: Any = type("Absent", (), {"__repr__": lambda self: "nothing"})()
+Parts = tuple[tuple[str, Any], ...]
+"""(how the part is written after the name of its owner, the part)."""
+
+
+class Kept:
+    """One object, and what it held."""
+
+    __slots__ = ("before", "path", "value")
+
+    def __init__(self, value: Any, path: str) -> None:
+        self.value = value
+        self.path = path
+        self.before = self.now()
+
+    def now(self) -> Parts:
+        """The parts at this moment."""
+        raise NotImplementedError
+
+    def write(self, parts: Parts) -> None:
+        """Make these the object's parts."""
+        raise NotImplementedError
+
+    def changed(self) -> bool:
+        found = self.now()
+        return len(found) != len(self.before) or any(
+            name != kept or part is not value for (name, part), (kept, value) in zip(found, self.before)
+        )
+
+    def put_back(self) -> None:
+        if self.changed():
+            self.write(self.before)
+
+
+class KeptDict(Kept):
+    """A dict, or the ``__dict__`` of an object: the order of the keys counts."""
+
+    __slots__ = ("attributes", "keys")
+
+    def __init__(self, value: Any, path: str, *, attributes: bool = False) -> None:
+        self.attributes = attributes
+        self.keys: list[Any] = list(dict.keys(value))
+        super().__init__(value, path)
+
+    def now(self) -> Parts:
+        return tuple((self._name(key), part) for key, part in dict.items(self.value))
+
+    def _name(self, key: Any) -> str:
+        if self.attributes and type(key) is str:
+            return f".{key}"
+        return f"[{key!r}]" if type(key) in (str, int, bool, float, bytes) else f"[a key of {type(key).__name__}]"
+
+    def changed(self) -> bool:
+        keys = list(dict.keys(self.value))
+        if len(keys) != len(self.keys) or any(one is not other and one != other for one, other in zip(keys, self.keys)):
+            return True
+        return any(part is not kept for part, (_, kept) in zip(dict.values(self.value), self.before))
+
+    def write(self, parts: Parts) -> None:
+        kind: Any = collections.OrderedDict if isinstance(self.value, collections.OrderedDict) else dict
+        kind.clear(self.value)
+        for key, (_, part) in zip(self.keys, parts):
+            kind.__setitem__(self.value, key, part)
+
+
+class KeptNames(Kept):
+    """Some names of a namespace: the globals that a function can read or write."""
+
+    __slots__ = ("names", "shown")
+
+    def __init__(self, value: Any, path: str, names: Iterable[str], shown: Callable[[str], str] = str) -> None:
+        self.names = sorted(names)
+        self.shown = shown
+        super().__init__(value, path)
+
+    def now(self) -> Parts:
+        return tuple((self.shown(name), dict.get(self.value, name, ABSENT)) for name in self.names)
+
+    def write(self, parts: Parts) -> None:
+        for name, (_, part) in zip(self.names, parts):
+            if part is not ABSENT:
+                dict.__setitem__(self.value, name, part)
+            elif dict.__contains__(self.value, name):
+                dict.__delitem__(self.value, name)
+
+
+class KeptItems(Kept):
+    """A list, a deque, a set or a bytearray."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, value: Any, path: str, kind: Any) -> None:
+        self.kind = kind
+        super().__init__(value, path)
+
+    def now(self) -> Parts:
+        if self.kind is set:
+            return tuple((f"{{{number}}}", part) for number, part in enumerate(set.__iter__(self.value)))
+        if self.kind is bytearray:
+            return (("", bytes(self.value)),)
+        return tuple((f"[{number}]", part) for number, part in enumerate(self.kind.__iter__(self.value)))
+
+    def changed(self) -> bool:
+        if self.kind is bytearray:
+            return bool(self.now() != self.before)
+        return super().changed()
+
+    def write(self, parts: Parts) -> None:
+        if self.kind is bytearray:
+            self.value[:] = parts[0][1]
+            return
+        self.kind.clear(self.value)
+        for _, part in parts:
+            (set.add if self.kind is set else self.kind.append)(self.value, part)
+
+
+class KeptCell(Kept):
+    """A variable that functions share."""
+
+    __slots__ = ()
+
+    def now(self) -> Parts:
+        try:
+            return (("", self.value.cell_contents),)
+        except ValueError:
+            return (("", ABSENT),)
+
+    def write(self, parts: Parts) -> None:
+        if parts[0][1] is ABSENT:
+            del self.value.cell_contents
+        else:
+            self.value.cell_contents = parts[0][1]
+
+
+class KeptSlots(Kept):
+    """The ``__slots__`` of an object."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(value: Any) -> dict[str, Any]:
+        """Name -> descriptor."""
+        return {
+            name: found
+            for cls in reversed(classes_of(value))
+            for name, found in class_namespace(cls).items()
+            if type(found) is types.MemberDescriptorType and "__slots__" in class_namespace(cls)
+        }
+
+    def now(self) -> Parts:
+        return tuple((f".{name}", _slot(found, self.value)) for name, found in self.of(self.value).items())
+
+    def write(self, parts: Parts) -> None:
+        for found, (_, part) in zip(self.of(self.value).values(), parts):
+            if part is not ABSENT:
+                found.__set__(self.value, part)
+            elif _slot(found, self.value) is not ABSENT:
+                found.__delete__(self.value)
+
+
+def _slot(descriptor: Any, value: Any) -> Any:
+    try:
+        return descriptor.__get__(value)
+    except AttributeError:
+        return ABSENT
+
+
+_OF_CLASSES = ("__dict__", "__weakref__", "__doc__", "__abstractmethods__", "_abc_impl", "__annotations__",
+               "__annotations_cache__", "__annotate_func__", "__static_attributes__", "__firstlineno__")  # fmt: skip
+
+
+class KeptClass(Kept):
+    """The attributes of a class of the program."""
+
+    __slots__ = ()
+
+    def now(self) -> Parts:
+        found = sorted(class_namespace(self.value).items())
+        return tuple((f".{name}", part) for name, part in found if name not in _OF_CLASSES)
+
+    def write(self, parts: Parts) -> None:
+        kept = dict(parts)
+        for name, part in self.now():
+            if name not in kept:
+                type.__delattr__(self.value, name[1:])
+            elif kept[name] is part:
+                del kept[name]
+        for name, part in kept.items():
+            type.__setattr__(self.value, name[1:], part)
+
+
+class KeptFunction(Kept):
+    """The defaults of a function."""
+
+    __slots__ = ()
+
+    def now(self) -> Parts:
+        defaults = self.value.__defaults__ or ()
+        own = (".__defaults__", self.value.__defaults__), (".__kwdefaults__", self.value.__kwdefaults__)
+        return (*own, *((f".__defaults__[{number}]", default) for number, default in enumerate(defaults)))
+
+    def write(self, parts: Parts) -> None:
+        self.value.__defaults__ = parts[0][1]
+        self.value.__kwdefaults__ = parts[1][1]
+
+
+class KeptBy(Kept):
+    """An object that says what it is like, and takes it back: a generator of random numbers, an iterator of a list."""
+
+    __slots__ = ("get", "put", "same")
+
+    def __init__(
+        self, value: Any, path: str, get: Callable[[Any], Any], put: Callable[[Any, Any], Any], same: Any = None
+    ) -> None:
+        self.get, self.put = get, put
+        self.same: Callable[[Any, Any], bool] = same or (lambda one, other: bool(one == other))
+        super().__init__(value, path)
+
+    def now(self) -> Parts:
+        return (("", self.get(self.value)),)
+
+    def changed(self) -> bool:
+        return not self.same(self.now()[0][1], self.before[0][1])
+
+    def write(self, parts: Parts) -> None:
+        self.put(self.value, parts[0][1])

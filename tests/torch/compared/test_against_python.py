@@ -1,0 +1,217 @@
+"""``depyf.compare`` runs the call as Python, too: it names what differs and why, and leaves the program as it was."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import random
+
+import pytest
+import torch
+from torch import nn
+
+import depyf
+
+pytestmark = pytest.mark.torch
+QUICK = ("eager", "aot_eager")
+FLAG = 2
+SEEN: list = []
+
+
+def small():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
+
+
+def add_one(module, args, out):
+    return out + 1
+
+
+def test_a_hook_that_no_guard_looks_at():
+    model = small()
+    compiled, x = torch.compile(model, backend="eager"), torch.ones(2, 4)
+    compiled(x)
+    assert depyf.compare(compiled, x, backends=QUICK)
+    handle = model[2].register_forward_hook(add_one)
+    result = depyf.compare(compiled, x, backends=QUICK)
+    assert not result and result.python.entry == "0/0"
+    assert "the layer is the guards: entry 0/0 ran" in str(result)
+    assert "the entry leaves out the forward hook of self[2], " + __file__ in str(result)
+    assert "skip_nnmodule_hook_guards is True" in str(result) and ": the same" not in str(result)
+    assert list(model[2]._forward_hooks) == [handle.id], "the hooks are the program's"
+    assert "DIFFERENT" in result._repr_html_() and "skip_nnmodule_hook_guards" in result._repr_html_()
+
+
+def test_a_hook_that_changes_nothing_is_no_cause():
+    model = small()
+    compiled, x = torch.compile(model, backend="eager"), torch.ones(2, 4)
+    model[0].register_forward_hook(lambda module, args, out: None)
+    compiled(x)
+    assert depyf.compare(compiled, x, backends=QUICK)
+
+
+def test_a_guard_that_was_dropped():
+    global FLAG
+
+    def flagged(x):
+        return x * FLAG
+
+    compiled = torch.compile(
+        flagged, backend="eager", options={"guard_filter_fn": lambda guards: [False] * len(guards)}
+    )
+    x = torch.ones(3)
+    compiled(x)
+    FLAG = 3
+    try:
+        result = depyf.compare(compiled, x, backends=QUICK)
+    finally:
+        FLAG = 2
+    assert not result and "the layer is the guards" in str(result)
+    assert "no guard of the entry looks at the global FLAG, and an entry made anew has one" in str(result)
+
+
+@dataclasses.dataclass
+class Box:
+    t: torch.Tensor
+
+
+box = Box(torch.tensor(0.0))
+
+
+@torch.compiler.nested_compile_region
+def region():
+    return box.t + 1
+
+
+def rebound(h):
+    global box
+    for _ in range(2):
+        box = Box(h)
+        h = region()
+    return h
+
+
+def test_a_captured_graph_that_python_does_not_agree_with():
+    before = box
+    result = depyf.compare(rebound, torch.tensor(0.0), backends=QUICK)
+    assert not result and result.python.apart[0].path == "the result"
+    assert (result.python.apart[0].first, result.python.apart[0].second) == ("2.0 (float32)", "1.0 (float32)")
+    assert "the layer is Dynamo" in str(result) and ": the same" not in str(result)
+    assert box is before and box.t.item() == 0.0
+
+
+class Counting(nn.Module):
+    calls = 0
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(3))
+        self.register_buffer("mean", torch.zeros(3))
+        self.history, self.last, self.table = [], None, collections.OrderedDict(a=1)
+
+    def forward(self, x, given):
+        global FLAG
+        FLAG += 1
+        Counting.calls += 1
+        self.mean.mul_(0.5).add_(x.mean(0))
+        self.history.append(x)
+        self.last = x
+        self.table["b"] = 2
+        given["new"] = x * 2
+        x.add_(1)
+        SEEN.append(1)
+        print("seen", len(self.history))
+        with torch.no_grad():
+            self.weight.mul_(2)
+        return x * self.weight + random.random() + torch.rand(3)
+
+
+def state(model, x, given):
+    return (
+        {name: (id(value), value._version, value.tolist(), value.grad) for name, value in model.state_dict(keep_vars=True).items()},
+        list(map(id, model.history)), id(model.last), list(model.table.items()), list(given.items()), list(SEEN), FLAG,
+        Counting.calls, sorted(vars(Counting)), list(vars(model)), x.tolist(), x._version, x.data_ptr(),
+        torch.get_rng_state().tolist(), random.getstate(), torch.is_grad_enabled(), sorted(k for k in globals() if not k.startswith("__import_")),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("compiled_before", (False, True))
+@pytest.mark.parametrize("fails", (False, True))
+def test_the_program_is_as_before(capsys, compiled_before, fails):
+    torch._dynamo.reset()
+    model, x, given = Counting(), torch.ones(2, 3), {"old": 1}
+    called = torch.compile(model, backend="eager") if compiled_before else model
+    if compiled_before:
+        called(torch.ones(2, 3), {"old": 1})
+        capsys.readouterr()
+    if fails:
+        model.register_forward_hook(lambda *_: 1 / 0)
+    before = state(model, x, given)
+    result = depyf.compare(called, x, given, backends=QUICK)
+    assert state(model, x, given) == before
+    assert capsys.readouterr().out == "", "what the calls print is compared, not shown"
+    assert result, str(result)
+    assert ("both raise ZeroDivisionError" in str(result)) is fails
+
+
+def test_state_that_a_backend_does_not_write():
+    """A backend whose graph leaves out the write to a buffer."""
+
+    def forgetful(gm, inputs):
+        def run(*args):
+            kept = [value.clone() for value in args]
+            made = gm(*kept)
+            return made
+
+        return run
+
+    class Running(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.zeros(3))
+
+        def forward(self, x):
+            self.mean.add_(x)
+            return x * 2
+
+    model, x = Running(), torch.ones(3)
+    compiled = torch.compile(model, backend=forgetful)
+    compiled(x)
+    result = depyf.compare(compiled, x, backends=QUICK)
+    assert not result and [apart.path for apart in result.python.apart] == ["self.mean"]
+    assert "the layer is the backend" in str(result)
+
+
+def test_output_is_compared():
+    def backend(gm, inputs):
+        def run(*args):
+            print("printed")
+            return gm(*args)
+
+        return torch._dynamo.disable(run)
+
+    def f(x):
+        return x + 1
+
+    compiled = torch.compile(f, backend=backend)
+    compiled(torch.ones(2))
+    result = depyf.compare(compiled, torch.ones(2), backends=QUICK)
+    assert [apart.path for apart in result.python.apart] == ["standard output"]
+
+
+def test_what_only_one_run_can_use_is_named():
+    def f(x, items):
+        return x + next(items)
+
+    result = depyf.compare(f, torch.ones(2), (n for n in range(3)), backends=QUICK)
+    assert not result and "items is a generator, and only one run can use it" in str(result)
+
+
+def test_an_iterator_of_a_list_is_put_back():
+    def f(x, items):
+        return x + next(items)
+
+    items = iter([1, 2, 3])
+    result = depyf.compare(f, torch.ones(2), items, backends=QUICK)
+    assert list(items) == [1, 2, 3]
+    assert result, str(result)
