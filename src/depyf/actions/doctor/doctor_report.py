@@ -11,8 +11,9 @@ from typing import Any
 
 from depyf.actions.doctor.trial import Measured
 from depyf.actions.doctor.tries import Tries
-from depyf.actions.doctor.ways import TriedWay, WayOutcome, best_first, way_in_words
+from depyf.actions.doctor.ways import TriedWay, WayOutcome, best_first
 from depyf.run.advice.registry import ADVICE, text_of
+from depyf.run.causes.folding import counted
 from depyf.safety.escape import cut, printable
 from depyf.views.pages.print_style import TERMINAL
 from depyf.views.pages.sections.fix_first import left_out, what_to_fix
@@ -20,7 +21,7 @@ from depyf.views.pages.sections.totals import words_of
 
 _SHOWN_CAUSES = 7
 _LONGEST_WAY = 64
-_COLUMNS = ("compilations", "breaks", "as Python", "seconds", "compiling", "results")
+_COLUMNS = ("predicted", "compilations", "breaks", "as Python", "seconds", "compiling", "results")
 
 
 def headline(name: str, measured: Measured) -> str:
@@ -75,16 +76,19 @@ def tries_lines(before: Measured, tries: Tries) -> list[str]:
 
 
 def _tried_lines(before: Measured, tried: Sequence[TriedWay], difference: str) -> list[str]:
-    rows = [("as it is", *_numbers(before), "")]
+    rows = [("as it is", "", *_numbers(before), "")]
     ordered = best_first(tried)
-    rows += [(cut(printable(way.text), _LONGEST_WAY), *_numbers(way.measured), _verdict(way)) for way in ordered]
-    widths = [max(len(row[column]) for row in [*rows, ("", *_COLUMNS)]) for column in range(6)]
+    rows += [
+        (cut(printable(way.text), _LONGEST_WAY), _predicted(way), *_numbers(way.measured), _verdict(way))
+        for way in ordered
+    ]
+    widths = [max(len(row[column]) for row in [*rows, ("", *_COLUMNS)]) for column in range(len(_COLUMNS))]
     head = "  ".join(
         [" " * widths[0], *(name.rjust(widths[n]) for n, name in enumerate(_COLUMNS[:-1], 1)), _COLUMNS[-1]]
     )
     lines = ["Tried, each in a separate process with empty compile caches and seeded random numbers:", "", head]
     for row in rows:
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(widths[n]) for n, cell in enumerate(row[1:6], 1)), row[6]]
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(widths[n]) for n, cell in enumerate(row[1:-1], 1)), row[-1]]
         lines.append("  ".join(cells).rstrip())
     if difference:
         lines += [
@@ -95,6 +99,10 @@ def _tried_lines(before: Measured, tried: Sequence[TriedWay], difference: str) -
             ),
         ]
     return [*lines, *_remarks(ordered)]
+
+
+def _predicted(way: TriedWay) -> str:
+    return "" if way.plan.after is None else str(way.plan.after)
 
 
 def _numbers(measured: Measured) -> tuple[str, str, str, str, str]:
@@ -128,10 +136,15 @@ def _remarks(tried: Sequence[TriedWay]) -> list[str]:
         if way.outcome in (WayOutcome.HARMFUL, WayOutcome.FAILED):
             what = "changes what the program computes" if way.outcome is WayOutcome.HARMFUL else "does not work here"
             lines.append(f"Do not: {printable(way.text)} {what} ({printable(cut(way.detail, 160))})")
+        if way.wrong:
+            lines.append(
+                f"The prediction was wrong: {printable(way.text)} leaves "
+                f"{counted(way.measured.totals.compilations, 'compilation')}, predicted were {way.plan.after}"
+            )
     best = next((way for way in tried if way.outcome is WayOutcome.HELPS), None)
     if best is not None:
-        names = f": {'; '.join(map(way_in_words, best.ways))}" if len(best.ways) > 1 else ""
-        costs = dict.fromkeys(ADVICE[one.use.id].costs for one in best.ways if ADVICE[one.use.id].costs)
+        names = f": {best.plan.text}" if best.together else ""
+        costs = dict.fromkeys(ADVICE[one.use.id].costs for one in best.plan.ways if ADVICE[one.use.id].costs)
         lines[:0] = [printable(f"Best: {best.text}{names}"), *(f"  it may cost: {cost}" for cost in costs)]
     elif tried:
         lines.insert(0, "None of these helps: see the ways out above that need an edit.")
@@ -158,8 +171,9 @@ def document(name: str, base: Measured, tries: Tries | None, dump: str | None) -
                         "function": one.function,
                         "text": text_of(one.use),
                     }
-                    for one in way.ways
+                    for one in way.plan.ways
                 ],
+                "predicted": way.plan.after,
                 "outcome": way.outcome.value,
                 "results": way.results,
                 "detail": way.detail,

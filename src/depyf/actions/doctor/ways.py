@@ -7,7 +7,7 @@ harmful.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from depyf.actions.doctor.returned_values import first_difference
@@ -35,10 +35,29 @@ class WayOutcome(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedWay:
+    """Advice that is followed together, and what is predicted of it."""
+
+    ways: tuple[FollowedAdvice, ...]
+    before: int | None = None
+    """Compilations of the run as it is; None where nothing is predicted."""
+    after: int | None = None
+    """Compilations that are left, predicted."""
+
+    @property
+    def removed(self) -> int:
+        return (self.before or 0) - (self.after or 0)
+
+    @property
+    def text(self) -> str:
+        return "; ".join(map(way_in_words, self.ways))
+
+
+@dataclass(frozen=True, slots=True)
 class TriedWay:
     """One run of the program under some advice."""
 
-    ways: tuple[FollowedAdvice, ...]
+    plan: PlannedWay
     measured: Measured
     outcome: WayOutcome
     detail: str = ""
@@ -46,9 +65,19 @@ class TriedWay:
     results: str = ""
     """``equal``, ``differ``, or ``unknown`` where the program itself returns something else in each run."""
 
+    together: bool = False
+    """It is all that helps, followed at once."""
+
     @property
     def text(self) -> str:
-        return TOGETHER if len(self.ways) > 1 else way_in_words(self.ways[0])
+        return TOGETHER if self.together else self.plan.text
+
+    @property
+    def wrong(self) -> bool:
+        """Whether something else was measured than was predicted."""
+        predicted = self.plan.after
+        finished = self.outcome not in (WayOutcome.FAILED, WayOutcome.HARMFUL)
+        return predicted is not None and finished and self.measured.totals.compilations != predicted
 
 
 def way_in_words(way: FollowedAdvice) -> str:
@@ -59,28 +88,43 @@ def way_in_words(way: FollowedAdvice) -> str:
     return f"{text}{of}"
 
 
-def ways_out(causes: Iterable[Cause], more: Iterable[tuple[AdviceUse, str]]) -> tuple[FollowedAdvice, ...]:
-    """The switches among the advice on the causes, then among the ``more`` advice of the dump; each once."""
-    found: dict[tuple[AdviceUse, str], FollowedAdvice] = {}
-    more = list(more)
-    given = []
+def ways_out(causes: Iterable[Cause], named: Iterable[tuple[AdviceUse, str]]) -> tuple[PlannedWay, ...]:
+    """The ways out of the causes that need no edit, each once; those of which more is predicted to be gone come first.
+
+    ``named``: the advice of the dump with the names of the functions that it is about: a cause may call a wrapper by
+    what it wraps.
+    """
+    functions: dict[AdviceUse, list[str]] = {}
+    for use, function in named:
+        functions.setdefault(use, []).append(function)
+    found: dict[tuple[FollowedAdvice, ...], PlannedWay] = {}
     for cause in causes:
-        for use in cause.advice:  # a cause may call a wrapper by what it wraps; the dump has the name of the code
-            known = [(other, function) for other, function in more if other == use]
-            given += known or [(use, cause.function)]
-    for use, function in (*given, *more):
-        switch = ADVICE[use.id].switch if use.id in ADVICE else None
-        if switch is None:
-            continue
-        about = function if switch.kind is SwitchKind.MARK else ""
-        plain = use if ADVICE[use.id].names and switch.kind is not SwitchKind.CONFIG else AdviceUse(use.id)
-        found.setdefault((plain, about), FollowedAdvice(use, about))
-    return tuple(found.values())
+        for way in cause.ways:
+            if not all(_switch(use) for use in way.uses):
+                continue
+            followed = tuple(
+                dict.fromkeys(
+                    _followed(use, function) for use in way.uses for function in functions.get(use, [cause.function])
+                )
+            )
+            found.setdefault(followed, PlannedWay(followed, way.before, way.after))
+    return tuple(sorted(found.values(), key=lambda way: -way.removed))
 
 
-def judged(ways: Sequence[FollowedAdvice], before: Measured, after: Measured, deterministic: bool) -> TriedWay:
-    """What the ways did, against the program as it is."""
-    ways = tuple(ways)
+def _switch(use: AdviceUse) -> bool:
+    return use.id in ADVICE and ADVICE[use.id].switch is not None
+
+
+def _followed(use: AdviceUse, function: str) -> FollowedAdvice:
+    """An option is set once, whatever asked for it; a mark is of the tensor of one function."""
+    switch = ADVICE[use.id].switch
+    marks = switch is not None and switch.kind is SwitchKind.MARK
+    named = ADVICE[use.id].names and switch is not None and switch.kind is not SwitchKind.CONFIG
+    return FollowedAdvice(use if named else AdviceUse(use.id), function if marks else "")
+
+
+def judged(plan: PlannedWay, before: Measured, after: Measured, deterministic: bool) -> TriedWay:
+    """What a way did, against the program as it is."""
     if (
         after.status != before.status
         or (after.seconds is None and before.seconds is not None)
@@ -89,13 +133,13 @@ def judged(ways: Sequence[FollowedAdvice], before: Measured, after: Measured, de
         problem = after.problem or f"it ended with status {after.status}"
         if after.totals.errors > before.totals.errors and not after.problem:
             problem = "torch raises an error into the program"
-        return TriedWay(ways, after, WayOutcome.FAILED, problem)
+        return TriedWay(plan, after, WayOutcome.FAILED, problem)
     results, detail = "unknown", ""
     if deterministic and before.calls is not None and after.calls is not None:
         detail = first_difference(before.calls, after.calls)
         results = "differ" if detail else "equal"
     if detail:
-        return TriedWay(ways, after, WayOutcome.HARMFUL, detail, results)
+        return TriedWay(plan, after, WayOutcome.HARMFUL, detail, results)
     pairs = list(zip(_counts(after), _counts(before)))
     less = any(number < earlier for number, earlier in pairs)
     more = any(number > earlier for number, earlier in pairs)
@@ -111,7 +155,7 @@ def judged(ways: Sequence[FollowedAdvice], before: Measured, after: Measured, de
         if more
         else WayOutcome.NOTHING
     )
-    return TriedWay(ways, after, outcome, "", results)
+    return TriedWay(plan, after, outcome, "", results)
 
 
 def best_first(tried: Iterable[TriedWay]) -> list[TriedWay]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from depyf.actions.doctor.doctor_report import tries_lines
 from depyf.actions.doctor.returned_values import first_difference
 from depyf.actions.doctor.trial import FollowedAdvice, Measured
-from depyf.actions.doctor.ways import WayOutcome, judged, way_in_words, ways_out
+from depyf.actions.doctor.tries import Tries
+from depyf.actions.doctor.ways import PlannedWay, WayOutcome, judged, way_in_words, ways_out
 from depyf.run.advice.registry import use
 from depyf.run.causes.cause import Cause, CauseKind, Costs
+from depyf.run.causes.ways_out import WayOut
 from depyf.run.run import RunTotals
 
 
@@ -14,8 +17,8 @@ def tensor(*values, dtype="float32", grad=False):
     return {"shape": [len(values)], "dtype": dtype, "requires_grad": grad, "values": list(values)}
 
 
-def cause(function, *advice):
-    return Cause(CauseKind.RECOMPILES, function, None, "", "", (), Costs(), "", advice)
+def cause(function, *ways):
+    return Cause(CauseKind.RECOMPILES, function, None, "", "", (), Costs(), "", ways=ways)
 
 
 def test_results_are_compared_within_the_tolerance_of_their_dtypes():
@@ -34,21 +37,38 @@ def test_results_are_compared_within_the_tolerance_of_their_dtypes():
 
 
 def test_ways_that_need_an_edit_are_not_tried():
-    mark = use("mark-dynamic", tensor="x", dimension="0")
-    causes = [cause("f", mark, use("contiguous", tensor="x")), cause("g", mark, use("compile-dynamic"))]
+    mark, other = (use("mark-dynamic", tensor=name, dimension="0") for name in "xy")
+    contiguous, dynamic = use("contiguous", tensor="x"), use("compile-dynamic")
+    causes = [
+        cause("f", WayOut((mark,), 9, 8), WayOut((contiguous,), 9, 1), WayOut((mark, contiguous), 9, 1)),
+        cause("g", WayOut((mark, other), 9, 2), WayOut((dynamic,), 9, 3)),
+        cause("h", WayOut((dynamic,), 9, 3), WayOut((use("raise-limit", limit="64"),))),
+    ]
     # the names of functions are those of the dump: a cause may have a better one
-    found = ways_out(
-        causes, [(use("compile-dynamic"), "h"), (use("capture-scalars"), "h"), (mark, "f"), (mark, "g.<locals>.h")]
-    )
-    assert [(way.use.id, way.function) for way in found] == [
-        ("mark-dynamic", "f"), ("mark-dynamic", "g.<locals>.h"), ("compile-dynamic", ""), ("capture-scalars", ""),
-    ]  # fmt: skip
-    assert way_in_words(found[0]) == "torch._dynamo.mark_dynamic(x, 0) before the first call of f"
+    found = ways_out(causes, [(mark, "f"), (mark, "g.<locals>.h")])
+    assert [[(one.use.id, one.function) for one in way.ways] for way in found] == [
+        [("mark-dynamic", "f"), ("mark-dynamic", "g.<locals>.h"), ("mark-dynamic", "g")],
+        [("compile-dynamic", "")],
+        [("mark-dynamic", "f"), ("mark-dynamic", "g.<locals>.h")],
+        [("raise-limit", "")],
+    ]
+    assert found[0].text.startswith("torch._dynamo.mark_dynamic(x, 0) before the first call of f; torch._dynamo.mark")
     number = FollowedAdvice(use("unspecialised-int", name="self.n"), "")
     assert way_in_words(number) == "torch._dynamo.config.allow_unspec_int_on_nn_module = True"
 
 
-WAY = [FollowedAdvice(use("compile-dynamic"), "")]
+def test_a_prediction_that_was_wrong_is_told():
+    plan = PlannedWay((FollowedAdvice(use("compile-dynamic"), ""),), 9, 2)
+    base = measured(0, 9, 0, 0)
+    wrong, right = (judged(plan, base, measured(0, left, 0, 0), True) for left in (3, 2))
+    assert wrong.wrong and not right.wrong and not judged(PlannedWay(plan.ways), base, base, True).wrong
+    text = "\n".join(tries_lines(base, Tries((wrong, right))))
+    assert (
+        text.count("The prediction was wrong: torch.compile(dynamic=True) leaves 3 compilations, predicted were 2") == 1
+    )
+
+
+WAY = PlannedWay((FollowedAdvice(use("compile-dynamic"), ""),))
 
 
 def outcome(before, after, deterministic=True):
