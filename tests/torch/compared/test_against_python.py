@@ -215,3 +215,107 @@ def test_an_iterator_of_a_list_is_put_back():
     result = depyf.compare(f, torch.ones(2), items, backends=QUICK)
     assert list(items) == [1, 2, 3]
     assert result, str(result)
+
+
+def test_an_argument_with_a_history_keeps_it():
+    leaf = torch.ones(3, requires_grad=True)
+    given = leaf * 2
+    history = given.grad_fn
+
+    def writes(given):
+        given.mul_(3)
+        return given.sum()
+
+    result = depyf.compare(writes, given, backends=QUICK)
+    assert result and result.python.error is None, str(result)
+    assert given.grad_fn is history and given._version == 0 and given.tolist() == [2.0] * 3
+    given.sum().backward()
+    assert leaf.grad.tolist() == [2.0] * 3
+
+
+def test_a_step_of_an_optimizer():
+    """The graph of the step holds the optimizer's tensors itself."""
+    model, x = nn.Linear(4, 2), torch.ones(3, 4)
+    optimizer = torch.optim.Adam(model.parameters())
+
+    def step(x):
+        optimizer.zero_grad()
+        loss = model(x).sum()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    step(x)
+    before = [model.weight.tolist(), model.weight.grad.tolist(), model.weight._version, str(optimizer.state_dict())]
+    result = depyf.compare(step, x, backends=QUICK)
+    assert result and len(result.graphs) == 3, str(result)
+    assert before == [
+        model.weight.tolist(),
+        model.weight.grad.tolist(),
+        model.weight._version,
+        str(optimizer.state_dict()),
+    ]
+
+
+def test_arguments_of_every_layout():
+    def doubled(*values):
+        return [value * 2 for value in values]
+
+    given = torch.ones(1).expand(3), torch.zeros(0), torch.ones(2, dtype=torch.complex64), torch.eye(3).t()
+    result = depyf.compare(doubled, *given, backends=QUICK)
+    assert result, str(result)
+
+
+class Method:
+    n = 2
+
+    @torch.compile(backend="eager")
+    def scaled(self, x):
+        return x * self.n
+
+
+def test_a_compiled_method():
+    owner = Method()
+    owner.scaled(torch.ones(2))
+    result = depyf.compare(owner.scaled, torch.ones(2), backends=QUICK)
+    assert result and result.python.entry, str(result)
+
+
+def test_a_class_that_the_call_makes():
+    def pair(x):
+        return collections.namedtuple("Pair", "one other")(x + 1, x + 2)
+
+    assert depyf.compare(pair, torch.ones(2), backends=QUICK)
+
+
+def test_a_graph_that_a_backend_refuses():
+    def refuses(gm, inputs):
+        raise RuntimeError("not today")
+
+    result = depyf.compare(lambda x: x + 1, torch.ones(2), backends=("eager", refuses))
+    assert not result and "it could not be compared: RuntimeError: not today" in str(result)
+    assert "compiled against Python: the same" in str(result)
+    assert result._repr_html_()
+
+
+def test_a_library_that_only_the_compiler_uses(tmp_path, monkeypatch):
+    """Its classes and globals are not the program's, however they change meanwhile."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "progress_bars.py").write_text("class Bar:\n    shown = 0\n")
+    monkeypatch.syspath_prepend(str(folder))
+    import progress_bars
+
+    def helper():
+        return progress_bars.Bar
+
+    def backend(gm, inputs):
+        progress_bars.Bar.shown += 1
+        return gm
+
+    def f(x):
+        return x + 1 if helper is not None else x
+
+    result = depyf.compare(f, torch.ones(2), backends=("eager", backend))
+    assert result, str(result)
+    assert progress_bars.Bar.shown > 0, "it is not put back: it may belong to a thread"

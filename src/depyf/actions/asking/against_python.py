@@ -19,7 +19,9 @@ from depyf.errors import DepyfError
 from depyf.safety.guarded import problem
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.caches.unentered import unentered
+from depyf.sources.live.pure_tensors import is_tensor
 from depyf.sources.live.state.images import Apart
+from depyf.sources.live.state.kept_tensors import has_history, keepable, own_copy
 from depyf.sources.live.state.reached import OneShot, ReachedState
 from depyf.sources.live.target import Target, find_target
 
@@ -111,7 +113,11 @@ class Calls:
     def as_python(self) -> CallOutcome:
         """The program's own code, and nothing compiled."""
         with _stance("force_eager"):
-            return outcome(self.state, lambda: self.original(*self.args, **self.kwargs), self.output)
+            return self._call(self.original)
+
+    def _call(self, fn: Callable[..., Any]) -> CallOutcome:
+        args, kwargs, copies = _with_own_history(self.args, self.kwargs)
+        return outcome(self.state, lambda: fn(*args, **kwargs), self.output, copies)
 
     def as_graphs(self, backend: Callable[..., Any]) -> CallOutcome:
         """Compiled apart: Dynamo's code around graphs that ``backend`` runs."""
@@ -123,14 +129,14 @@ class Calls:
 
         with unentered():
             compiled = torch.compile(self.original, backend=backend, dynamic=dynamic)
-            made = outcome(self.state, lambda: compiled(*self.args, **self.kwargs), self.output)
+            made = self._call(compiled)
             then()
         return made
 
     def by_entry(self) -> CallOutcome:
         """As the program's own cache has it; what has no entry runs as Python."""
         with _stance("eager_on_recompile"):
-            return outcome(self.state, lambda: self.fn(*self.args, **self.kwargs), self.output)
+            return self._call(self.fn)
 
     def entry(self) -> LiveEntry | None:
         """The cache entry that would run for this call."""
@@ -144,6 +150,23 @@ class Calls:
 
     def apart(self, first: CallOutcome, second: CallOutcome) -> tuple[Apart, ...]:
         return tuple(outcomes_apart(self.state, first, second, self.rtol, self.atol))
+
+
+def _with_own_history(args: Any, kwargs: Any) -> tuple[Any, Any, dict[str, Any]]:
+    """The arguments, with a copy of each tensor that something computed: a write to it would add to its history, and
+    autograd lets nobody undo that."""
+    from torch.utils import _pytree
+
+    leaves, spec = _pytree.tree_flatten((args, kwargs))
+    computed = [n for n, leaf in enumerate(leaves) if is_tensor(leaf) and keepable(leaf) and has_history(leaf)]
+    if not computed:
+        return args, kwargs, {}
+    made: dict[int, Any] = {}
+    for number in computed:
+        leaf = leaves[number]
+        leaves[number] = made[id(leaf)] = made[id(leaf)] if id(leaf) in made else own_copy(leaf)
+    args, kwargs = _pytree.tree_unflatten(leaves, spec)
+    return args, kwargs, {f"argument {n + 1}": copy for n, copy in enumerate(made.values())}
 
 
 @contextlib.contextmanager
@@ -225,7 +248,7 @@ def _compared(state: ReachedState, python: CallOutcome) -> tuple[str, ...]:
     else:
         result = "result"
     changed = len(python.state)
-    said = [result, f"{len(state.known)} objects of its state" + (f", {changed} of them written" if changed else "")]
+    said = [result, f"{len(state.known)} objects within reach" + (f", {changed} of them written" if changed else "")]
     said += [f"{len(python.gradients)} gradients"] if python.gradients else []
     said += ["output"] if python.output else []
     return tuple(said)

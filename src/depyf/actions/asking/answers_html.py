@@ -78,8 +78,9 @@ def compare_html(comparison: Comparison) -> Markup:
     same = bool(comparison)
     word = "the same" if same else "different" if comparison.graphs else "nothing compared"
     python = comparison.python
-    lines = [line(python.headline, kind="bad" if python.apart else "")] if comparison.graphs else []
-    lines += [line(text) for text in (python.lines() if comparison.graphs else ())]
+    shown = bool(comparison.graphs or python.apart)
+    lines = [line(python.headline, kind="bad" if python.apart else "")] if shown else []
+    lines += [line(text) for text in (python.lines() if shown else ())]
     lines += [line(dim(text)) for text in comparison.remarks()]
     graphs = [_graph(graph, comparison.outcome(graph), comparison.backends) for graph in comparison.graphs]
     return notebook.report(
@@ -137,6 +138,8 @@ def _graph(graph: GraphComparison, outcome: str, names: tuple[str, str]) -> Mark
 def _finding(finding: Finding, names: tuple[str, str]) -> list[Part]:
     from depyf.actions.asking.compare import advice_lines, headline
 
+    if finding.difference is None:
+        return [line(finding.error)]
     parts: list[Part] = [line(headline(finding), kind="bad")]
     parts += [line(chip("advice", "good"), text) for text in advice_lines(finding)]
     if finding.node is not None and finding.node.place:

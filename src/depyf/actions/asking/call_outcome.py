@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,8 +73,10 @@ class Output:
         return getattr(self._under, name)
 
 
-def outcome(state: ReachedState, call: Callable[[], Any], output: Output) -> CallOutcome:
-    """Make the call, look at what it did, and undo it."""
+def outcome(
+    state: ReachedState, call: Callable[[], Any], output: Output, copies: Mapping[str, Any] | None = None
+) -> CallOutcome:
+    """Make the call, look at what it did, and undo it.  ``copies``: tensors made for this call alone."""
     from torch.utils import _pytree
 
     made = CallOutcome()
@@ -89,9 +91,10 @@ def outcome(state: ReachedState, call: Callable[[], Any], output: Output) -> Cal
         if made.error is None:
             made.result = images.of(value, RESULT)
         made.state = state_images(state, images)
+        made.state |= {path: images.of(tensor, path) for path, tensor in (copies or {}).items()}
         made.drew = any(record.changed() for record in state.numbers)
         if made.error is None:
-            wanted = {tensor.path: tensor.value for tensor in state.tensors if tensor.requires}
+            wanted = {tensor.path: tensor.value for tensor in state.tensors if tensor.requires} | dict(copies or {})
             with contextlib.suppress(Exception), output.heard():  # what has no backward has no gradients
                 found = gradients_of(_pytree.tree_leaves(value), wanted)
                 made.gradients = {path: _gradient(part) for path, part in found.items()}

@@ -10,6 +10,7 @@ away (fusion), single ones are bisected.
 from __future__ import annotations
 
 import contextlib
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -20,9 +21,11 @@ from depyf.actions.asking.reference import doubled, in_double, is_rounding
 from depyf.actions.asking.undeclared_writes import has_custom_operators, undeclared_write
 from depyf.actions.debugger.stepping.levels import no_caches
 from depyf.errors import DepyfError
-from depyf.safety.guarded import Door
+from depyf.safety.guarded import Door, problem
 from depyf.sources.live.caches.live_run import backend_name
 from depyf.sources.live.origins.probes import ProbedNode, clean_copy, describe, operations, with_offsets, with_outputs
+from depyf.sources.live.state.graph_tensors import GraphTensors
+from depyf.sources.live.state.kept_tensors import computed_as, own_copy, own_leaf
 from depyf.sources.live.tensors import TensorDifference, difference
 
 Backend = str | Callable[..., Any]
@@ -35,7 +38,8 @@ class Finding:
     node: ProbedNode | None
     """None where only the graph's results could be told apart, and no single node."""
     gradient: bool
-    difference: TensorDifference
+    difference: TensorDifference | None
+    """None where the graph could not be compared."""
     error: str = ""
     used_by: tuple[ProbedNode, ...] = ()
     """For a gradient: the operations that use the node.  The gradients after them agree, so the backward of one of
@@ -59,6 +63,8 @@ class GraphComparison:
     def outcome(self) -> str:
         if self.finding is None:
             return "the same"
+        if self.finding.difference is None:
+            return "not compared"
         return "DIFFERENT" if self.finding.writes is None else "AN UNDECLARED WRITE"
 
     @property
@@ -96,7 +102,11 @@ class Comparison:
         return "both backends agree" if graph.finding is None and self.python.apart else graph.outcome
 
     def __str__(self) -> str:
-        lines = [] if not self.graphs else [self.python.headline, *(f"  {line}" for line in self.python.lines())]
+        lines = (
+            []
+            if not self.graphs and not self.python.apart
+            else [self.python.headline, *(f"  {line}" for line in self.python.lines())]
+        )
         lines += self.remarks()
         for graph in self.graphs:
             lines.append(f"{graph.title}: {self.outcome(graph)}")
@@ -141,6 +151,8 @@ def advice_lines(finding: Finding) -> list[str]:
 
 
 def _describe(finding: Finding, first: str, second: str) -> list[str]:
+    if finding.difference is None:
+        return [finding.error]
     lines = [headline(finding), *advice_lines(finding)]
     if finding.node is not None and finding.node.place:
         lines.append(f"from {finding.node.place}")
@@ -191,7 +203,10 @@ class _Run:
         return cast("Callable[..., Any]", torch._dynamo.disable(run))
 
     def _compare(self, gm: Any, inputs: tuple[Any, ...]) -> Finding | None:
-        return _undeclared(gm, inputs) or self._of_backends(gm, inputs)
+        try:
+            return _undeclared(gm, inputs) or self._of_backends(gm, inputs)
+        except Exception as error:  # of a backend: the program's call goes on
+            return Finding(None, False, None, f"it could not be compared: {problem(error)}")
 
     def _of_backends(self, gm: Any, inputs: tuple[Any, ...]) -> Finding | None:
         first, second = (Compiled(backend, clean_copy(gm)) for backend in self.backends)
@@ -292,7 +307,7 @@ def _undeclared(gm: Any, inputs: tuple[Any, ...]) -> Finding | None:
     """A write that an operator does not declare: it explains whatever else differs."""
     if not has_custom_operators(gm):
         return None
-    with steady_random_numbers(), Door("depyf: what operators write to could not be checked"):
+    with steady_random_numbers(), GraphTensors(gm), Door("depyf: what operators write to could not be checked"):
         found = undeclared_write(clean_copy(gm), copied(inputs))
         if found is not None:
             node = describe(found.node) if found.node is not None else None
@@ -330,18 +345,31 @@ class Compiled:
         return list(result) if isinstance(result, (tuple, list)) else [result]
 
     def outputs(self, inputs: tuple[Any, ...]) -> list[Any]:
-        """Its outputs and, for what it writes into, its inputs afterwards."""
+        """Its outputs and, for what it writes into, its inputs and its own tensors afterwards."""
         own = copied(inputs)
-        return [*self._call(own), *own]
+        with GraphTensors(self._gm) as held:
+            return [*self._call(own), *own, *held.copies()]
 
     def gradients(self, inputs: tuple[Any, ...], *, all_inputs: bool = False) -> list[Any]:
         """The gradients of the inputs for made-up gradients of the outputs; None for an input that gets none."""
         import torch
 
-        own = copied(inputs)
-        wanted = [value for value in own if isinstance(value, torch.Tensor) and value.requires_grad]
+        leaves = tuple(own_leaf(value) if isinstance(value, torch.Tensor) else value for value in inputs)
+        own = tuple(computed_as(v, leaf) if leaf is not v else v for v, leaf in zip(inputs, leaves))
+        wanted = [value for value in leaves if isinstance(value, torch.Tensor) and value.requires_grad]
         if not torch.is_grad_enabled() or not wanted:
             return []
+        with GraphTensors(self._gm):
+            found = self._gradients(own, wanted)
+
+        if not found or not all_inputs:
+            return found
+        by_id = {id(value): gradient for value, gradient in zip(wanted, found)}
+        return [by_id.get(id(value)) for value in leaves]
+
+    def _gradients(self, own: tuple[Any, ...], wanted: list[Any]) -> list[Any]:
+        import torch
+
         results = [value for value in self._call(own) if isinstance(value, torch.Tensor) and value.requires_grad]
         if not results:
             return []
@@ -350,11 +378,7 @@ class Compiled:
             torch.randn(value.shape, generator=made_up, dtype=torch.float32).to(value.device, value.dtype)
             for value in results
         ]
-        found = torch.autograd.grad(results, wanted, tangents, allow_unused=True)
-        if not all_inputs:
-            return list(found)
-        by_id = {id(value): gradient for value, gradient in zip(wanted, found)}
-        return [by_id.get(id(value)) for value in own]
+        return list(torch.autograd.grad(results, wanted, tangents, allow_unused=True))
 
 
 @contextlib.contextmanager
@@ -372,15 +396,7 @@ def copied(values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Copies with the same values and layout, which require gradients where the originals do."""
     import torch
 
-    def copy(value: Any) -> Any:
-        if not isinstance(value, torch.Tensor):
-            return value
-        made = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=value.device)
-        with torch.no_grad():
-            made.copy_(value)
-        return made.requires_grad_(value.requires_grad)
-
-    return tuple(copy(value) for value in values)
+    return tuple(own_copy(value) if isinstance(value, torch.Tensor) else value for value in values)
 
 
 def node_values(gm: Any, inputs: tuple[Any, ...]) -> dict[str, Any]:
@@ -395,7 +411,7 @@ def node_values(gm: Any, inputs: tuple[Any, ...]) -> dict[str, Any]:
             values[n.name] = value.detach().clone() if isinstance(value, torch.Tensor) else value
             return value
 
-    with steady_random_numbers():
+    with steady_random_numbers(), GraphTensors(gm):
         Recorder(clean_copy(gm)).run(*copied(inputs))
     return values
 
@@ -404,6 +420,13 @@ def is_tensor(value: Any) -> bool:
     import torch
 
     return isinstance(value, torch.Tensor)
+
+
+def _original(fn: Any) -> Any:
+    """What the program gave to torch.compile; ``fn`` itself where it is no compiled callable."""
+    if type(fn) is types.MethodType:
+        return types.MethodType(_original(fn.__func__), fn.__self__)
+    return getattr(fn, "_orig_mod", None) or getattr(fn, "_torchdynamo_orig_callable", None) or fn
 
 
 def _backend(calls: Calls) -> Backend:
@@ -423,8 +446,7 @@ def compare(
     """See ``depyf.compare``."""
     if backends is not None and len(backends) != 2:
         raise DepyfError(f"depyf.compare(backends={backends!r}): give two, the reference first")
-    original = getattr(fn, "_orig_mod", None) or getattr(fn, "_torchdynamo_orig_callable", None) or fn
-    calls = Calls(fn, original, args, kwargs, rtol, atol)
+    calls = Calls(fn, _original(fn), args, kwargs, rtol, atol)
     backends = backends or ("eager", _backend(calls))
     run = _Run(backends, rtol, atol, calls.output)
     python = against_python(

@@ -102,7 +102,10 @@ def difference(expected: Any, got: Any, rtol: float | None, atol: float | None) 
 
 def gradients_of(results: Sequence[Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
     """The gradients of the tensors ``wanted``, for made-up gradients of ``results`` (the same for results of the same
-    shapes); None for a tensor that gets none, {} where no result has a gradient or the backward fails."""
+    shapes); None for a tensor that gets none, {} where no result has a gradient or the backward fails.
+
+    What the results are computed from can have another backward.
+    """
     import torch
 
     outputs = [value for value in results if isinstance(value, torch.Tensor) and value.requires_grad]
@@ -112,7 +115,7 @@ def gradients_of(results: Sequence[Any], wanted: Mapping[str, Any]) -> dict[str,
     torch.manual_seed(1)
     tangents = [torch.randn(value.shape, dtype=torch.float64).to(value) for value in outputs]
     try:
-        found = torch.autograd.grad(outputs, list(inputs.values()), tangents, allow_unused=True)
+        found = torch.autograd.grad(outputs, list(inputs.values()), tangents, retain_graph=True, allow_unused=True)
     except RuntimeError:
         return {}
     return dict(zip(inputs, found))

@@ -11,6 +11,7 @@ import collections
 import enum
 import hashlib
 import pickle
+import sys
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -100,7 +101,7 @@ class Images:
             return Image("opaque", full_name(type(value)))
         self._met[id(value)] = path
         self._alive.append(value)
-        kind = full_name(type(value))
+        kind = _kind(type(value))
         if is_a(value, type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, enum.Enum):
             return Image("opaque", f"{kind} {getattr(value, '__qualname__', None) or value!r}")
         parts = [
@@ -121,6 +122,12 @@ class Images:
                     return Image("opaque", full_name(type(value)))
             copy = value.detach().clone()
             return Image("tensor", copy, [(".requires_grad", Image("scalar", value.requires_grad))])
+
+
+def _kind(cls: type) -> str:
+    """The name of a class; without its module where the class was made by the call, and is in none."""
+    module = sys.modules.get(class_module(cls))
+    return full_name(cls) if vars(module or object).get(cls.__name__) is cls else cls.__name__
 
 
 def np_copy(value: Any) -> Any:

@@ -60,12 +60,12 @@ class KeptDict(Kept):
         super().__init__(value, path)
 
     def now(self) -> Parts:
-        return tuple((self._name(key), part) for key, part in dict.items(self.value))
+        return tuple((self._name(key, n), part) for n, (key, part) in enumerate(dict.items(self.value)))
 
-    def _name(self, key: Any) -> str:
+    def _name(self, key: Any, number: int) -> str:
         if self.attributes and type(key) is str:
             return f".{key}"
-        return f"[{key!r}]" if type(key) in (str, int, bool, float, bytes) else f"[a key of {type(key).__name__}]"
+        return f"[{key!r}]" if type(key) in (str, int, bool, float, bytes) else f"[key {number}]"
 
     def changed(self) -> bool:
         keys = list(dict.keys(self.value))

@@ -114,3 +114,39 @@ class KeptTensor(Kept):
 
 def _layout(value: Any) -> tuple[Any, ...]:
     return value.dtype, tuple(value.shape), tuple(value.stride()), value.storage_offset()
+
+
+def has_history(value: Any) -> bool:
+    """Whether an operation computed a tensor, for autograd."""
+    return value.grad_fn is not None
+
+
+def own_leaf(value: Any) -> Any:
+    """A copy with the same values and layout that nothing computed, and that requires gradients where ``value`` does;
+    written into where ``value`` can be."""
+    import torch
+
+    if any(stride == 0 and size > 1 for stride, size in zip(value.stride(), value.shape)):  # one element, many times
+        storage = value.untyped_storage().clone()
+        made = torch.empty(0, dtype=value.dtype, device=value.device)
+        made.set_(storage, value.storage_offset(), value.size(), value.stride())
+    else:
+        made = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=value.device)
+        with torch.no_grad():
+            made.copy_(value)
+    return made.requires_grad_(value.requires_grad)
+
+
+def computed_as(value: Any, leaf: Any) -> Any:
+    """``leaf``, or a copy of it that is computed: what ``value`` is, for autograd lets nobody write into a leaf."""
+    import torch
+
+    if value.is_leaf or not value.requires_grad:
+        return leaf
+    with torch.enable_grad():
+        return leaf.clone()
+
+
+def own_copy(value: Any) -> Any:
+    """A copy that is to autograd what ``value`` is, without its history."""
+    return computed_as(value, own_leaf(value))

@@ -89,6 +89,7 @@ class ReachedState:
         self._storages: set[int] = set()
         self._names: dict[int, tuple[Any, str, set[str]]] = {}
         self._queue: collections.deque[tuple[str, Any]] = collections.deque(roots)
+        self._packages = {package for _, value in roots for package in _packages(value)}
         with untouched():
             while self._queue:
                 path, value = self._queue.popleft()
@@ -243,7 +244,7 @@ class ReachedState:
 
     def _function(self, path: str, function: types.FunctionType) -> None:
         own = own_attributes(function)
-        if _library(dict.get(function.__globals__, "__name__")):
+        if self._foreign(dict.get(function.__globals__, "__name__")):
             inner = [(own or {}).get(name) for name in ("_torchdynamo_orig_callable", "__wrapped__")]
             self._queue.extend((path, found) for found in inner if found is not None)
             return
@@ -259,7 +260,7 @@ class ReachedState:
         self._namespace(namespace, "", {*names, "__warningregistry__"})
         for name in names:
             found = dict.get(namespace, name)
-            if type(found) is types.ModuleType and not _library(dict.get(vars(found), "__name__")):
+            if type(found) is types.ModuleType and not self._foreign(dict.get(vars(found), "__name__")):
                 self._namespace(vars(found), f"{name}.", names)
 
     def _namespace(self, namespace: dict[str, Any], owner: str, names: set[str]) -> None:
@@ -272,10 +273,34 @@ class ReachedState:
         known |= names
 
     def _class(self, path: str, cls: type) -> None:
-        if _library(class_module(cls)) or attribute(cls, "__flags__", 0) & 1 << 8:  # an immutable type
+        if self._foreign(class_module(cls)) or attribute(cls, "__flags__", 0) & 1 << 8:  # an immutable type
             return
         self._add(KeptClass(cls, path))
         self._queue.extend((base.__name__, base) for base in cls.__mro__[1:])
+
+    def _foreign(self, module: Any) -> bool:
+        """Whether the globals and classes of a module are not the program's: a library that the called function and
+        the modules of its model are no part of.  torch's compiler uses such libraries, too."""
+        if _library(module):
+            return True
+        package = module.partition(".")[0]
+        return package not in self._packages and _installed(package)
+
+
+def _packages(root: Any) -> set[str]:
+    """The top-level packages of a function, or of an object and the modules in it."""
+    import torch
+
+    if type(root) is types.FunctionType:
+        return {str(dict.get(root.__globals__, "__name__")).partition(".")[0]}
+    inner = torch.nn.Module.modules(root) if is_a(root, torch.nn.Module) else (root,)
+    return {class_module(type(value)).partition(".")[0] for value in inner}
+
+
+def _installed(package: str) -> bool:
+    """Whether a package is in one of the folders that installers write to."""
+    found = attribute(sys.modules.get(package), "__file__") or ""
+    return type(found) is str and any(name in found for name in ("site-packages", "dist-packages"))
 
 
 def shown(path: str) -> str:
