@@ -3,17 +3,17 @@
     with depyf.testing.assert_no_graph_breaks():
         compiled(x)
 
-Each is a context manager that raises AssertionError when its block ends, with the user's line and the cause, or where
-it could not listen; an exception of the block itself goes through.  It raises DepyfError where torch is missing.  They
-only listen: results, caches and compiled code are torch's own.  As pytest markers and fixtures:
-``depyf.pytest_plugin``.  Importing this does not import torch.
+Each but ``assert_compiled_equals_python`` is a context manager that raises AssertionError when its block ends, with the
+user's line and the cause, or where it could not listen; an exception of the block itself goes through.  They only
+listen: results, caches and compiled code are torch's own.  They raise DepyfError where torch is missing.  As pytest
+markers and fixtures: ``depyf.pytest_plugin``.  Importing this does not import torch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from depyf.run.advice.registry import sentence
 from depyf.safety.guarded import Door
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from depyf.actions.asking.watch import Seen, Watch
     from depyf.run.records import BreakRecord, RecompileRecord
 
-__all__ = ["assert_graph_count", "assert_no_graph_breaks", "assert_no_recompiles"]
+__all__ = ["assert_compiled_equals_python", "assert_graph_count", "assert_no_graph_breaks", "assert_no_recompiles"]
 
 
 def assert_no_graph_breaks() -> AbstractContextManager[None]:
@@ -44,6 +44,20 @@ def assert_no_recompiles() -> AbstractContextManager[None]:
 def assert_graph_count(count: int) -> AbstractContextManager[None]:
     """Fail unless Dynamo captures exactly ``count`` graphs while the block runs."""
     return _asserted(lambda seen: _other_count(seen, count))
+
+
+def assert_compiled_equals_python(
+    fn: Callable[..., Any], *args: Any, rtol: float | None = None, atol: float | None = None, **kwargs: Any
+) -> None:
+    """Fail unless compiled ``fn(*args, **kwargs)`` does what Python does, as ``depyf.compare`` checks it.
+
+    The call leaves nothing behind.  It fails, too, where nothing was compiled, and where the two could not be compared.
+    """
+    from depyf.api import compare
+
+    result = compare(fn, *args, rtol=rtol, atol=atol, **kwargs)
+    if not result:
+        raise AssertionError(str(result))
 
 
 @contextmanager

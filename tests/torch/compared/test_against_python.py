@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 import depyf
+import depyf.testing
 
 pytestmark = pytest.mark.torch
 QUICK = ("eager", "aot_eager")
@@ -319,3 +320,49 @@ def test_a_library_that_only_the_compiler_uses(tmp_path, monkeypatch):
     result = depyf.compare(f, torch.ones(2), backends=("eager", backend))
     assert result, str(result)
     assert progress_bars.Bar.shown > 0, "it is not put back: it may belong to a thread"
+
+
+def test_the_order_of_the_entries_is_as_before():
+    def times(x, n):
+        return x * n
+
+    def order():
+        return list(map(id, torch._dynamo.eval_frame._debug_get_cache_entry_list(times.__code__)))
+
+    compiled, x = torch.compile(times, backend="eager", dynamic=False), torch.ones(3)
+    for n in (1.5, 2.5, 3.5):
+        compiled(x, n)
+    before, code = order(), times.__code__
+    for n, entry in ((1.5, "/0"), (2.5, "/1"), (3.5, "/2")):
+        result = depyf.compare(compiled, x, n, backends=QUICK)
+        assert result and result.python.entry.endswith(entry), str(result)
+        assert order() == before and times.__code__ is code
+
+
+def test_the_assertion():
+    depyf.testing.assert_compiled_equals_python(lambda x, *, n: x + n, torch.ones(2), n=2)
+    with pytest.raises(AssertionError, match=r"(?s)the layer is Dynamo.*both backends agree"):
+        depyf.testing.assert_compiled_equals_python(rebound, torch.tensor(0.0))
+    with pytest.raises(AssertionError, match="nothing was compiled"):
+        depyf.testing.assert_compiled_equals_python(lambda: 1)
+
+
+def times(x, n):
+    return x * n
+
+
+def test_a_stance_without_guards():
+    torch._dynamo.reset()
+    compiled, x = torch.compile(times, backend="eager"), torch.ones(2)
+    compiled(x, 2)
+    with torch.compiler.set_stance("default", skip_guard_eval_unsafe=True):
+        result = depyf.compare(compiled, x, 3, backends=QUICK)
+        assert torch._dynamo.eval_frame._stance.skip_guard_eval_unsafe
+    assert not result and "the stance skip_guard_eval_unsafe leaves its guards out" in str(result)
+    assert torch._dynamo.eval_frame._stance.stance == "default"
+
+
+def test_a_container_that_holds_itself():
+    given = [1]
+    given.append(given)
+    assert depyf.compare(lambda x, given: (x + given[0], given), torch.ones(2), given, backends=QUICK)

@@ -107,7 +107,9 @@ class Calls:
         """An argument that only one run can use."""
         from torch.utils import _pytree
 
-        given = {id(leaf) for leaf in _pytree.tree_leaves((self.args, self.kwargs))}
+        given: set[int] = set()
+        with contextlib.suppress(RecursionError):  # a container that holds itself
+            given = {id(leaf) for leaf in _pytree.tree_leaves((self.args, self.kwargs))}
         return next((once for once in self.state.once if id(once.value) in given), None)
 
     def as_python(self) -> CallOutcome:
@@ -127,16 +129,31 @@ class Calls:
         """Compiled apart; ``then`` is called before what was compiled is forgotten."""
         import torch
 
-        with unentered():
+        with unentered(), _stance("default"):
             compiled = torch.compile(self.original, backend=backend, dynamic=dynamic)
             made = self._call(compiled)
             then()
         return made
 
-    def by_entry(self) -> CallOutcome:
+    def by_entry(self, entry: LiveEntry) -> CallOutcome:
         """As the program's own cache has it; what has no entry runs as Python."""
-        with _stance("eager_on_recompile"):
+        with _stance("eager_on_recompile"), self._unmoved(entry):
             return self._call(self.fn)
+
+    @contextlib.contextmanager
+    def _unmoved(self, entry: LiveEntry) -> Iterator[None]:
+        """torch moves the entry that runs to the front: one that is not there runs as the function's code meanwhile."""
+        function = self.target.function if self.target is not None else None
+        entries = cache_entries(function.__code__) if function is not None else ()
+        if function is None or not entries or entries[0].code is entry.code:
+            yield
+            return
+        before, function.__code__ = function.__code__, entry.code
+        try:
+            yield
+        finally:
+            if function.__code__ is entry.code:
+                function.__code__ = before
 
     def entry(self) -> LiveEntry | None:
         """The cache entry that would run for this call."""
@@ -145,7 +162,9 @@ class Calls:
             return None
         with contextlib.suppress(Exception):  # arguments that do not fit: Python says so
             names = target.frame_locals(self.args, self.kwargs)
-            return next((entry for entry in cache_entries(target.code) if entry.manager.check(names)), None)
+            entries = cache_entries(target.code)
+            skipped = entries[0] if entries and _guards_are_skipped() else None
+            return next((entry for entry in entries if entry.manager.check(names)), skipped)
         return None
 
     def apart(self, first: CallOutcome, second: CallOutcome) -> tuple[Apart, ...]:
@@ -157,7 +176,10 @@ def _with_own_history(args: Any, kwargs: Any) -> tuple[Any, Any, dict[str, Any]]
     autograd lets nobody undo that."""
     from torch.utils import _pytree
 
-    leaves, spec = _pytree.tree_flatten((args, kwargs))
+    try:
+        leaves, spec = _pytree.tree_flatten((args, kwargs))
+    except RecursionError:  # a container that holds itself
+        return args, kwargs, {}
     computed = [n for n, leaf in enumerate(leaves) if is_tensor(leaf) and keepable(leaf) and has_history(leaf)]
     if not computed:
         return args, kwargs, {}
@@ -174,17 +196,27 @@ def _stance(name: str) -> Iterator[None]:
     """What torch.compile does in these calls; the program's stance comes back."""
     import torch
 
-    before = getattr(torch._dynamo.eval_frame, "_stance")  # noqa: B009
-    if before.stance == "force_eager":
+    before = torch._dynamo.eval_frame._stance
+    if before.stance == "force_eager":  # the program wants nothing compiled
         yield
         return
-    with torch.compiler.set_stance(name, skip_guard_eval_unsafe=before.skip_guard_eval_unsafe):
+    skips = name != "default" and _guards_are_skipped()
+    with torch.compiler.set_stance(name, **({"skip_guard_eval_unsafe": True} if skips else {})):
         yield
 
 
-def against_python(calls: Calls, graphs: Callable[..., Any], graphs_agree: Callable[[Any], bool]) -> AgainstPython:
+def _guards_are_skipped() -> bool:
+    """Whether the program's stance lets an entry run without its guards."""
+    import torch
+
+    return bool(getattr(torch._dynamo.eval_frame._stance, "skip_guard_eval_unsafe", False))
+
+
+def against_python(
+    calls: Calls, graphs: Callable[..., Any], graphs_agree: Callable[[], bool], was_compared: Callable[[Any], bool]
+) -> AgainstPython:
     """``graphs``: the backend that compares each graph and goes on with its eager results; ``graphs_agree``: whether
-    each graph was compared on this backend, and did the same."""
+    none of them differs; ``was_compared``: whether this backend is the one that they were compared on."""
     once = calls.one_shot()
     if once is not None:
         calls.as_graphs(graphs)
@@ -193,7 +225,7 @@ def against_python(calls: Calls, graphs: Callable[..., Any], graphs_agree: Calla
     python = calls.as_python()
     used = [once for once in calls.state.once if once.moved]
     entry = calls.entry()
-    own = calls.by_entry() if entry is not None and not used else None
+    own = calls.by_entry(entry) if entry is not None and not used else None
     captured = calls.as_graphs(graphs)
     if used:
         said = tuple(f"the call uses up {once.path}, {once.what}, and only one run can" for once in used)
@@ -204,7 +236,11 @@ def against_python(calls: Calls, graphs: Callable[..., Any], graphs_agree: Calla
         layer = "the layer is Dynamo: its graphs differ from Python when eager mode runs them, too"
         return AgainstPython(apart, causes=(layer,), not_compared=tuple(remarks))
     found = AgainstPython(compared=_compared(calls.state, python), not_compared=tuple(remarks), error=python.error)
-    return found if own is None or entry is None else _of_entry(calls, entry, python, own, found, graphs_agree)
+    return (
+        found
+        if own is None or entry is None
+        else _of_entry(calls, entry, python, own, found, graphs_agree, was_compared)
+    )
 
 
 def _of_entry(
@@ -213,7 +249,8 @@ def _of_entry(
     python: CallOutcome,
     own: CallOutcome,
     found: AgainstPython,
-    graphs_agree: Callable[[Any], bool],
+    graphs_agree: Callable[[], bool],
+    was_compared: Callable[[Any], bool],
 ) -> AgainstPython:
     """What the program's own entry does, which ran as it would run in the program."""
     name = entry.compile_id
@@ -227,13 +264,20 @@ def _of_entry(
     guarded: list[str] = []
     anew = calls.anew(backend or "inductor", then=lambda: guarded.extend(guard_texts(_entries(calls))))
     of_anew = calls.apart(python, anew)
-    if not of_anew:
+    if not of_anew and _guards_are_skipped():
+        layer = (
+            f"the layer is the guards: entry {name} ran, and the stance skip_guard_eval_unsafe leaves its guards out"
+        )
+        causes: tuple[str, ...] = (layer,)
+    elif not of_anew:
         layer = f"the layer is the guards: entry {name} ran, and compiled anew the call does what Python does"
         causes = (layer, *why_stale(calls, entry, own, guarded))
-    elif all(one.rounding for one in (*apart, *of_anew)) and graphs_agree(backend):
+    elif all(one.rounding for one in (*apart, *of_anew)) and was_compared(backend) and graphs_agree():
         return replace(found, compared=(*found.compared, "up to rounding"), entry=name)
     else:
         causes = ("the layer is the backend: Dynamo's graphs do what Python does when eager mode runs them",)
+        if not was_compared(backend):
+            causes += ('backends=("eager", BACKEND) with that backend names the first operation that differs',)
     return AgainstPython(apart, entry=name, causes=causes, not_compared=found.not_compared)
 
 

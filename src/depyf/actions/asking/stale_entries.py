@@ -98,7 +98,8 @@ def _unguarded(entry: LiveEntry, anew: list[str]) -> tuple[str, ...]:
         of_torch = any(mark in text for mark in _OF_TORCH)
         if not tensor and not of_torch:
             missing |= dict.fromkeys(source for source in _sources(text) if source not in looked_at)
-    names = [named(source) for source in missing]
+    within = {source for source in missing for other in missing if other != source and other.startswith(source)}
+    names = [named(source) for source in missing if source not in within]
     said = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
     return (f"no guard of the entry looks at {said}, and an entry made anew has one",) if names else ()
 
