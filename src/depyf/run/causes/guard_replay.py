@@ -20,6 +20,7 @@ from itertools import combinations
 
 from depyf.run.advice.source_names import named
 from depyf.run.guards.difference import Difference
+from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.records import EntryRecord, EntryState, FailedGuardRecord, Place, RefusalRecord
 
 _LARGEST = 3
@@ -134,19 +135,24 @@ class GuardTable:
     def compilations(self) -> int:
         return len(self.names)
 
-    def left(self, freed: Values, when_changed: Values = NOTHING) -> int:
+    def left(self, freed: Values, when_changed: Values = NOTHING, ducks: bool = False) -> int:
         """How many entries are still made.
 
         ``freed``: values that may change from the first call on; ``when_changed``: values that are free in entries
         made after they changed, as torch makes a size dynamic by default.
 
         An entry that serves the call of another one, too, has the guards of both: where a size is free, the program's
-        questions about it are conditions, which the entry for one size does not show.
+        questions about it are conditions, which the entry for one size does not show.  ``ducks``: sizes that are equal
+        when an entry is made are one symbol in it (duck sizing: torch/fx/experimental/symbolic_shapes.py).
         """
         kept: list[tuple[list[str], Values]] = []
         changed: Values = NOTHING
         for name, row in zip(self.names, self.rows, strict=True):
-            serving = (one for one, free in kept if self._serves(one, row, freed | free))
+            serving = (
+                one
+                for one, free in kept
+                if self._serves(one, row, freed | free) and not (ducks and self._parts_ducks(name, one[0]))
+            )
             found = next(serving, None)
             if found is not None:
                 found.append(name)
@@ -160,6 +166,43 @@ class GuardTable:
         """Whether what failed of ``entries``, which are one, is nothing but ``freed`` values; the first of them was
         asked."""
         return entries[0] in row and all(row[other] <= freed for other in entries if other in row)
+
+    def _parts_ducks(self, name: str, earlier: str) -> bool:
+        """Whether sizes that were equal for the entry ``earlier`` differ in the call of ``name``."""
+        changed = self._changed_sizes.get((name, earlier), {})
+        for size, members in self._equal_sizes[earlier].items():
+            if len({changed.get(member, size) for member in members}) > 1:
+                return True
+        return False
+
+    @functools.cached_property
+    def _changed_sizes(self) -> dict[tuple[str, str], dict[tuple[str, int], str]]:
+        """(entry, earlier one) -> size that differs -> what it is in the call of the former."""
+        return {
+            (name, refusal.entry): {
+                (named(one.source), one.index): one.found.text
+                for failed in refusal.failed
+                for one in failed.differences
+                if one.what == "size" and one.index is not None
+            }
+            for name, row in zip(self.names, self.refusals, strict=True)
+            for refusal in row
+        }
+
+    @functools.cached_property
+    def _equal_sizes(self) -> dict[str, dict[str, list[tuple[str, int]]]]:
+        """Entry -> size -> the sizes of arguments that it is for and that are equal."""
+        found: dict[str, dict[str, list[tuple[str, int]]]] = {}
+        for entry in self.entries:
+            equal = found.setdefault(entry.key.text, {})
+            for guard in entry.guards:
+                layout = layout_of(guard.expression)
+                if layout is None or layout.of_parameter:
+                    continue
+                for index, size in enumerate(layout.sizes):
+                    if size is not None and size > 1:
+                        equal.setdefault(str(size), []).append((named(layout.tensor), index))
+        return found
 
     def replay(self, fixed: Values = NOTHING) -> GuardReplay:
         """The sets of values that remove compilations; ``fixed``: what cannot be freed."""
@@ -178,8 +221,20 @@ class GuardTable:
                 least[frozenset(chosen)] = left
                 if left < min(smaller):
                     ways.append(FreedValues(tuple(sorted(values, key=in_order)), left))
+        free = self.values - fixed
+        needed = self.left(free)
+        if needed < min((way.left for way in ways), default=self.compilations):
+            ways.append(FreedValues(self._without_idle(free, needed), needed))
         ways.sort(key=lambda way: (way.left, len(way.values)))
-        return GuardReplay(self.compilations, tuple(ways), self.left(self.values - fixed))
+        return GuardReplay(self.compilations, tuple(ways), needed)
+
+    def _without_idle(self, values: Values, left: int) -> tuple[GuardedValue, ...]:
+        """``values`` without those that may be fixed while ``left`` compilations are left: no smaller set of these does
+        it, another one may."""
+        for value in sorted(values, key=in_order):
+            if self.left(values - {value}) == left:
+                values -= {value}
+        return tuple(sorted(values, key=in_order))
 
     def _together(self, fixed: Values) -> list[tuple[GuardedValue, ...]]:
         """The values that may be freed, those that fail in the same cells of the table in one group; the most frequent

@@ -13,6 +13,7 @@ from depyf.run.advice.registry import ADVICE, applicable
 from depyf.run.advice.source_names import named
 from depyf.run.advice.symbol_places import places_of
 from depyf.run.causes.guard_replay import FailedValue
+from depyf.run.causes.subjects import GLOBAL
 from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.guards.known_kinds import advice
 from depyf.run.records import EntryRecord, FunctionRecord, Place
@@ -57,8 +58,9 @@ class ValueAdvice:
 
     def _is_needed(self, name: str, place: Place | None) -> bool:
         """Whether the program needs the number ``name`` while it is compiled, so that no symbol does."""
+        name = name.removeprefix(GLOBAL)
         own = self._code.source and (place is None or place.filename == self._code.filename)
-        text = self._code.source if own else place.text if place is not None else ""
+        text = self._code.source if own else _alone(place.text) if place is not None else ""
         uses = uses_of(text, name)
         return bool(uses & _NEEDED) or (ValueUse.INDEX in uses and not self._indexes_tensors(text, name))
 
@@ -73,3 +75,8 @@ class ValueAdvice:
         """The line that needs the number, in the place of what would make a symbol of it, or a tensor."""
         where = () if place is None else for_specialised(name, place)
         return where or tuple(one for one in found if ADVICE[one.id].frees not in _SYMBOLS)
+
+
+def _alone(line: str) -> str:
+    """A line as a text of Python, be it the head of a compound statement."""
+    return f"{line}\n    pass" if line.endswith(":") else line

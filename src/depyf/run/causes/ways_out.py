@@ -64,9 +64,12 @@ class _Freed:
 
     values: Values = NOTHING
     when_changed: Values = NOTHING
+    ducks: bool = False
+    """Sizes that are equal are one symbol."""
 
     def __or__(self, other: _Freed) -> _Freed:
-        return _Freed(self.values | other.values, self.when_changed | other.when_changed)
+        ducks = self.ducks or other.ducks
+        return _Freed(self.values | other.values, self.when_changed | other.when_changed, ducks)
 
     @property
     def all(self) -> Values:
@@ -114,7 +117,9 @@ class FunctionReplay:
         if frees is Frees.SYMBOL_WHEN_CHANGED:
             return _Freed(when_changed=plain)
         if frees is Frees.SYMBOLS:
-            return _Freed(frozenset(one for one, uses in self.advice.items() if use in uses and not one.small))
+            return _Freed(
+                frozenset(one for one, uses in self.advice.items() if use in uses and not one.small), ducks=True
+            )
         return _Freed(value.whole if frees is Frees.VALUE else NOTHING)
 
     @functools.cached_property
@@ -154,13 +159,15 @@ def ways_out(
     for lead in asked:
         offered = dict.fromkeys(use for replay in replays for use in replay.advice.get(lead, ()) if is_remedy(use))
         for use in offered:
-            uses: dict[AdviceUse, None] = {use: None}
-            after = compilations - before
-            for replay in replays:
-                freed = _follow(replay, lead, use, frozenset(asked), uses)
-                after += replay.table.left(freed.values, freed.when_changed)
-            if after < compilations:
-                found.setdefault(tuple(uses), WayOut(tuple(uses), compilations, after))
+            for at_once in (False, True):
+                uses: dict[AdviceUse, None] = {use: None}
+                after = compilations - before
+                for replay in replays:
+                    freed = _follow(replay, lead, use, frozenset(asked), uses, at_once)
+                    after += replay.table.left(freed.values, freed.when_changed, freed.ducks)
+                if after < compilations:
+                    found.setdefault(tuple(uses), WayOut(tuple(uses), compilations, after))
+                    break
         if found:
             break
     return (*list(found.values())[:_ALTERNATIVES], *(WayOut((use,)) for use in more if is_remedy(use)))
@@ -177,14 +184,22 @@ def unpredicted(advice: Iterable[AdviceUse]) -> tuple[WayOut, ...]:
 
 
 def _follow(
-    replay: FunctionReplay, lead: GuardedValue, use: AdviceUse, asked: Values, uses: dict[AdviceUse, None]
+    replay: FunctionReplay,
+    lead: GuardedValue,
+    use: AdviceUse,
+    asked: Values,
+    uses: dict[AdviceUse, None],
+    at_once: bool,
 ) -> _Freed:
     """What is free where ``use`` is followed for ``lead``, and for what has to be freed with it what is nearest to it;
-    that is added to ``uses``."""
+    that is added to ``uses``.  ``at_once``: what frees a value from the first call on is preferred to what does so when
+    it has changed."""
     wanted = replay.together(asked & replay.table.values)
     freed = replay.freed(use, lead) if lead in replay.table.values else _Freed()
     for value in sorted(wanted - freed.all, key=in_order):
         offered = [one for one in replay.advice.get(value, ()) if is_remedy(one) and _goes_with(one, use)]
+        if at_once:
+            offered.sort(key=lambda one: ADVICE[one.id].frees is Frees.SYMBOL_WHEN_CHANGED)
         other = next((one for one in offered if one in uses or one.id == use.id), next(iter(offered), None))
         if other is not None:
             uses[other] = None

@@ -9,9 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depyf.run.causes.guard_replay import FreedValues, GuardedValue, replay
+from depyf.run.causes.guard_replay import FreedValues, GuardedValue, GuardTable, replay
 from depyf.run.guards.difference import Difference, GuardSide
-from depyf.run.records import CompileKey, EntryRecord, FailedGuardRecord, RefusalRecord, TransformedRecord
+from depyf.run.records import (
+    CompileKey,
+    EntryRecord,
+    FailedGuardRecord,
+    GuardRecord,
+    RefusalRecord,
+    TransformedRecord,
+)
 
 CODE = TransformedRecord("", True, "", (), (), ())
 Call = dict[str, int]
@@ -90,3 +97,50 @@ def test_what_is_fixed_is_in_no_way() -> None:
 def test_nothing_to_free(calls: list[Call], needed: int) -> None:
     found = replay(entries_of(calls))
     assert (found.ways, found.needed, found.compilations) == ((), needed, len(calls))
+
+
+def test_more_values_than_are_tried_together() -> None:
+    calls = [dict.fromkeys("abcdef", n) | {"g": 0} for n in range(3)]
+    calls += [{**calls[0], name: 7} for name in "abcde"]
+    found = replay(entries_of(calls))
+    assert found.needed == 1 and found.ways[0].left == 1
+    assert {value.source for value in found.ways[0].values} == set("abcdef")
+
+
+def sized(key: str, sizes: dict[str, int], earlier: dict[str, dict[str, int]]) -> EntryRecord:
+    """An entry for vectors of these sizes."""
+    guards = tuple(
+        GuardRecord("", "", f"check_tensor(L[{name!r}], 'Tensor', torch.float32, size=[{size}], stride=[1])")
+        for name, size in sizes.items()
+    )
+    refusals = tuple(
+        RefusalRecord(
+            other,
+            tuple(
+                FailedGuardRecord(
+                    name,
+                    None,
+                    (
+                        Difference(
+                            "tensor", f"L[{name!r}]", "size", 0,
+                            wanted=GuardSide(str(theirs[name]), "int"), found=GuardSide(str(size), "int"),
+                        ),
+                    ),
+                )
+                for name, size in sizes.items()
+                if theirs[name] != size
+            ),
+        )
+        for other, theirs in earlier.items()
+    )  # fmt: skip
+    return EntryRecord(CompileKey(0, key), CODE, guards, "live", refusals=refusals)
+
+
+def test_sizes_that_are_equal_are_one_symbol() -> None:
+    calls = {"0/0": {"q": 4, "k": 4}, "0/1": {"q": 5, "k": 7}, "0/2": {"q": 6, "k": 6}}
+    entries = []
+    for number, (key, sizes) in enumerate(calls.items()):
+        entries.append(sized(key, sizes, dict(list(calls.items())[:number])))
+    table = GuardTable(entries)
+    assert table.left(table.values) == 1, "a mark for each"
+    assert table.left(table.values, ducks=True) == 2, "dynamic=True takes both for one, and compiles for (5, 7)"

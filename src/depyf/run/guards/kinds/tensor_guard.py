@@ -181,6 +181,11 @@ class TensorLayout:
     rest: str
     """All else that it wants."""
 
+    @property
+    def of_parameter(self) -> bool:
+        """Whether it is of a parameter, whose sizes are no symbols."""
+        return f"check_tensor({self.tensor}, 'Parameter'" in self.rest
+
     def allows(self, other: TensorLayout | None) -> bool:
         """Whether it holds of the tensor that ``other`` is a guard on."""
         if other is None or self.rest != other.rest or len(self.sizes) != len(other.sizes):

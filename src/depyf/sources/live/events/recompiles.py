@@ -20,7 +20,7 @@ from depyf.run.guards.difference import PARAMETER
 from depyf.run.guards.guard_kind import Look
 from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.guards.known_kinds import recompile_record, reported_differences
-from depyf.run.records import GuardRecord, RecompileRecord
+from depyf.run.records import GuardRecord, Place, RecompileRecord, RefusalRecord
 from depyf.sources.live.events.call_values import CallValues
 from depyf.sources.live.guards.guard_remarks import program_place, split_comment
 from depyf.sources.live.guards.printed_guards import readable, with_class
@@ -104,5 +104,13 @@ def _record(reason: str, call: Look, resolve: Callable[[str], str]) -> Recompile
 
 def resolved(record: RecompileRecord, resolve: Callable[[str], str]) -> RecompileRecord:
     """With the whole name of the file, of which torch prints the end."""
-    place = record.place
-    return record if place is None else replace(record, place=replace(place, filename=resolve(place.filename)))
+    return replace(record, place=_resolved(record.place, resolve))
+
+
+def resolved_refusal(record: RefusalRecord, resolve: Callable[[str], str]) -> RefusalRecord:
+    """The same of all guards that failed."""
+    return replace(record, failed=tuple(replace(one, place=_resolved(one.place, resolve)) for one in record.failed))
+
+
+def _resolved(place: Place | None, resolve: Callable[[str], str]) -> Place | None:
+    return None if place is None else replace(place, filename=resolve(place.filename))

@@ -44,7 +44,7 @@ from depyf.sources.live.events.break_stack import BrokenAt
 from depyf.sources.live.events.callers import folded
 from depyf.sources.live.events.graph_breaks import parse_break
 from depyf.sources.live.events.missing_reports import gaps
-from depyf.sources.live.events.recompiles import resolved, specialised
+from depyf.sources.live.events.recompiles import resolved, resolved_refusal, specialised
 from depyf.sources.live.events.torch_options import recompile_limit
 from depyf.sources.live.generated import resume_options
 from depyf.sources.live.guards.current_values import with_values
@@ -358,7 +358,7 @@ def entry_record(
         error_at=None if _compiled(entry, live) else entry.error[1],
         advice=_advice(entry, live),
         callers=callers(entry),
-        refusals=_refusals(entry),
+        refusals=_refusals(entry, resolve),
         in_force=tuple(sorted(entry.in_force)),
         finished=finished,
     )
@@ -394,9 +394,10 @@ def _error(entry: EntryBuilder) -> str:
     return entry.error[0] if entry.pinned is None else f"{entry.error[0]}; {entry.pinned.words}"
 
 
-def _refusals(entry: EntryBuilder) -> tuple[RefusalRecord, ...]:
+def _refusals(entry: EntryBuilder, resolve: Callable[[str], str]) -> tuple[RefusalRecord, ...]:
     """In terms of the object that torch's wrapper calls, where the function is one."""
-    return entry.refusals if entry.wrapped is None else tuple(map(entry.wrapped.about_refusal, entry.refusals))
+    found = (resolved_refusal(record, resolve) for record in entry.refusals)
+    return tuple(found if entry.wrapped is None else map(entry.wrapped.about_refusal, found))
 
 
 def _advice(entry: EntryBuilder, live: LiveEntry | None) -> tuple[AdviceUse, ...]:
