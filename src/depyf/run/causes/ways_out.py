@@ -14,7 +14,7 @@ from typing import Any
 
 from depyf.run.advice.advice import AdviceUse, Frees
 from depyf.run.advice.registry import ADVICE, text_of
-from depyf.run.causes.folding import counted
+from depyf.run.causes.folding import counted, listed
 from depyf.run.causes.guard_replay import NOTHING, FreedValues, GuardedValue, GuardTable, Values, failed_in, in_order
 from depyf.run.causes.value_advice import Uses, ValueAdvice
 from depyf.run.records import FunctionRecord
@@ -41,8 +41,11 @@ class WayOut:
 
     @property
     def text(self) -> str:
-        """All of its advice in words."""
-        return "; and ".join(text for text in map(text_of, self.uses) if text)
+        """All of its advice in words; what is alike for several values is said once."""
+        alike: dict[str, list[AdviceUse]] = {}
+        for use in self.uses:
+            alike.setdefault(use.id, []).append(use)
+        return "; and ".join(text for uses in alike.values() if (text := _together(uses)))
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as it stands in the manifest."""
@@ -51,6 +54,23 @@ class WayOut:
             "compilations": self.before,
             "left": self.after,
         }
+
+
+def _together(uses: Sequence[AdviceUse]) -> str:
+    """The same advice for several values: ``mark_dynamic(x, 0) and mark_dynamic(y, 0) before the first call``."""
+    texts = [text for text in map(text_of, uses) if text]
+    template = ADVICE[uses[0].id].text if texts else ""
+    end = template.rpartition("}")[2]
+    _, space, rest = end.partition(" ")
+    if (
+        len(texts) < 2
+        or not rest
+        or rest.count("(") != rest.count(")")
+        or any(not text.endswith(space + rest) for text in texts)
+    ):
+        return "; and ".join(texts)
+    heads = [text.removesuffix(space + rest) for text in texts]
+    return listed(heads, len(heads)) + space + rest
 
 
 def is_remedy(use: AdviceUse) -> bool:

@@ -54,8 +54,8 @@ def test_what_is_needed_together_and_what_is_another_way() -> None:
         -2:
     ]
     assert first.endswith(
-        "torch._dynamo.mark_dynamic(x, 0) before the first call; and torch._dynamo.mark_dynamic(y, 0) "
-        "before the first call (8 compilations -> 2, predicted)"
+        "torch._dynamo.mark_dynamic(x, 0) and torch._dynamo.mark_dynamic(y, 0) before the first call "
+        "(8 compilations -> 2, predicted)"
     )
     assert second.strip().startswith("- or: torch.compile(dynamic=True) (8")
 

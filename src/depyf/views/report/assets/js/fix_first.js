@@ -12,13 +12,7 @@ export function showFixFirst(container, data, page) {
   fill(
     container,
     runTiles(data, page),
-    data.causes.length
-      ? causeListed(data.causes, page)
-      : el(
-          "p",
-          { class: "card nothing-to-fix" },
-          data.fine,
-        ),
+    data.causes.length ? causeListed(data.causes, page) : el("p", { class: "card nothing-to-fix" }, data.fine),
     toldPart("Failed", "torch raised an error into the program.", failedTable(data.failed, page), data.failed.length),
     toldPart("Ran as Python", "Not compiled, and why.", pythonTable(data.python, page), data.python.length),
     toldPart(
