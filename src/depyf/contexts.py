@@ -90,6 +90,8 @@ class PrepareDebug:
         self._session: Session | None = None
         self.gives_way = False
         """``depyf run``: the program's own contexts take its place while they last."""
+        self.suspended = False
+        """One of them did."""
         self._behind: PrepareDebug | None = None
 
     def __enter__(self) -> None:
@@ -121,6 +123,7 @@ class PrepareDebug:
             require_torch()
             session = _session(DumpWriter.open(_place(self._directory)), self._log_bytecode, self._record)
             session.at_end = self._at_end
+            session.from_start = self.gives_way and not self.suspended
             _begin(session)
             self._session = session
             _Current.owner = weakref.ref(self)
@@ -142,6 +145,7 @@ def _made_room() -> PrepareDebug | None:
     if _Current.active is None or owner is None or not owner.gives_way:
         return None
     owner.__exit__(None, None, None)
+    owner.suspended = True
     return owner
 
 

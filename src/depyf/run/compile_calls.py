@@ -1,4 +1,5 @@
-"""The calls of ``torch.compile`` that a program makes, and whether what came of them was ever called.
+"""The calls of ``torch.compile`` that a program makes, whether what came of them was ever called, and why not compiled;
+the calls of ``torch.export`` that failed.
 
 Input: nothing.  Output invariant: plain data; one record for all calls of one line that wrap the same thing.
 """
@@ -6,6 +7,7 @@ Input: nothing.  Output invariant: plain data; one record for all calls of one l
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -42,6 +44,8 @@ class CompileCall:
     """Where it ends."""
     backend: str = ""
     mode: str = ""
+    eager: int = 0
+    """How many of the results were called first under a stance that has torch compile nothing."""
     inlined: bool = False
     """Its code is in a graph: something that is compiled calls it, too."""
 
@@ -50,9 +54,31 @@ class CompileCall:
         return self.body is not None and self.body.filename == frame[0] and self.body.line <= frame[1] <= self.last_line
 
 
+_TORCH = re.compile(r"[/\\]torch[/\\]nn[/\\]")
+
+
+def _of_torch(call: CompileCall) -> bool:
+    """A module of torch's own: Dynamo names no line of its code."""
+    return call.body is not None and _TORCH.search(call.body.filename) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class FailedExport:
+    """A call of ``torch.export`` that ended with an error."""
+
+    place: Place
+    """The line that calls it."""
+    error: str
+    """In plain words."""
+    error_at: Place | None = None
+    """The line of the program that the error is about."""
+    fixes: tuple[str, ...] = ()
+    """What torch suggests for ``dynamic_shapes``: ``b = 3``."""
+
+
 def with_inlined(calls: Iterable[CompileCall], graphs: Iterable[GraphRecord]) -> tuple[CompileCall, ...]:
     """The calls whose results were never called, but whose code is in a graph, with that."""
-    calls = tuple(calls)
+    calls, graphs = tuple(calls), tuple(graphs)
     silent = [call for call in calls if not call.called and call.body is not None]
     lines = {
         frame
@@ -61,5 +87,9 @@ def with_inlined(calls: Iterable[CompileCall], graphs: Iterable[GraphRecord]) ->
         for _, stack in graph.origins.stacks
         for frame in stack
     }
+    modules = {
+        name for graph in graphs if silent and graph.facts is not None for _, name, _ in graph.facts.layers.modules
+    }
     found = {call for call in silent if any(frame in call for frame in lines)}
+    found |= {call for call in silent if call.wrapped in modules and _of_torch(call)}
     return tuple(replace(call, inlined=True) if call in found else call for call in calls)

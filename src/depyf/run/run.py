@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from depyf.run.advice.advice import AdviceUse
-from depyf.run.compile_calls import CompileCall
+from depyf.run.compile_calls import CompileCall, FailedExport
 from depyf.run.compile_stages import CAPTURED, FORWARD, WRAPPER
 from depyf.run.phase_times import PhaseTime
 from depyf.run.records import (
@@ -94,6 +94,11 @@ class Run:
     sources: tuple[SourceRecord, ...] = field(metadata=ELSEWHERE, default=())
     compile_calls: tuple[CompileCall, ...] = field(metadata=ELSEWHERE, default=())
     """The lines that called torch.compile while this was recorded."""
+    from_start: bool = False
+    """It was recorded from before the first line of the program to its end."""
+    switched_off: tuple[str, ...] = ()
+    """What kept torch from compiling anything when the recording ended: ``TORCH_COMPILE_DISABLE=1``, an option."""
+    failed_exports: tuple[FailedExport, ...] = ()
     finished: bool = False
     """The block was left: not so where the process was killed, or goes on."""
     times: tuple[TimesRecord, ...] = field(metadata=ELSEWHERE, default=(), compare=False)

@@ -90,3 +90,34 @@ def test_a_short_loop_is_nothing_to_fix(tmp_path):
     done = python("-m", "depyf", "doctor", "program.py", cwd=tmp_path)
     assert "Nothing to fix: " in done.stdout
     assert "(1 compilation, the largest of 20 operations, 1 of 1 results of torch.compile called)" in done.stdout
+
+
+ORDER = """
+import torch
+@torch.compile(backend="eager")
+def long(x):
+    for _ in range(80):
+        x = torch.tanh(x) * 2
+    return x
+@torch.compile(backend="eager")
+def short(x):
+    print("here")
+    return x + 1
+{calls}
+"""
+
+
+@pytest.mark.parametrize(
+    "calls, first",
+    [
+        ("long(torch.ones(3)); short(torch.ones(3))", "the loop is unrolled 80 times"),
+        ("for n in range(2, 9): long(torch.ones(*[2] * n))", "the rank of `x`"),
+    ],
+)
+def test_what_takes_most_of_the_compiling_is_first(calls, first, tmp_path):
+    """An unrolled loop before a cheap break; after the cause that compiles it many times."""
+    (tmp_path / "program.py").write_text(ORDER.format(calls=calls))
+    lines = python("-m", "depyf", "doctor", "program.py", cwd=tmp_path).stdout.splitlines()
+    (number,) = (line for line in lines if line.startswith("1. "))
+    assert first in number, lines
+    assert sum(line.startswith("2. ") for line in lines) == 1

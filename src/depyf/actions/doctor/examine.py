@@ -99,8 +99,11 @@ def doctor_html(report: DoctorReport) -> Markup:
     facts = [chip(words.compilations), chip(words.breaks, "warn" if totals.breaks else "")]
     facts += [chip(f"{totals.ran_as_python} ran as Python", "warn")] if totals.ran_as_python else []
     facts += [chip(counted(totals.errors, "error"), "bad")] if totals.errors else []
-    causes = [_cause(number, cause, number <= _OPEN) for number, cause in enumerate(report.causes, 1)]
-    causes += [_observation(number, one) for number, one in enumerate(measured.observations, len(causes) + 1)]
+    leading = [one for one in measured.observations if one.leads]
+    others = [one for one in measured.observations if not one.leads]
+    causes = [_observation(number, one) for number, one in enumerate(leading, 1)]
+    causes += [_cause(n, cause, n <= _OPEN) for n, cause in enumerate(report.causes, len(causes) + 1)]
+    causes += [_observation(number, one) for number, one in enumerate(others, len(causes) + 1)]
     if not causes:
         causes = [line(text, kind="good") for text in causes_lines(measured)]
     problem = [line(measured.problem, kind="bad")] if measured.problem else []

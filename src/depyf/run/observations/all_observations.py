@@ -9,12 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from depyf.run.causes.folding import counted
+from depyf.run.observations.bypassed_caches import bypassed_caches
+from depyf.run.observations.failed_exports import failed_exports
+from depyf.run.observations.idle_modes import idle_modes
 from depyf.run.observations.never_called import never_called
+from depyf.run.observations.nothing_compiled import nothing_compiled
 from depyf.run.observations.observation import Observation
+from depyf.run.observations.passed_over import passed_over
 from depyf.run.observations.unrolled import unrolled
 from depyf.run.run import Run, totals_of
 
-_KINDS: tuple[Callable[[Run], Iterable[Observation]], ...] = (unrolled, never_called)
+_KINDS: tuple[Callable[[Run], Iterable[Observation]], ...] = (
+    unrolled, nothing_compiled, passed_over, never_called, failed_exports, idle_modes, bypassed_caches,
+)  # fmt: skip
 
 
 def observations_of(run: Run) -> tuple[Observation, ...]:

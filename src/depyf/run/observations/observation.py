@@ -21,12 +21,14 @@ class ObservationKind(enum.Enum):
     """A graph has many copies of one line."""
     NOTHING_COMPILED = "nothing compiled"
     """Why a run has no compilation."""
-    CACHE = "cache"
-    """A cache of torch was bypassed."""
+    PASSED_OVER = "passed over"
+    """A module of torch's own that was compiled in place."""
+    EXPORT = "failed export"
+    """``torch.export`` ended with an error."""
     MODE = "mode"
     """A mode of torch.compile that changes nothing here."""
-    ENDED = "ended by an error"
-    """An error of the compiler ended the program."""
+    CACHE = "cache"
+    """A cache of torch was bypassed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class Observation:
     """The compilations that it is about."""
     cost: str = ""
     """What it costs, without seconds."""
+    leads: bool = False
+    """It takes most of the compiling: it stands before the causes."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as it stands in the manifest."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from depyf.run.causes.folding import counted
 from depyf.run.graphs.unrolled_loops import UnrolledLoop
 from depyf.run.observations.observation import Observation, ObservationKind
-from depyf.run.records import GraphRecord, Place
+from depyf.run.records import EntryState, GraphRecord, Place
 from depyf.run.run import Run
 
 
@@ -20,11 +20,14 @@ def unrolled(run: Run) -> Iterator[Observation]:
     for graph in run.graphs:
         for loop in graph.loops:
             found.setdefault((loop.file, loop.line), []).append((graph, loop))
+    half = sum(entry.operations or 0 for _, entry in run.of_state(EntryState.COMPILED)) / 2
+    again = {entry.key for _, entry in run.entries if entry.recompiles}
     for same in found.values():
-        yield _observation(same)
+        first = sum(loop.operations for graph, loop in same if graph.key not in again)
+        yield _observation(same, first >= half > 0)
 
 
-def _observation(same: list[tuple[GraphRecord, UnrolledLoop]]) -> Observation:
+def _observation(same: list[tuple[GraphRecord, UnrolledLoop]], leads: bool) -> Observation:
     loop = max((loop for _, loop in same), key=lambda loop: loop.operations)
     what = "the loop is unrolled" if loop.loop else "what this line runs is unrolled"
     graphs = {graph.key: None for graph, _ in same}
@@ -36,6 +39,7 @@ def _observation(same: list[tuple[GraphRecord, UnrolledLoop]]) -> Observation:
         _ways(loop),
         tuple(graphs),
         f"{counted(loop.operations, 'operation')} of the graph",
+        leads,
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import linecache
+import os
 import sys
 import threading
 import types
@@ -32,6 +33,7 @@ _DEPTH = 200
 _LONGEST = 160
 _WAYS_IN = ("/torch/__init__.py", "/torch/compiler/__init__.py", "/torch/nn/modules/module.py")
 """Files of the functions that a program calls to have something compiled; ``_dynamo`` has the rest."""
+_VARIABLES = ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE")
 _CALLS = ("__call__", "_call_impl", "_wrapped_call_impl")
 
 
@@ -67,6 +69,8 @@ class _Made:
     result: weakref.ref[Any] | None
     entered: _Entered | None = None
     called: bool = False
+    eager: bool = False
+    """The first call was made under a stance that has torch compile nothing."""
 
     @property
     def kept(self) -> bool:
@@ -133,6 +137,7 @@ class CompileCalls:
         return CompileCall(
             call.place, call.wrapped, call.kind, len(own), sum(one.called for one in own),
             sum(one.kept for one in own), call.body, call.last_line, call.backend, call.mode,
+            sum(one.eager for one in own),
         )  # fmt: skip
 
     def _take(self, context: Any, fn: Any, made: Any, frame: types.FrameType) -> None:
@@ -168,6 +173,7 @@ class CompileCalls:
             self._remove(one)
             if not one.called:
                 one.called = True
+                one.eager = _nothing_compiled()
                 self._told(self._record(one.key))
 
     def _remove(self, one: _Made) -> None:
@@ -182,6 +188,20 @@ class CompileCalls:
             for holder in gc.get_referrers(entered):
                 if type(holder) is list:
                     holder[:] = [hook for hook in holder if hook is not entered]
+
+
+def _nothing_compiled() -> bool:
+    """Whether the stance of now has torch compile nothing."""
+    eval_frame = sys.modules.get("torch._dynamo.eval_frame")
+    return str(attribute(getattr(eval_frame, "_stance", None), "stance")) == "force_eager"
+
+
+def switched_off() -> tuple[str, ...]:
+    """What keeps torch from compiling anything in this process."""
+    config: Any = sys.modules.get("torch._dynamo.config")
+    found = [f"{name}=1" for name in _VARIABLES if os.environ.get(name) == "1"]
+    option = getattr(config, "disable", False) is True
+    return tuple(found or (["torch._dynamo.config.disable = True"] if option else []))
 
 
 def _reference(made: Any) -> weakref.ref[Any] | None:

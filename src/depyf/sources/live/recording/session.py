@@ -45,7 +45,8 @@ from depyf.sources.live.caches.code_exchange import GraphMatch, graph_codes, mat
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.caches.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
 from depyf.sources.live.caches.seen_code import codes_seen, entries_alive, why_never_compiled
-from depyf.sources.live.compile_listener import CompileCalls
+from depyf.sources.live.compile_listener import CompileCalls, switched_off
+from depyf.sources.live.export_listener import FailedExports
 from depyf.sources.live.guards.printed_guards import TEMPLATES, readable
 from depyf.sources.live.inputs.failed_calls import FailedCalls
 from depyf.sources.live.inputs.input_recorder import InputRecorder
@@ -93,6 +94,9 @@ class Session:
         self._handle: Any = None
         self._formatted = Formatted(self._add_formatted, self.capture.note)
         self._compile_calls = CompileCalls(self._compile_call, self.capture.note)
+        self._exports = FailedExports(self.capture.note)
+        self.from_start = False
+        """Nothing of the program has run before."""
         self._before: set[tuple[int, str]] = set()
         """Code object and compile id of what was compiled when recording began."""
         self._seen_before: set[int] = set()
@@ -117,6 +121,7 @@ class Session:
         self.capture.start()
         self._formatted.start()
         self._compile_calls.start()
+        self._exports.start()
         self._end_edits = listen(self._edited)
         made = self._watch_calls if self.inputs.limit else None
         self._handle = register_bytecode_hook(TransformHook(self.capture, self.writer, self.log_bytecode, made))
@@ -174,6 +179,7 @@ class Session:
             self._calls.stop,
             self._formatted.stop,
             self._compile_calls.stop,
+            self._exports.stop,
             self.capture.stop,
         ):
             with Door("torch still calls what listened", self.capture.note):
@@ -199,7 +205,13 @@ class Session:
                 self._write_layers(record, page)
         run = freeze(self.capture, self._never_compiled())
         run = replace(run, compile_calls=with_inlined(self._compile_calls.records(), run.graphs))
-        run = replace(run, forks=Forks.folders(self.writer.directory))
+        run = replace(
+            run,
+            forks=Forks.folders(self.writer.directory),
+            from_start=self.from_start,
+            switched_off=switched_off(),
+            failed_exports=self._exports.records(),
+        )
         self._remember_entries(run)
         run = self._write_sources(run)
         steppable = frozenset(self.step_texts) | self._steppable_wrappers(run)

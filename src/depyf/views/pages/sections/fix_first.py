@@ -30,14 +30,15 @@ def fix_first(
     most: int = IN_INDEX,
     style: PrintStyle = MARKDOWN,
     seconds: Mapping[CompileKey, float] | None = None,
+    start: int = 1,
 ) -> list[str]:
     """Two or three lines for each of the first ``most`` causes, and one for each that is needed; [] where there is
     none.
 
-    ``seconds``: what each compilation took."""
+    ``seconds``: what each compilation took; ``start``: the first number."""
     short = short_names(causes)
     lines = []
-    for number, cause in enumerate(to_fix(causes)[:most], 1):
+    for number, cause in enumerate(to_fix(causes)[:most], start):
         lines.append(f"{number}. {_head(cause, style, short)}")
         if cause.more:
             lines.append(style.detail + style.message(cause.more))
@@ -55,14 +56,17 @@ def what_to_fix(
     style: PrintStyle = MARKDOWN,
     seconds: Mapping[CompileKey, float] | None = None,
 ) -> list[str]:
-    """``fix_first``, and after the causes what else was found; what is needed comes last."""
+    """``fix_first``, and after the causes what else was found, before them what takes most of the compiling; what is
+    needed comes last."""
     if not observations:
         return fix_first(causes, most, style, seconds)
     changed = to_fix(causes)
     needed = fix_first([cause for cause in causes if cause.needed], most, style, seconds)
+    leading, others = [one for one in observations if one.leads], [one for one in observations if not one.leads]
     return [
-        *fix_first(changed, most, style, seconds),
-        *observation_lines(observations, min(len(changed), most) + 1, style, seconds),
+        *observation_lines(leading, 1, style, seconds),
+        *fix_first(changed, most, style, seconds, len(leading) + 1),
+        *observation_lines(others, len(leading) + min(len(changed), most) + 1, style, seconds),
         *(["", "Needed, with nothing to change:", *needed[1:]] if needed else []),
     ]
 

@@ -24,6 +24,7 @@ def fix_first_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | 
     run = view.run
     functions = told_functions(view)
     seconds = run.seconds_of
+    found = observations_of(run)
     return {
         "seconds": round(run.seconds, 6) if run.seconds is not None else None,
         "counts": {
@@ -36,8 +37,9 @@ def fix_first_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | 
             "kernels": sum(file.kind == "kernel_source" for file in view.files),
         },
         "causes": [
+            *(_found(observation, seconds, view) for observation in found if observation.leads),
             *(_cause(cause, seconds, view) for cause in view.causes if not cause.needed),
-            *(_found(observation, seconds, view) for observation in observations_of(run)),
+            *(_found(observation, seconds, view) for observation in found if not observation.leads),
             *(_cause(cause, seconds, view) for cause in view.causes if cause.needed),
         ],
         "fine": nothing_to_fix([run]),

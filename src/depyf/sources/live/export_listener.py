@@ -1,0 +1,135 @@
+"""Hears of calls of ``torch.export`` that end with an error.
+
+Input: what torch tells of its exports to ``log_export_usage`` while a ``FailedExports`` is on, with the error that is
+being handled.  Output: ``FailedExport`` records.  Invariants: no frame of ours is in the program's calls or tracebacks;
+after ``stop`` torch has nothing of ours.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from depyf.decompiler.bytecode.host.written_names import qualified_name
+from depyf.run.compile_calls import FailedExport
+from depyf.run.installed_files import installed
+from depyf.run.records import Place
+from depyf.safety.guarded import Door
+from depyf.sources.live.caches.seen_code import of_libraries
+from depyf.sources.live.events.failures import told_failure
+
+_NAME = "log_export_usage"
+_TELLS, _TOLD = "torch._utils_internal", "torch.export._trace"
+"""The module that has the function, and the one that calls it by a name of its own."""
+_ERROR = "export.error"
+_FIXES = re.compile(r"Suggested fixes:\n((?:  \S[^\n]*\n?)+)")
+_LINE = re.compile(r"\((?P<file>[^()\n]+):(?P<line>\d+) in (?P<function>[^()\n]+)\)")
+_MARKED = "marked dynamic (mark_dynamic), and this line needs"
+_LONGEST = 160
+_DEPTH = 200
+
+
+class FailedExports:
+    """From ``start`` to ``stop``."""
+
+    def __init__(self, problem: Callable[[str], None]) -> None:
+        self._problem = problem
+        self._found: list[FailedExport] = []
+        self._last: int = 0
+        self._before: Any = None
+        self._ours: Any = None
+
+    def start(self) -> None:
+        module = sys.modules.get(_TELLS)
+        before = vars(module).get(_NAME) if module is not None else None
+        if type(before) is not types.FunctionType:
+            return
+
+        def log_export_usage(**told: Any) -> Any:
+            if str(told.get("event", "")).startswith(_ERROR):
+                with Door("a failed torch.export could not be recorded", self._problem):
+                    self._take(sys.exc_info()[1])
+            return before(**told)
+
+        self._before, self._ours = before, log_export_usage
+        self._put(before, log_export_usage)
+
+    def stop(self) -> None:
+        before, ours = self._before, self._ours
+        self._before = self._ours = None
+        if ours is not None:
+            self._put(ours, before)
+
+    def records(self) -> tuple[FailedExport, ...]:
+        """Each once."""
+        return tuple(dict.fromkeys(self._found))
+
+    def _put(self, there: Any, new: Any) -> None:
+        for name in (_TELLS, _TOLD):
+            module = sys.modules.get(name)
+            if module is not None and vars(module).get(_NAME) is there:
+                setattr(module, _NAME, new)
+
+    def _take(self, error: BaseException | None) -> None:
+        call = next(_of_program(_frames(sys._getframe(2))), None)
+        if error is None or call is None or id(error) == self._last:
+            return
+        self._last = id(error)
+        message = str(error)
+        words, at = told_failure({"fail_type": type(error).__name__, "fail_reason": message})
+        words = words.replace(_MARKED, "dynamic (dynamic_shapes), and the program needs")
+        traced = list(_of_program(_traced(error)))
+        fixes = _FIXES.search(message)
+        place = _place(*call)
+        at = at or _named(message) or (_place(*traced[-1]) if traced else None)
+        self._found.append(
+            FailedExport(
+                place,
+                words,
+                at if at is not None and (at.filename, at.line) != (place.filename, place.line) else None,
+                tuple(line.strip() for line in fixes[1].splitlines()) if fixes is not None else (),
+            )
+        )
+
+
+_Running = tuple[types.CodeType, int]
+
+
+def _frames(frame: types.FrameType | None) -> Iterator[_Running]:
+    for _ in range(_DEPTH):
+        if frame is None:
+            return
+        yield frame.f_code, frame.f_lineno or 0
+        frame = frame.f_back
+
+
+def _traced(error: BaseException) -> Iterator[_Running]:
+    """The lines that led to the error, the innermost last."""
+    traceback = error.__traceback__
+    while traceback is not None:
+        yield traceback.tb_frame.f_code, traceback.tb_lineno
+        traceback = traceback.tb_next
+
+
+def _of_program(lines: Iterator[_Running]) -> Iterator[_Running]:
+    for code, line in lines:
+        if not of_libraries(code.co_filename) and not installed(code.co_filename):
+            yield code, line
+
+
+def _named(message: str) -> Place | None:
+    """The line that the message names: ``(net.py:4 in forward)``."""
+    for match in _LINE.finditer(message):
+        if not of_libraries(match["file"]):
+            file, line = match["file"], int(match["line"])
+            return Place(file, line, match["function"], linecache.getline(file, line).strip()[:_LONGEST])
+    return None
+
+
+def _place(code: types.CodeType, line: int) -> Place:
+    text = linecache.getline(code.co_filename, line).strip()[:_LONGEST]
+    return Place(code.co_filename, line, qualified_name(code), text)
