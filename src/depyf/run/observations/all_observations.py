@@ -12,10 +12,10 @@ from depyf.run.causes.folding import counted
 from depyf.run.observations.bypassed_caches import bypassed_caches
 from depyf.run.observations.failed_exports import failed_exports
 from depyf.run.observations.idle_modes import idle_modes
+from depyf.run.observations.in_place_modules import passed_over
 from depyf.run.observations.never_called import never_called
 from depyf.run.observations.nothing_compiled import nothing_compiled
 from depyf.run.observations.observation import Observation
-from depyf.run.observations.passed_over import passed_over
 from depyf.run.observations.unrolled import unrolled
 from depyf.run.run import Run, totals_of
 

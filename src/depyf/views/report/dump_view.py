@@ -51,7 +51,7 @@ class DumpView:
         except NoManifest:
             self.listed = False
             self.files = tuple(_named(name) for name in names if name.endswith(SHOWN))
-            if not self.files and not self.ranks:
+            if not self.ranks and not any(map(_of_depyf, names)):
                 raise
             if self.files or not self.ranks:
                 self.missing.append(
@@ -171,6 +171,14 @@ def _places(run: Run) -> Iterator[Place]:
 _GRAPH = re.compile(
     r"__compiled_fn_(?P<ca>ca)?(?P<id>\d+(?:_\d+)*)(?:r(?P<reset>\d+))?\.(?:kernel_(?P<number>\d+)|(?P<stage>[A-Za-z_]+)\.(?P<index>\d+))\.py"
 )
+
+
+_OWN = re.compile(r"__(?:compiled_fn|transformed_code|original_code|source_of)_.|full_code_for_.|run\.jsonl$")
+
+
+def _of_depyf(name: str) -> bool:
+    """Whether a file has a name that depyf gives, and nothing else does."""
+    return _OWN.match(name) is not None
 
 
 def _named(name: str) -> FileRecord:

@@ -101,3 +101,12 @@ def test_no_file_of_the_program_is_read(tmp_path: Path) -> None:
     text = (folder / "run.jsonl").read_text()
     (folder / "run.jsonl").write_text(text.replace('"a.py"', json.dumps(str(program))))
     assert "secret" not in json.dumps(shown(DumpView(folder)))
+
+
+@pytest.mark.parametrize("name", ["notes.md", "train.py", "index.md", "__init__.py", "kernel.cpp"])
+def test_a_folder_of_other_files_is_no_dump(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("x = 1\n")
+    with pytest.raises(DumpError, match="is no dump of depyf"):
+        DumpView(tmp_path)
+    (tmp_path / "__compiled_fn_0_0.Captured_Graph.0.py").write_text("x = 1\n")
+    assert not DumpView(tmp_path).listed

@@ -45,8 +45,8 @@ from depyf.sources.live.caches.code_exchange import GraphMatch, graph_codes, mat
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.caches.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
 from depyf.sources.live.caches.seen_code import codes_seen, entries_alive, why_never_compiled
-from depyf.sources.live.compile_listener import CompileCalls, switched_off
-from depyf.sources.live.export_listener import FailedExports
+from depyf.sources.live.entrances.compile_listener import CompileCalls, switched_off
+from depyf.sources.live.entrances.export_listener import FailedExports
 from depyf.sources.live.guards.printed_guards import TEMPLATES, readable
 from depyf.sources.live.inputs.failed_calls import FailedCalls
 from depyf.sources.live.inputs.input_recorder import InputRecorder
