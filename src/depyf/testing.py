@@ -19,6 +19,7 @@ from depyf.run.advice.registry import sentence
 from depyf.safety.guarded import Door
 
 if TYPE_CHECKING:
+    from depyf.actions.asking.earlier_breaks import EarlierBreaks
     from depyf.actions.asking.watch import Seen, Watch
     from depyf.run.records import BreakRecord, RecompileRecord
 
@@ -26,11 +27,12 @@ __all__ = ["assert_compiled_equals_python", "assert_graph_count", "assert_no_gra
 
 
 def assert_no_graph_breaks() -> AbstractContextManager[None]:
-    """Fail if Dynamo breaks a graph, or gives a function up, while the block runs.
+    """Fail if Dynamo breaks a graph, or gives a function up, while the block runs, or if a function is called that was
+    compiled before, and whose graph breaks.
 
-    Only what is compiled inside the block can be seen: a function that was compiled before does not break again.
+    Of a function that was given up before the block nothing is heard: it runs as if it was never compiled.
     """
-    return _asserted(_breaks)
+    return _asserted(_breaks, before=True)
 
 
 def assert_no_recompiles() -> AbstractContextManager[None]:
@@ -61,8 +63,9 @@ def assert_compiled_equals_python(
 
 
 @contextmanager
-def _asserted(check: Callable[[tuple[Seen, ...]], str]) -> Iterator[None]:
-    """Listen during the block; fail with what ``check`` says of it, if it says anything.
+def _asserted(check: Callable[[tuple[Seen, ...]], str], before: bool = False) -> Iterator[None]:
+    """Listen during the block; fail with what ``check`` says of it, if it says anything.  ``before``: hear of what was
+    compiled before, too.
 
     What cannot be listened to, or not be read, fails, too: a test that asserts nothing would pass.
     """
@@ -71,21 +74,28 @@ def _asserted(check: Callable[[tuple[Seen, ...]], str]) -> Iterator[None]:
     require_torch()
     problems: list[str] = []
     watch: Watch | None = None
+    earlier: EarlierBreaks | None = None
     with Door("depyf could not listen", problems.append):
+        from depyf.actions.asking.earlier_breaks import EarlierBreaks
         from depyf.actions.asking.watch import Watch
 
         watch = Watch()
         watch.start()
+        if before:
+            earlier = EarlierBreaks()
+            earlier.start()
     try:
         yield
     finally:
         with Door("depyf could not end listening", problems.append):
+            if earlier is not None:
+                earlier.stop()
             if watch is not None:
                 watch.stop()
     message = ""
     with Door("depyf could not read what it heard", problems.append):
         if watch is not None:
-            message = check(watch.compilations())
+            message = check((*watch.compilations(), *(earlier.found() if earlier is not None else ())))
     if problems:
         raise AssertionError(f"nothing can be asserted: {problems[0]}")
     if message:
@@ -93,7 +103,8 @@ def _asserted(check: Callable[[tuple[Seen, ...]], str]) -> Iterator[None]:
 
 
 def _breaks(seen: tuple[Seen, ...]) -> str:
-    return _numbered("graph break", [_break(one, item) for one in seen for item in one.breaks])
+    met = {item.identity: _break(one, item) for one in reversed(seen) for item in reversed(one.breaks)}
+    return _numbered("graph break", list(reversed(met.values())))
 
 
 def _recompiles(seen: tuple[Seen, ...]) -> str:

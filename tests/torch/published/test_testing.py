@@ -83,6 +83,8 @@ def test_other_exceptions_go_through():
 
 
 SUITE = """
+import sys
+
 import pytest
 @pytest.mark.no_graph_breaks
 def test_breaks(one): one()
@@ -147,3 +149,41 @@ def test_other_options_and_sizes_in_a_failure():
         torch.compile(doubled, backend="eager", dynamic=True)(torch.ones(4))
     said = str(failed.value)
     assert "call torch.compile once for the function" in said or "BACKEND_MATCH" not in said
+
+
+def closing(n):
+    scale = [n]
+
+    def inner(x):
+        y = x + scale[0]
+        print("break")
+        return y * scale[0]
+
+    return inner
+
+
+@pytest.mark.parametrize("made", [lambda: breaks, lambda: closing(2), lambda: torch.nn.Sequential(Broken())])
+def test_a_function_that_an_earlier_test_compiled_breaks_again(made, capsys):
+    """Its entries hold the break, and it is called; torch compiles nothing, and has its globals back afterwards."""
+    torch._dynamo.reset()
+    fn = compiled(made())
+    fn(torch.ones(2))
+    scopes = [vars(module) for module in list(sys.modules.values()) if module is not None]
+    before = [{k: v for k, v in scope.items() if "__resume_at" in k} for scope in scopes]
+    for _ in range(2):
+        with pytest.raises(AssertionError, match="1 graph break:") as failed, assert_no_graph_breaks():
+            assert torch.equal(fn(torch.ones(2)), fn(torch.ones(2)))
+        assert "print" in str(failed.value) and "/0]" in str(failed.value)
+    assert before == [{k: v for k, v in scope.items() if "__resume_at" in k} for scope in scopes]
+    with assert_no_graph_breaks():
+        compiled(fine)(torch.ones(2))  # it is there, and not called
+    with assert_graph_count(0):
+        fn(torch.ones(2))
+    capsys.readouterr()
+
+
+class Broken(torch.nn.Module):
+    def forward(self, x):
+        y = x + 1
+        print("break")
+        return y * 2

@@ -6,6 +6,7 @@ release to release and is never looked at here: only torch's own table of resume
 
 from __future__ import annotations
 
+import functools
 import types
 from typing import Any
 
@@ -15,6 +16,9 @@ from depyf.decompiler.bytecode.lower import lower
 from depyf.run.global_names import RESUME_FN
 from depyf.sources.live.caches.entries import LiveEntry
 from depyf.sources.live.pure_access import attribute, cell_contents
+
+_COUNTING = type(functools.lru_cache(len))
+"""What a global may be while calls of it are counted."""
 
 
 def origin(code: types.CodeType) -> types.CodeType | None:
@@ -60,6 +64,8 @@ def unchanged_arguments(code: types.CodeType) -> frozenset[str]:
 
 def _codes_of(target: Any) -> list[types.CodeType]:
     """The resume function that a global holds: itself, or the code that a factory of closures holds."""
+    if type(target) is _COUNTING:
+        target = target.__wrapped__
     code = attribute(target, "__code__")
     if type(code) is not types.CodeType:
         return []

@@ -68,11 +68,12 @@ FORGOTTEN = "torch remembers its last compilations only: what was compiled insid
 _NO_LINE = Place("", 0)
 
 
-def live_run(targets: Sequence[Target], paths: Sequence[str] = ()) -> Run:
-    """``paths``: what each of ``targets`` is called in the object that was asked about, "" where it is that."""
+def live_run(targets: Sequence[Target], paths: Sequence[str] = (), codes: Sequence[types.CodeType] = ()) -> Run:
+    """``paths``: what each of ``targets`` is called in the object that was asked about, "" where it is that; ``codes``:
+    other functions."""
     found = _LiveFunctions(since_reset(recent_compilations()), targets, paths)
-    for target in targets:
-        found.add(target.code)
+    for code in (*(target.code for target in targets), *codes):
+        found.add(code)
     functions = with_places_in_callees(found.records())
     return Run(
         torch_version=torch_version(),
