@@ -425,3 +425,52 @@ def test_another_way_to_call_it():
     said = str(depyf.why(compiled, torch.ones(2), 1, 2, b=1))
     assert "pass as many positional arguments in every call" in said
     assert len(re.findall("advice +pass ", said)) == 2, said
+
+
+def multiplied(t, k):
+    return t * k
+
+
+def through(a, n):
+    b = a + 1
+    return multiplied(b, n)
+
+
+class Chain(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = torch.nn.Linear(4, 4)
+        self.k = 2
+
+    def forward(self, x):
+        return through(self.lin(x), self.k)
+
+
+def test_the_calls_that_led_to_the_line_of_a_guard():
+    """From the operations of the graph; the lines of torch's own modules are in no stack, its modules are."""
+    torch._dynamo.reset()
+    model = Chain().requires_grad_(False)
+    compiled = torch.compile(model, backend="eager", dynamic=False)
+    compiled(torch.ones(2, 4))
+    model.k = 3
+    (refusal,) = depyf.why(compiled, torch.ones(3, 4)).refusals
+    found = {one.about: one for one in refusal.differences}
+    assert [call.text for call in found["self.k"].callers] == [
+        "return through(self.lin(x), self.k)",
+        "return multiplied(b, n)",
+    ]
+    assert found["self.k"].place.text == "return t * k"
+    assert found["x"].place.filename.endswith("linear.py")
+    assert [call.text for call in found["x"].callers] == ["return through(self.lin(x), self.k)"]
+    text = str(depyf.why(compiled, torch.ones(3, 4)))
+    assert "in multiplied: return t * k\n" in text and "from " in text and "in through: return multiplied(b, n)" in text
+    told = {d["subject"]: d["called_from"] for d in refusal.to_json()["differences"]}
+    assert len(told["self.k differs"]) == 2
+
+
+def test_a_line_of_the_function_itself_was_called_by_none():
+    torch._dynamo.reset()
+    compiled = torch.compile(multiplied, backend="eager", dynamic=False)
+    compiled(torch.ones(2), 2)
+    (refusal,) = depyf.why(compiled, torch.ones(2), 3).refusals
+    assert refusal.differences[0].callers == ()

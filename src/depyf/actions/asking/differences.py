@@ -21,6 +21,8 @@ _MOST_ALIKE = 3
 """So many guards of one kind are shown each for itself."""
 _NAMES = 6
 _LONGEST = 100
+_CALLS = 6
+"""So many lines that led to one are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class FailedGuard:
     step: GuardStep
     advice: str
     """What would make one compilation serve both values; "" where no rule is known."""
+    callers: tuple[Place, ...] = ()
+    """The lines that led to that of the guard, the outermost first, where the entry's graphs tell them."""
 
     def __repr__(self) -> str:
         return cut(self.lines(set())[0], 200)
@@ -72,6 +76,9 @@ class FailedGuard:
             lines.append(f"  guard   {shown if len(shown) <= _LONGEST else shown.partition('(')[0] + '(...)'}")
         if self.place is not None:
             lines.append(f"  line    {self.place}" + (f": {self.place.text}" if self.place.text else ""))
+        lines += [f"          from {call}: {call.text}" for call in reversed(self.callers[-_CALLS:])]
+        if len(self.callers) > _CALLS:
+            lines.append(f"          and {len(self.callers) - _CALLS} more calls around it")
         if self.advice and self.advice not in told:
             told.add(self.advice)
             lines.append(f"  advice  {self.advice}")
@@ -84,6 +91,7 @@ class FailedGuard:
             "expected": self.step.expected,
             "actual": self.step.actual,
             "from": str(self.place) if self.place is not None else "",
+            "called_from": [str(call) for call in self.callers],
             "advice": self.advice,
         }
 

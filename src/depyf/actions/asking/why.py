@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import linecache
 import types
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from depyf.actions.asking.differences import FailedGuard, Refusal, nearest_first, refusal_lines
@@ -27,6 +27,7 @@ from depyf.sources.live.events.torch_options import in_force, recompile_limit
 from depyf.sources.live.guards.ask import EntryAnswer, ask_entry
 from depyf.sources.live.guards.guard_remarks import program_place
 from depyf.sources.live.guards.guard_values import GuardStep
+from depyf.sources.live.guards.line_callers import LineCallers
 from depyf.sources.live.guards.printed_guards import file_resolver
 from depyf.sources.live.require import require_torch
 from depyf.sources.live.resume import resume_targets
@@ -131,7 +132,7 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
     later: tuple[str, ...] = ()
     rests: tuple[InnerAnswer, ...] = ()
     passed: list[Refusal] = []
-    answers: list[EntryAnswer] = []
+    answers: list[tuple[EntryAnswer, LiveEntry]] = []
     for entry in entries:
         if other_backend(entry, target):
             passed.append(Refusal(entry.compile_id, because="it was compiled for another backend"))
@@ -143,7 +144,7 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
             with Door("what comes after the graph break could not be told", warn):
                 rests = rest_answers(entry, code, L, resolve, _refusal)
             break
-        answers.append(answer)
+        answers.append((answer, entry))
     refusals = nearest_first([*_refusals(answers), *passed])
     place = f"{code.co_filename}:{code.co_firstlineno}"
     name = qualified_name(code)
@@ -164,16 +165,20 @@ def _refusal(compile_id: str, steps: tuple[GuardStep, ...]) -> Refusal:
 def refusals_of(code: types.CodeType, L: dict[str, Any]) -> tuple[Refusal, ...]:
     """The entries of ``code`` that do not fit the locals ``L`` of a call, the nearest first."""
     resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
-    answers = [ask_entry(entry, L, resolve, code) for entry in cache_entries(code)]
-    return nearest_first(_refusals([answer for answer in answers if not answer.runs]))
+    answers = [(ask_entry(entry, L, resolve, code), entry) for entry in cache_entries(code)]
+    return nearest_first(_refusals([(answer, entry) for answer, entry in answers if not answer.runs]))
 
 
-def _refusals(answers: list[EntryAnswer]) -> list[Refusal]:
+def _refusals(answers: list[tuple[EntryAnswer, LiveEntry]]) -> list[Refusal]:
     found = []
-    fixed = [step for answer in answers for step in answer.failing_steps]
+    fixed = [step for answer, _ in answers for step in answer.failing_steps]
     unrolled = _unrolled(fixed)
-    for answer in answers:
-        differences = tuple(_difference(step, unrolled) for step in answer.failing_steps)
+    for answer, entry in answers:
+        callers = LineCallers(entry)
+        differences = tuple(
+            replace(_difference(step, unrolled), callers=callers.of(program_place(step.place)))
+            for step in answer.failing_steps
+        )
         because = "" if differences else "its guards were dropped (what it was compiled for is gone)"
         found.append(Refusal(answer.compile_id, differences, because, answer.not_asked))
     return found

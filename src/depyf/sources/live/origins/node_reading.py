@@ -90,6 +90,19 @@ def stacks_of(nodes: list[Any]) -> tuple[tuple[str, tuple[Frame, ...]], ...]:
     return tuple(found)
 
 
+def stack_of(node: Any) -> tuple[Frame, ...]:
+    """The lines that ran an operation, the outermost first."""
+    found = stacks_of([node])
+    return found[0][1] if found else ()
+
+
+def module_classes(node: Any) -> tuple[type, ...]:
+    """The classes of the modules that an operation is in, the outermost first."""
+    stack = _meta(node).get("nn_module_stack")
+    held = dict.values(stack) if isinstance(stack, dict) else ()
+    return tuple(one[1] for one in held if type(one) is tuple and len(one) == 2 and isinstance(one[1], type))
+
+
 def _captured(nodes: list[Any]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Forward operations say their origin themselves.  A backward operation has the number of the forward ones whose
     gradient it is; where their stacks differ (a sum of gradients has the number of another), what ran before it with
