@@ -62,6 +62,22 @@ def cut(text: str, longest: int) -> str:
     return start + "..." + _open_quote(start)
 
 
+def cut_around(text: str, longest: int, *parts: str) -> str:
+    """``text``, or, where it is longer than ``longest`` characters, that much of it around the first of ``parts`` that
+    it has; without any its beginning.
+
+    >>> cut_around("first(a, b, c, d, e); second(f)", 20, "second")
+    '... d, e); second(f)'
+    """
+    at = next((text.find(part) for part in parts if part and part in text), 0)
+    part = next((part for part in parts if part and part in text), "")
+    if len(text) <= longest or at + len(part) <= longest - 3:
+        return cut(text, longest)
+    start = max(0, min(at + len(part) + longest // 4, len(text)) - (longest - 6))
+    start = len(text) - (longest - 3) if len(text) - start <= longest - 3 else start
+    return "..." + cut(text[start:], longest - 3)
+
+
 _QUOTES = re.compile(r"(?P<escaped>\\.)|(?P<quote>\"\"\"|\'\'\'|`+|\"|\')")
 _PREFIX = re.compile(r"(?:^|\W)(?:[rRbBfFuUtT]|[rR][bBfFtT]|[bBfFtT][rR])$")
 

@@ -10,7 +10,7 @@ import pytest
 from depyf.run.compile_stages import WRAPPER
 from depyf.run.files.layout import disassembly_file, full_code_files, kernel_file, transformed_file
 from depyf.run.records import CodeRecord, CompileKey, GraphRecord
-from depyf.safety.escape import cut, file_name, printable, printable_lines, safe_name
+from depyf.safety.escape import cut, cut_around, file_name, printable, printable_lines, safe_name
 
 HOSTILE = ["a\nb", "\x1b[31mred\x1b[0m", "a\u202eb", "\u2066x", "\x9b2J", "\u2028", "\x00", "\ud800", "\u200b", "\u3164", "\ufeff", "x" * 200 + "\r"]  # fmt: skip
 NAMES = [*HOSTILE, "x" * 300, "\u540d" * 66, "\u540d" * 300, "<lambda>", "con", "NUL.txt", "a:b", "..", ".", "", " a ", "a.", "a/b\\c", "x\xb2", "\ufb01"]  # fmt: skip
@@ -107,3 +107,19 @@ def test_cut_leaves_no_quotation_open() -> None:
     for longest in range(12, len(text)):
         shown = cut(text, longest)
         assert len(shown) <= longest and shown.count("`") % 2 == 0 and shown.count('"') % 2 == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "longest", "parts", "expected"),
+    [
+        ("short", 20, ("x",), "short"),
+        ("first(a, b, c, d, e); second(f)", 20, ("second",), "... d, e); second(f)"),
+        ("y = first(a, b, c, d, e, f, g)", 16, ("first",), "y = first(a, ..."),
+        ("a = 1; b = 2; target = 3; c = 4; d = 5; e = 6", 24, ("missing", "target"), "a = 1; b = 2; target ..."),
+        ("a = 1; b = 2; c = 3; target = 4; d = 5; e = 6", 24, ("target",), "... = 3; target = 4; ..."),
+        ("0123456789", 8, (), "01234..."),
+    ],
+)
+def test_cut_around(text: str, longest: int, parts: tuple[str, ...], expected: str) -> None:
+    found = cut_around(text, longest, *parts)
+    assert found == expected and len(found) <= longest

@@ -13,7 +13,7 @@ from typing import Any
 
 from depyf.run.guards.known_kinds import SAYS_ALL, plain, subject
 from depyf.run.records import Place
-from depyf.safety.escape import cut
+from depyf.safety.escape import cut, cut_around
 from depyf.sources.live.guards.guard_remarks import program_place
 from depyf.sources.live.guards.guard_values import GuardStep
 
@@ -75,8 +75,9 @@ class FailedGuard:
             shown = plain(self.step.expression)
             lines.append(f"  guard   {shown if len(shown) <= _LONGEST else shown.partition('(')[0] + '(...)'}")
         if self.place is not None:
-            lines.append(f"  line    {self.place}" + (f": {self.place.text}" if self.place.text else ""))
-        lines += [f"          from {call}: {call.text}" for call in reversed(self.callers[-_CALLS:])]
+            text = cut_around(self.place.text, _LONGEST, self.about, self.about.rpartition(".")[2])
+            lines.append(f"  line    {self.place}" + (f": {text}" if text else ""))
+        lines += [f"          from {call}: {cut(call.text, _LONGEST)}" for call in reversed(self.callers[-_CALLS:])]
         if len(self.callers) > _CALLS:
             lines.append(f"          and {len(self.callers) - _CALLS} more calls around it")
         if self.advice and self.advice not in told:

@@ -36,6 +36,7 @@ from depyf.run.records import (
 )
 from depyf.run.run import Run, totals_of
 from depyf.run.shapes.shape_table import FunctionShapes, shapes_of
+from depyf.safety.escape import cut
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.caches.live_run import FORGOTTEN, live_run
 from depyf.sources.live.compiled_parts import compiled_parts
@@ -44,6 +45,9 @@ from depyf.sources.live.require import require_torch
 from depyf.sources.live.target import Target, find_target
 from depyf.views.pages.call_tree import call_tree_lines
 from depyf.views.pages.sections.totals import words_of
+
+_LONGEST = 100
+"""So much of a line of the program is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +162,8 @@ class EntryReport:
 
 
 def _unfit(record: RecompileRecord, names: Mapping[str, str]) -> str:
-    place = f" ({record.place.filename}:{record.place.line} {record.place.text})" if record.place is not None else ""
+    at = record.place
+    place = f" ({at.filename}:{at.line} {cut(at.text, _LONGEST)})" if at is not None else ""
     values = values_beside(record.guard, record.expected, record.actual)
     guard = in_words(record.guard, names)
     return " ".join(f"{record.entry or 'an earlier entry'} did not fit: {guard}{values}{place}".split())

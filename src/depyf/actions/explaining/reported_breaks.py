@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.run.records import BreakRecord, CodeRecord, EntryRecord, EntryState, Place
+from depyf.safety.escape import cut
 from depyf.sources.live.caches.kept_breaks import NO_CAUSE
 
 
@@ -99,7 +100,7 @@ def left_alone_in_words(item: ReportedBreak) -> str:
     """What came of a compilation that made no code."""
     if item.raised is None:
         return "not compiled, runs as ordinary Python"
-    return f"failed: torch raised an error at {item.raised.filename}:{item.raised.line} `{item.raised.text}`"
+    return f"failed: torch raised an error at {item.raised.filename}:{item.raised.line} `{cut(item.raised.text, 100)}`"
 
 
 def break_lines(what: str, item: ReportedBreak) -> list[str]:

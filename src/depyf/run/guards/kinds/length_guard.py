@@ -99,6 +99,13 @@ class LengthGuard(GuardKind):
         name = named(difference.source)
         return name if name.startswith("len(") else f"len({name})"
 
+    def sentence(self, difference: Difference, placed: bool, shown: Callable[[str], str]) -> str:
+        """Where one of the two is empty; of other lengths the numbers say it."""
+        before, now = _items(difference.wanted.text), _items(difference.found.text)
+        if NO_ITEMS not in (before, now) or not now:
+            return ""
+        return f"{shown(named(difference.source).removeprefix('len(').removesuffix(')'))} had {before} and has {now}"
+
     def aspect(self, difference: Difference) -> str:
         return ""
 
@@ -107,6 +114,13 @@ class LengthGuard(GuardKind):
             return (use("optimizer-state"),)
         what = next((_ARGUMENTS[role] for role in difference.roles if role in _ARGUMENTS), "")
         return (use("same-arguments", what=what),) if what else (use("one-length", name=self.about(difference)),)
+
+
+def _items(text: str) -> str:
+    """A number of items in words; "" where ``text`` is none."""
+    if text in ("0", NO_ITEMS):
+        return NO_ITEMS
+    return f"{text} item{'' if text == '1' else 's'}" if text.isdecimal() else ""
 
 
 def items_text(source: str, kind: str, items: int) -> str:

@@ -16,7 +16,7 @@ from depyf.run.causes.ways_out import is_remedy
 from depyf.run.installed_files import library_file
 from depyf.run.observations.observation import Observation
 from depyf.run.records import CompileKey, Place
-from depyf.safety.escape import cut, printable
+from depyf.safety.escape import cut_around, printable
 from depyf.views.pages.print_style import MARKDOWN, PrintStyle
 
 IN_INDEX = 7
@@ -145,13 +145,23 @@ def _ways_out(cause: Cause, style: PrintStyle) -> list[str]:
 
 
 def _head(cause: Cause, style: PrintStyle, short: Mapping[str, str]) -> str:
-    place = _place(cause.place, style, short) or style.code(cause.function)
+    place = _place(cause.place, style, short, _about(cause)) or style.code(cause.function)
     module = f" in {style.code(cause.module)}" if cause.module else ""
     inside = ""
     if cause.inside is not None:
         inside = f" (asked in {style.plain(library_file(cause.inside.filename))}:{cause.inside.line})"
     asked = f"{style.code(cause.asked)}: " if _says_more(cause) else ""
     return f"{place}{module}: {asked}{style.message(cause.text)}{inside}"
+
+
+_QUOTED = re.compile(r"`([^`]+)`")
+
+
+def _about(cause: Cause) -> list[str]:
+    """What the line of a cause has to show: the operation, then the value."""
+    last = cause.asked.rpartition(".")[2]
+    values = _QUOTED.findall(cause.text)
+    return [f"{last}(" if last else "", last, *values, *(value.rpartition(".")[2] for value in values)]
 
 
 def _says_more(cause: Cause) -> bool:
@@ -163,10 +173,11 @@ def _says_more(cause: Cause) -> bool:
     return not re.search(rf"\b{re.escape(last)}\b", f"{line} {cause.text}")
 
 
-def _place(place: Place | None, style: PrintStyle, short: Mapping[str, str]) -> str:
+def _place(place: Place | None, style: PrintStyle, short: Mapping[str, str], about: Sequence[str] = ()) -> str:
+    """``about``: what of a long line is shown, the first that it has."""
     if place is None:
         return ""
-    text = cut(place.text, _LONGEST_LINE)
+    text = cut_around(place.text, _LONGEST_LINE, *about)
     return f"{style.plain(short.get(place.filename, place.filename))}:{place.line}" + (
         f" {style.code(text)}" if text else ""
     )
