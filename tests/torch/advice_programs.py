@@ -7,6 +7,7 @@ it computed, which must be the same both times.  ``removes`` is what the advice 
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import inspect
 import logging
@@ -737,6 +738,25 @@ def an_optimizer(advised):
     step = compiled(torch.optim.AdamW(layer.parameters()).step)
     for _ in range(3):
         step()
+
+
+@torch.library.custom_op("advised::copied", mutates_args=())
+def copied(x: torch.Tensor) -> torch.Tensor:
+    return x.clone()
+
+
+@copied.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+@needs("repro", removes="")
+def an_error_of_a_compiler(advised):
+    """It has no formula for its gradient, which the backend asks for."""
+    for rows in (2, 3):
+        compiled(double)(torch.ones(rows))
+    with contextlib.suppress(torch._dynamo.exc.BackendCompilerFailed):
+        torch.compile(lambda x: copied(x * 2), backend="aot_eager")(X.clone().requires_grad_())
 
 
 @needs("library-own", removes="")

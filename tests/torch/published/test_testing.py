@@ -30,6 +30,7 @@ def compiled(fn, **options):
 
 
 def test_graph_breaks(capsys):
+    torch._dynamo.reset()
     with assert_no_graph_breaks():
         compiled(fine)(torch.ones(2))
     with pytest.raises(AssertionError) as failed, assert_no_graph_breaks():

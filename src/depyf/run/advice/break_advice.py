@@ -264,6 +264,13 @@ ASKED_FOR = (
 
 NOT_THE_PROGRAMS = (
     Advice(
+        "repro",
+        "an error of a backend of torch",
+        "the error alone, as a script: depyf run --record --out dump PROGRAM, then depyf repro dump {compile_id}",
+        "",
+        remedy=False,
+    ),
+    Advice(
         "torch-own",
         "a graph break in torch's own code, as in its optimizers and DistributedDataParallel",
         "torch's own, nothing to change",

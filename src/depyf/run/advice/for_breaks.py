@@ -341,10 +341,18 @@ _OF_TORCH = re.compile(
 """Errors that torch does not raise on purpose."""
 
 
-def for_failure(error: str, pinned_by: Sequence[tuple[str, int]] = ()) -> Uses:
+_OF_BACKEND = re.compile(
+    r"InductorError\b|LoweringException\b|BackendCompilerFailed: backend='(?:inductor|aot_eager|cudagraphs)\w*'"
+)
+"""Errors of compilers that a script has again; that of the program's own backend would need the program."""
+
+
+def for_failure(error: str, pinned_by: Sequence[tuple[str, int]] = (), id: str = "") -> Uses:
     """The advice on an error that torch raised into the program; ``error`` is its text; ``pinned_by``: the tensors and
-    their dimensions that fix a size which is marked dynamic."""
+    their dimensions that fix a size which is marked dynamic; ``id``: of the compilation."""
     if "ConstraintViolationError" not in error:
+        if id and _OF_BACKEND.match(error):
+            return (use("repro", compile_id=id),)
         return (use("not-traced"),) if _OF_TORCH.match(error) else ()
     if pinned_by:
         return tuple(use("mark-too", tensor=tensor, dimension=str(index)) for tensor, index in pinned_by)

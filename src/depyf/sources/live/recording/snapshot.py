@@ -407,7 +407,8 @@ def _advice(entry: EntryBuilder, live: LiveEntry | None) -> tuple[AdviceUse, ...
     if entry.recompiles and not entry.started and not entry.raised:
         limit = recompile_limit()
         return () if limit is None else for_limit(limit)
-    return for_failure(entry.failed, entry.pinned.by if entry.pinned is not None else ())
+    pinned = entry.pinned.by if entry.pinned is not None else ()
+    return for_failure(entry.failed, pinned, entry.key.text if entry.raised else "")
 
 
 def _breaks(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str], str]) -> tuple[BreakRecord, ...]:
