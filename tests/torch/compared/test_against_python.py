@@ -366,3 +366,46 @@ def test_a_container_that_holds_itself():
     given = [1]
     given.append(given)
     assert depyf.compare(lambda x, given: (x + given[0], given), torch.ones(2), given, backends=QUICK)
+
+
+def test_a_call_without_an_entry_says_so():
+    compiled = torch.compile(small(), backend="eager")
+    result = depyf.compare(compiled, torch.ones(2, 4), backends=QUICK)
+    assert result and not result.python.entry
+    assert "not compared: the program's own compiled code, for no cache entry for this call was found" in str(result)
+
+
+def test_the_text_of_an_error_that_dynamo_makes_itself():
+    def caught(x):
+        try:
+            return x + {}["k"]
+        except KeyError as error:
+            return x * 2, str(error)
+
+    result = depyf.compare(caught, torch.ones(2), backends=QUICK)
+    if str(KeyError("k")) == torch.compile(caught, backend="eager")(torch.ones(2))[1]:  # a torch that makes it right
+        assert result
+    else:
+        assert [apart.path for apart in result.python.apart] == ["the result[1]"] and "the layer is Dynamo" in str(
+            result
+        )
+
+
+def test_a_gradient_that_eager_graphs_make_wrong():
+    """torch 2.13 forgets the random numbers of a checkpoint in a graph that eager mode runs."""
+
+    def checkpointed(x):
+        dropped = lambda y: torch.dropout(y.sin(), 0.5, True)
+        return torch.utils.checkpoint.checkpoint(dropped, x, use_reentrant=False)
+
+    def gradient(fn):
+        torch.manual_seed(0)
+        x = torch.ones(5, requires_grad=True)
+        made = fn(x).sum()
+        torch.manual_seed(1)
+        return torch.autograd.grad(made, x)[0].tolist()
+
+    right = gradient(checkpointed) == gradient(torch.compile(checkpointed, backend="eager"))
+    torch.manual_seed(0)
+    result = depyf.compare(checkpointed, torch.ones(5, requires_grad=True), backends=QUICK)
+    assert [apart.path for apart in result.python.apart] == ([] if right else ["the gradient of x"]), str(result)

@@ -145,7 +145,7 @@ class Calls:
         """torch moves the entry that runs to the front: one that is not there runs as the function's code meanwhile."""
         function = self.target.function if self.target is not None else None
         entries = cache_entries(function.__code__) if function is not None else ()
-        if function is None or not entries or entries[0].code is entry.code:
+        if function is None or all(one.code is not entry.code for one in entries[1:]):
             yield
             return
         before, function.__code__ = function.__code__, entry.code
@@ -158,7 +158,7 @@ class Calls:
     def entry(self) -> LiveEntry | None:
         """The cache entry that would run for this call."""
         target = self.target
-        if target is None or self.fn is self.original:
+        if target is None or target.backend is None:
             return None
         with contextlib.suppress(Exception):  # arguments that do not fit: Python says so
             names = target.frame_locals(self.args, self.kwargs)
@@ -231,6 +231,8 @@ def against_python(
         said = tuple(f"the call uses up {once.path}, {once.what}, and only one run can" for once in used)
         return AgainstPython(ran=False, not_compared=said)
     remarks = [f"{path} cannot be put back" for path in calls.state.not_kept[:3]]
+    if entry is None and calls.target is not None and calls.target.backend is not None:
+        remarks.append("the program's own compiled code, for no cache entry for this call was found")
     apart = calls.apart(python, captured)
     if apart:
         layer = "the layer is Dynamo: its graphs differ from Python when eager mode runs them, too"

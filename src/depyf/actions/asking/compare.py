@@ -197,14 +197,15 @@ class _Run:
                     place = describe(nodes[0]).place if nodes else ""
                     self.graphs[:] = [graph for graph in self.graphs if graph.number != number]
                     self.graphs.append(GraphComparison(number, len(nodes), place, finding))
-            return gm(*inputs)
+            return gm.forward(*inputs)  # no call: the program's hooks for all modules would run
 
         self._count = number = getattr(self, "_count", 0) + 1
         return cast("Callable[..., Any]", torch._dynamo.disable(run))
 
     def _compare(self, gm: Any, inputs: tuple[Any, ...]) -> Finding | None:
         try:
-            return _undeclared(gm, inputs) or self._of_backends(gm, inputs)
+            with steady_random_numbers():  # a backward draws some, too
+                return _undeclared(gm, inputs) or self._of_backends(gm, inputs)
         except Exception as error:  # of a backend: the program's call goes on
             return Finding(None, False, None, f"it could not be compared: {problem(error)}")
 
