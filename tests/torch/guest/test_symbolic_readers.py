@@ -21,6 +21,7 @@ from depyf.actions.asking import inside
 from depyf.actions.doctor import returned
 from depyf.actions.edit.edited import edit_trial
 from depyf.sources.live import pure_access, pure_tensors, pure_text
+from depyf.sources.live.calls import pinning
 from depyf.sources.live.events import graph_reading
 from depyf.sources.live.events.call_values import CallValues
 from depyf.sources.live.guards import check_functions as guard_checks
@@ -154,7 +155,9 @@ READERS = {
     "graph_reading._constant": lambda value: graph_reading._constant("kept", value),
     "check_functions.tensor_differences": different,
     "check_functions._share": lambda value: guard_checks.check_overlapping([value, value], [torch.ones(2), value]),
+    "pure_tensors.is_inference": pure_tensors.is_inference,
     "pure_tensors.is_view": pure_tensors.is_view,
+    "pinning._unmarked": lambda value: pinning._unmarked(value, 5),
     "guard_order._harmless": order_of,
     "guard_order.has_symbols": guard_order.has_symbols,
     "input_recorder.InputRecorder._write": recorded,
@@ -170,7 +173,11 @@ READERS = {
 READERS_FUNCTION = node_of
 
 OF_RUNS = {
-    "against_model._Comparing._may_be", "compare.Compiled.gradients", "compare.copied", "reference.is_rounding", "reference._size",
+    "against_model._Comparing._may_be", "compare.Compiled._gradients", "reference.is_rounding", "reference._size",
+    "against_python._with_own_history", "images.Image.text", "images.Images.of", "images._of_tensors", "images._plain",
+    "images._shown_in", "kept_tensors.KeptStorage.__init__", "kept_tensors.KeptStorage.changed",
+    "kept_tensors.KeptStorage.write", "kept_tensors._layout", "kept_tensors.own_leaf", "reached.ReachedState._array",
+    "reached.ReachedState._look",
     "tensors.Statistics.__str__", "tensors.statistics", "tensors.difference", "tensors.gradients_of",
     "nonfinite.WatchedValue.__str__", "nonfinite._watched_value",
 }  # fmt: skip
