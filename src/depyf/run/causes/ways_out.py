@@ -8,11 +8,12 @@ one way.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.run.advice.advice import AdviceUse, Frees, SwitchKind
+from depyf.run.advice.advice import AdviceUse, Frees
 from depyf.run.advice.registry import ADVICE, text_of
 from depyf.run.causes.folding import counted, listed
 from depyf.run.causes.guard_replay import NOTHING, FreedValues, GuardedValue, GuardTable, Values, failed_in, in_order
@@ -57,17 +58,17 @@ class WayOut:
 
 
 def _together(uses: Sequence[AdviceUse]) -> str:
-    """The same advice for several values: ``keep a and b as a tensor``, ``mark_dynamic(x, 0) and mark_dynamic(y, 0)
-    before the first call``."""
+    """The same advice for several values: ``keep a and b as a tensor``; where a value is a part of code,
+    ``mark_dynamic(x, 0) and mark_dynamic(y, 0) before the first call``."""
     texts = [text for text in map(text_of, uses) if text]
     if len(texts) < 2:
         return "".join(texts)
     template = ADVICE[uses[0].id].text
     differing = [name for name in ADVICE[uses[0].id].names if len({use.value(name) for use in uses}) > 1]
-    switch = ADVICE[uses[0].id].switch
-    if len(differing) == 1 and (switch is None or switch.kind is not SwitchKind.MARK):  # a mark is a call for each
-        values = listed([use.value(differing[0]) for use in uses], len(uses))
-        same = tuple((name, values if name in differing else value) for name, value in uses[0].values)
+    name = differing[0] if len(differing) == 1 else ""
+    if name and not re.search(rf"(?<! )(?<! \()\{{{name}\}}|\{{{name}\}}(?=[.(\[])", template):
+        values = listed([use.value(name) for use in uses], len(uses))
+        same = tuple((key, values if key == name else value) for key, value in uses[0].values)
         return text_of(AdviceUse(uses[0].id, same))
     _, space, rest = template.rpartition("}")[2].partition(" ")
     if not rest or rest.count("(") != rest.count(")") or any(not text.endswith(space + rest) for text in texts):

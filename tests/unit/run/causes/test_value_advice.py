@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from depyf.run.advice.registry import use
 from depyf.run.causes.guard_replay import failed_in
 from depyf.run.causes.value_advice import ValueAdvice
+from depyf.run.causes.ways_out import WayOut
 from depyf.run.guards.difference import MODULE, Difference, GuardSide
 from depyf.run.records import CodeRecord, CompileKey, EntryRecord, FailedGuardRecord, FunctionRecord, GuardRecord, Place
 
@@ -45,3 +47,10 @@ def test_an_index_of_a_tensor_may_be_a_symbol() -> None:
     source = "def f(self, table):\n    return table[self.k]\n"
     assert advised(source) == ["needed-value"]
     assert advised(source, (TENSOR,)) == ["unspecialised-int", "tensor-in-module"]
+
+
+def test_values_that_are_a_part_of_code_are_not_joined_in_it() -> None:
+    tensors = tuple(use("contiguous", tensor=name) for name in "xy")
+    assert "x and y.contiguous()" not in WayOut(tensors).text and "y.contiguous()" in WayOut(tensors).text
+    numbers = tuple(use("tensor-in-module", name=name) for name in ("self.a", "self.b"))
+    assert WayOut(numbers).text == "keep self.a and self.b as a tensor (register_buffer)"
