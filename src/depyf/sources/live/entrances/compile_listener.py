@@ -16,9 +16,9 @@ import sys
 import threading
 import types
 import weakref
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 from depyf.decompiler.bytecode.host.written_names import qualified_name
 from depyf.run.compile_calls import CompileCall, WrappedKind
@@ -34,6 +34,9 @@ _LONGEST = 160
 _WAYS_IN = ("/torch/__init__.py", "/torch/compiler/__init__.py", "/torch/nn/modules/module.py")
 """Files of the functions that a program calls to have something compiled; ``_dynamo`` has the rest."""
 _VARIABLES = ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE")
+_FEW = 16
+_Line: TypeAlias = "tuple[Place, str, WrappedKind]"
+"""What one line makes of one thing."""
 _CALLS = ("__call__", "_call_impl", "_wrapped_call_impl")
 
 
@@ -63,8 +66,7 @@ def _nothing() -> None:
 class _Made:
     """One callable that torch made."""
 
-    key: object
-    call: CompileCall
+    line: _Line
     context: weakref.ref[Any]
     result: weakref.ref[Any] | None
     entered: _Entered | None = None
@@ -76,6 +78,22 @@ class _Made:
     def kept(self) -> bool:
         return self.result is None or self.result() is not None
 
+    @property
+    def over(self) -> bool:
+        """Nothing more can be said about it."""
+        return not self.kept and (self.called or self.context() is None)
+
+
+def _counted(call: CompileCall, made: Iterable[_Made]) -> CompileCall:
+    """``call`` with the numbers of ``made`` added."""
+    made = tuple(made)
+    return replace(
+        call,
+        called=call.called + sum(one.called for one in made),
+        kept=call.kept + sum(one.kept for one in made),
+        eager=call.eager + sum(one.eager for one in made),
+    )
+
 
 class CompileCalls:
     """From ``start`` to ``stop``; ``told`` is given a record whenever there is more to say, ``problem`` what went
@@ -84,8 +102,11 @@ class CompileCalls:
     def __init__(self, told: Callable[[CompileCall], None], problem: Callable[[str], None]) -> None:
         self._told = told
         self._problem = problem
-        self._made: list[_Made] = []
-        self._inside = threading.local()
+        self.lines: dict[_Line, CompileCall] = {}
+        """In the order of the first calls, with the numbers of those that are ``over``."""
+        self._there: list[_Made] = []
+        """The others."""
+        self._many = _FEW
         self._lock = threading.RLock()
         self._class: Any = None
         self._before: Any = None
@@ -98,7 +119,7 @@ class CompileCalls:
         before = vars(kind).get("__call__") if kind is not None else None
         if type(before) is not types.FunctionType:
             return  # a torch that wraps in another way: nothing is known
-        inside = self._inside
+        inside = threading.local()
 
         def __call__(context: Any, fn: Any) -> Any:
             if getattr(inside, "now", False):  # torch wraps what is in a module
@@ -114,7 +135,7 @@ class CompileCalls:
 
         self._class, self._before, self._ours = kind, before, __call__
         kind.__call__ = __call__
-        for one in self._made:
+        for one in self._there:
             self._listen(one)
 
     def stop(self) -> None:
@@ -122,23 +143,26 @@ class CompileCalls:
         self._class = self._before = self._ours = None
         if kind is not None and vars(kind).get("__call__") is ours:
             kind.__call__ = before
-        for one in self._made:
-            self._remove(one)
+        with self._lock:
+            for one in self._there:
+                self._remove(one)
+            self._let_go()
 
     def records(self) -> tuple[CompileCall, ...]:
         """Those of one line and one thing as one, in the order of the calls."""
         with self._lock:
-            keys = dict.fromkeys(one.key for one in self._made)
-            return tuple(self._record(key) for key in keys)
+            return tuple(map(self._record, self.lines))
 
-    def _record(self, key: object) -> CompileCall:
-        own = [one for one in self._made if one.key == key]
-        call = own[0].call
-        return CompileCall(
-            call.place, call.wrapped, call.kind, len(own), sum(one.called for one in own),
-            sum(one.kept for one in own), call.body, call.last_line, call.backend, call.mode,
-            sum(one.eager for one in own),
-        )  # fmt: skip
+    def _record(self, line: _Line) -> CompileCall:
+        return _counted(self.lines[line], [one for one in self._there if one.line == line])
+
+    def _let_go(self) -> None:
+        """Of those about which nothing more can be said the numbers stay."""
+        for one in self._there:
+            if one.over:
+                self.lines[one.line] = _counted(self.lines[one.line], [one])
+        self._there = [one for one in self._there if not one.over]
+        self._many = max(_FEW, 2 * len(self._there))
 
     def _take(self, context: Any, fn: Any, made: Any, frame: types.FrameType) -> None:
         if short_name(type(context)) != "OptimizeContext":
@@ -148,10 +172,16 @@ class CompileCalls:
             return
         call = _call(fn, _place(program), *_options(asked))
         with self._lock:
-            one = _Made((call.place, call.wrapped, call.kind), call, weakref.ref(context), _reference(made))
-            self._made.append(one)
+            line = (call.place, call.wrapped, call.kind)
+            known = self.lines.get(line, replace(call, made=0))
+            self.lines[line] = replace(known, made=known.made + 1)
+            one = _Made(line, weakref.ref(context), _reference(made))
+            self._there.append(one)
             self._listen(one)
-        self._told(self._record(one.key))
+            record = self._record(line)
+            if len(self._there) > self._many:
+                self._let_go()
+        self._told(record)
 
     def _listen(self, one: _Made) -> None:
         hooks = attribute(one.context(), "enter_exit_hooks")
@@ -174,7 +204,7 @@ class CompileCalls:
             if not one.called:
                 one.called = True
                 one.eager = _nothing_compiled()
-                self._told(self._record(one.key))
+                self._told(self._record(one.line))
 
     def _remove(self, one: _Made) -> None:
         """Our function goes out of torch's list: a new list, for the old one may be in use."""

@@ -41,7 +41,7 @@ class Packed:
 
 def pack(session: Session) -> Packed:
     """Take the records out of ``session``."""
-    capture = session.capture
+    capture, writer = session.capture, session.writer
     with capture.lock:
         shown = {record.function: record.code for record in session.record.functions} if session.record else {}
         alive = {
@@ -54,12 +54,15 @@ def pack(session: Session) -> Packed:
             capture.functions[key].live = None
         try:
             parts = [getattr(capture, name) for name in _CAPTURED], [getattr(session, name) for name in _OWN]
-            packed = zlib.compress(_pickled((*parts, session.writer.written, list(lives))), _QUICK)
+            others = writer.written, writer.texts, session.compile_calls.lines
+            packed = zlib.compress(_pickled((*parts, others, list(lives))), _QUICK)
         finally:
             for key, live in lives.items():
                 capture.functions[key].live = live
         _set(capture, [{}, {}, [], {}, {}, {}, {}])
-        session.record, session.step_texts, session.level_graphs, session.writer.written = None, {}, [], {}
+        session.record, session.step_texts, session.level_graphs = None, {}, []
+        writer.written, writer.texts = {}, {}
+        session.compile_calls.lines = {}
     return Packed(packed, alive)
 
 
@@ -96,14 +99,14 @@ def _asked_for(live: weakref.ref[types.CodeType] | None) -> weakref.ref[types.Co
 
 def unpack(session: Session, packed: Packed) -> None:
     """Put the records back into ``session``."""
-    captured, own, written, seen = pickle.loads(zlib.decompress(packed.records))  # ours: they were never outside
+    captured, own, others, seen = pickle.loads(zlib.decompress(packed.records))  # ours: they were never outside
     with session.capture.lock:
         _set(session.capture, captured)
         for key in seen:
             session.capture.functions[key].live = packed.alive.get(key, _GONE)
         for name, value in zip(_OWN, own):
             setattr(session, name, value)
-        session.writer.written = written
+        session.writer.written, session.writer.texts, session.compile_calls.lines = others
 
 
 def _set(capture: Capture, values: list[object]) -> None:

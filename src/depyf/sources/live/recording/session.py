@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,7 @@ from depyf.views.pages.kernels import kernels_in
 from depyf.views.pages.layers import layers_pages
 
 BEFORE = "it was compiled before prepare_debug was entered"
+_NO_FILES: Mapping[str, None] = {}
 
 
 class Session:
@@ -93,14 +94,14 @@ class Session:
         self._calls = FailedCalls()
         self._handle: Any = None
         self._formatted = Formatted(self._add_formatted, self.capture.note)
-        self._compile_calls = CompileCalls(self._compile_call, self.capture.note)
+        self.compile_calls = CompileCalls(self._compile_call, self.capture.note)
         self._exports = FailedExports(self.capture.note)
         self.from_start = False
         """Nothing of the program has run before."""
-        self._before: set[tuple[int, str]] = set()
+        self._before: Set[tuple[int, str]] = frozenset()
         """Code object and compile id of what was compiled when recording began."""
-        self._seen_before: set[int] = set()
-        self._loaded_before: dict[str, None] = {}
+        self._seen_before: Set[int] = frozenset()
+        self._loaded_before: Mapping[str, None] = _NO_FILES
         self._packed: Packed | None = None
         self._edits: dict[CompileKey, dict[tuple[str, str], None]] = {}
         """Compile id -> stage and path of each edited file that ``depyf.edited`` put in."""
@@ -120,7 +121,7 @@ class Session:
         self.capture.on_inputs = self.inputs.take if self.inputs.limit else None
         self.capture.start()
         self._formatted.start()
-        self._compile_calls.start()
+        self.compile_calls.start()
         self._exports.start()
         self._end_edits = listen(self._edited)
         made = self._watch_calls if self.inputs.limit else None
@@ -145,7 +146,7 @@ class Session:
     def sleep(self) -> None:
         """Compress the records, which are no longer in use; leave no unfinished work in caches."""
         with Door("the records could not be packed", self.capture.note):
-            self._before, self._seen_before, self._loaded_before = set(), set(), {}
+            self._before, self._seen_before, self._loaded_before = frozenset(), frozenset(), _NO_FILES
             for cache in (
                 readable,
                 without_addresses,
@@ -178,7 +179,7 @@ class Session:
             *([end_edits] if end_edits is not None else ()),
             self._calls.stop,
             self._formatted.stop,
-            self._compile_calls.stop,
+            self.compile_calls.stop,
             self._exports.stop,
             self.capture.stop,
         ):
@@ -204,7 +205,7 @@ class Session:
             if record.given is not None or record.stage in (CAPTURED, COMPILED_AUTOGRAD):
                 self._write_layers(record, page)
         run = freeze(self.capture, self._never_compiled())
-        run = replace(run, compile_calls=with_inlined(self._compile_calls.records(), run.graphs))
+        run = replace(run, compile_calls=with_inlined(self.compile_calls.records(), run.graphs))
         run = replace(
             run,
             forks=Forks.folders(self.writer.directory),
