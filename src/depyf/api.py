@@ -104,6 +104,11 @@ def compare(
     reference: None = None,
     edited: None = None,
     backends: tuple[str | Callable[..., Any], str | Callable[..., Any]] | None = None,
+    backend: str | Callable[..., Any] | None = None,
+    fullgraph: bool | None = None,
+    dynamic: bool | None = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
     rtol: float | None = None,
     atol: float | None = None,
     **kwargs: Any,
@@ -131,6 +136,11 @@ def compare(
     reference: Callable[..., Any] | None = None,
     edited: str | os.PathLike[str] | None = None,
     backends: tuple[str | Callable[..., Any], str | Callable[..., Any]] | None = None,
+    backend: str | Callable[..., Any] | None = None,
+    fullgraph: bool | None = None,
+    dynamic: bool | None = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
     rtol: float | None = None,
     atol: float | None = None,
     **kwargs: Any,
@@ -151,6 +161,10 @@ def compare(
     tensor, by default what the dtype allows; ``atol`` is absolute, by default 0.  The result is true where all agree;
     print it.  A custom operator that writes to an argument without declaring it is named.  DepyfError without torch 2.6
     or newer.
+
+    ``backend``, ``fullgraph``, ``dynamic``, ``mode``, ``options``: as for ``torch.compile``, where ``fn`` is not
+    compiled; it is then compiled so, for this call alone.  For an argument of ``fn`` of such a name:
+    ``functools.partial(fn, mode=...)``.
 
     ``reference``: another function or module to compare ``fn`` with, in place of backends.  Each is called once, as
     Python, with copies of the arguments and the same random numbers; the first operation or module output that differs
@@ -173,7 +187,9 @@ def compare(
         return against_model(fn, reference, args, kwargs, rtol, atol)
     from depyf.actions.asking.compare import compare as run
 
-    return run(fn, args, kwargs, backends, rtol, atol)
+    given = {"backend": backend, "fullgraph": fullgraph, "dynamic": dynamic, "mode": mode, "options": options}
+    asked = {name: value for name, value in given.items() if value is not None}
+    return run(fn, args, kwargs, backends, rtol, atol, asked)
 
 
 def install() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import random
+import threading
 
 import pytest
 import torch
@@ -409,3 +411,112 @@ def test_a_gradient_that_eager_graphs_make_wrong():
     torch.manual_seed(0)
     result = depyf.compare(checkpointed, torch.ones(5, requires_grad=True), backends=QUICK)
     assert [apart.path for apart in result.python.apart] == ([] if right else ["the gradient of x"]), str(result)
+
+
+def test_other_threads_compile_as_before(capsys, tmp_path):
+    """While a call is compared, another thread has the program's stance, and its own output."""
+    file = str(tmp_path / "said")  # what the call changes in memory is put back
+
+    def said(text):
+        with open(file, "a") as out:
+            out.write(text + "\n")
+
+    def counting(gm, inputs):
+        said("compiled")
+        return gm
+
+    def other(x):
+        return x * 2
+
+    def run():
+        said(torch._dynamo.eval_frame._stance.stance)
+        torch.compile(other, backend=counting)(torch.ones(2))
+        print("of another thread")
+
+    @torch._dynamo.disable
+    def wait():
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+        print("of the call")
+
+    def f(x):
+        wait()
+        return x + 1
+
+    before = torch._dynamo.eval_frame._stance
+    result = depyf.compare(f, torch.ones(2), backends=QUICK)
+    assert "standard output" not in str(result) and torch._dynamo.eval_frame._stance is before
+    lines = (tmp_path / "said").read_text().split()
+    assert lines.count("default") > 1 and lines[:2] == ["default", "compiled"] and {*lines} == {"default", "compiled"}
+    assert capsys.readouterr().out == "of another thread\n" * lines.count("default")
+
+
+def test_a_stance_that_the_call_sets_is_put_back():
+    @torch._dynamo.disable
+    def switch():
+        torch.compiler.set_stance("force_eager")
+
+    def f(x):
+        switch()
+        return x + 1
+
+    before = torch._dynamo.eval_frame._stance
+    depyf.compare(f, torch.ones(2), backends=QUICK)
+    assert torch._dynamo.eval_frame._stance is before
+
+
+def test_a_result_that_shares_memory():
+    """A backend that gives back its input in the place of a copy."""
+
+    def shares(gm, inputs):
+        return torch._dynamo.disable(lambda *given: (given[0],))
+
+    def copy(x):
+        return x.clone()
+
+    compiled, x = torch.compile(copy, backend=shares), torch.ones(2, 3)
+    compiled(x)
+    result = depyf.compare(compiled, x, backends=QUICK)
+    assert [apart.path for apart in result.python.apart] == ["the result's memory"]
+    assert "compiled: that of x" in str(result)
+    assert depyf.compare(lambda x: (x, x.view(-1), x[:1]), x, backends=QUICK)
+
+
+def test_a_result_with_other_strides():
+    def turned(gm, inputs):
+        return torch._dynamo.disable(lambda *given: (gm(*given)[0].t().contiguous().t(),))
+
+    compiled, x = torch.compile(lambda x: x + 1, backend=turned), torch.ones(2, 3)
+    compiled(x)
+    result = depyf.compare(compiled, x, backends=QUICK)
+    assert [(apart.path, apart.first, apart.second) for apart in result.python.apart] == [
+        ("the result.stride()", "(3, 1)", "(1, 2)")
+    ]
+
+
+def wrong(gm, inputs):
+    """A backend whose results are those of the graph, and one."""
+    return torch._dynamo.disable(lambda *given: tuple(value + 1 for value in gm(*given)))
+
+
+def test_how_it_is_compiled_can_be_said():
+    def f(x, factor):
+        return x.sin() * factor
+
+    def broken(x):
+        torch._dynamo.graph_break()
+        return x + 1
+
+    x = torch.ones(3)
+    assert depyf.compare(f, x, 2, backend="aot_eager", dynamic=True, fullgraph=True)
+    result = depyf.compare(f, x, 2, backend=wrong)
+    assert not result and result.python.apart and "the layer is the backend" in str(result)
+    result = depyf.compare(broken, x, backend="eager", fullgraph=True)
+    assert not result and "raises Unsupported" in str(result) and "raises nothing" in str(result)
+    assert depyf.compare(broken, x, backend="eager")
+    assert depyf.compare(functools.partial(lambda x, mode: x + len(mode), mode="abc"), x, backend="aot_eager")
+    with pytest.raises(depyf.DepyfError, match="compiled already"):
+        depyf.compare(torch.compile(f), x, 2, fullgraph=True)
+    with pytest.raises(depyf.DepyfError, match=r"torch\.compile refuses this"):
+        depyf.compare(f, x, 2, mode="no such mode")

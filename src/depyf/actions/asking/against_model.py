@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from depyf.actions.asking.compare import copied
+from depyf.sources.live.caches.own_stance import own_stance
 from depyf.sources.live.tensors import TensorDifference, difference, gradients_of, relative_tolerance
 
 RESULT = "the result"
@@ -372,11 +373,7 @@ def _traced(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Trace
 
     trace, plain = _Trace(), _uncompiled(model)
     own_args, own_kwargs = _own((args, kwargs))
-    with (
-        torch.random.fork_rng(),
-        torch.compiler.set_stance("force_eager"),
-    ):
-        torch.manual_seed(0)
+    with torch.random.fork_rng(), own_stance("force_eager"):  # both begin from the program's random numbers
         with _recording(plain, trace) as record:
             result = plain(*own_args, **own_kwargs)
             record(RESULT, result)

@@ -9,7 +9,7 @@ Where they part, the layer is named, and the cause where a check confirms it.  A
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from depyf.actions.asking.stale_entries import guard_texts, why_stale
 from depyf.errors import DepyfError
 from depyf.safety.guarded import problem
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
+from depyf.sources.live.caches.own_stance import own_stance
 from depyf.sources.live.caches.unentered import unentered
 from depyf.sources.live.pure_tensors import is_tensor
 from depyf.sources.live.state.images import Apart
@@ -80,6 +81,8 @@ class Calls:
     kwargs: dict[str, Any]
     rtol: float | None = None
     atol: float | None = None
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    """How the caller wants ``original`` compiled, as for ``torch.compile``; ``fn`` is that then, for this alone."""
     output: Output = field(default_factory=Output)
     target: Target | None = None
     state: ReachedState = field(init=False)
@@ -123,17 +126,23 @@ class Calls:
 
     def as_graphs(self, backend: Callable[..., Any]) -> CallOutcome:
         """Compiled apart: Dynamo's code around graphs that ``backend`` runs."""
-        return self.anew(backend, dynamic=False)
+        return self.anew(backend, dynamic=self.asked.get("dynamic", False))
 
     def anew(self, backend: Any, dynamic: bool | None = None, then: Callable[[], object] = lambda: None) -> CallOutcome:
         """Compiled apart; ``then`` is called before what was compiled is forgotten."""
         import torch
 
         with unentered(), _stance("default"):
-            compiled = torch.compile(self.original, backend=backend, dynamic=dynamic)
+            fullgraph = bool(self.asked.get("fullgraph"))
+            compiled = torch.compile(self.original, backend=backend, dynamic=dynamic, fullgraph=fullgraph)
             made = self._call(compiled)
             then()
         return made
+
+    def as_asked(self) -> CallOutcome:
+        """Compiled apart, as the caller of ``compare`` wants it."""
+        with unentered(), _stance("default"):
+            return self._call(self.fn)
 
     def by_entry(self, entry: LiveEntry) -> CallOutcome:
         """As the program's own cache has it; what has no entry runs as Python."""
@@ -193,15 +202,14 @@ def _with_own_history(args: Any, kwargs: Any) -> tuple[Any, Any, dict[str, Any]]
 
 @contextlib.contextmanager
 def _stance(name: str) -> Iterator[None]:
-    """What torch.compile does in these calls; the program's stance comes back."""
+    """What torch.compile does in these calls."""
     import torch
 
     before = torch._dynamo.eval_frame._stance
     if before.stance == "force_eager":  # the program wants nothing compiled
         yield
         return
-    skips = name != "default" and _guards_are_skipped()
-    with torch.compiler.set_stance(name, **({"skip_guard_eval_unsafe": True} if skips else {})):
+    with own_stance(name, name != "default" and _guards_are_skipped()):
         yield
 
 
@@ -225,24 +233,51 @@ def against_python(
     python = calls.as_python()
     used = [once for once in calls.state.once if once.moved]
     entry = calls.entry()
-    own = calls.by_entry(entry) if entry is not None and not used else None
+    own = None if used else calls.by_entry(entry) if entry is not None else calls.as_asked() if calls.asked else None
     captured = calls.as_graphs(graphs)
     if used:
         said = tuple(f"the call uses up {once.path}, {once.what}, and only one run can" for once in used)
         return AgainstPython(ran=False, not_compared=said)
     remarks = [f"{path} cannot be put back" for path in calls.state.not_kept[:3]]
-    if entry is None and calls.target is not None and calls.target.backend is not None:
+    if entry is None and not calls.asked and calls.target is not None and calls.target.backend is not None:
         remarks.append("the program's own compiled code, for no cache entry for this call was found")
     apart = calls.apart(python, captured)
     if apart:
         layer = "the layer is Dynamo: its graphs differ from Python when eager mode runs them, too"
         return AgainstPython(apart, causes=(layer,), not_compared=tuple(remarks))
     found = AgainstPython(compared=_compared(calls.state, python), not_compared=tuple(remarks), error=python.error)
-    return (
-        found
-        if own is None or entry is None
-        else _of_entry(calls, entry, python, own, found, graphs_agree, was_compared)
-    )
+    if own is None:
+        return found
+    if entry is None:
+        return _of_backend(calls, python, own, found, graphs_agree, was_compared)
+    return _of_entry(calls, entry, python, own, found, graphs_agree, was_compared)
+
+
+def _of_backend(
+    calls: Calls,
+    python: CallOutcome,
+    own: CallOutcome,
+    found: AgainstPython,
+    graphs_agree: Callable[[], bool],
+    was_compared: Callable[[Any], bool],
+) -> AgainstPython:
+    """What the call does compiled apart, as the caller of ``compare`` wants it."""
+    apart = calls.apart(python, own)
+    if not apart:
+        return found
+    if python.drew:
+        return replace(
+            found, not_compared=(*found.not_compared, "the compiled call, for it draws other random numbers")
+        )
+    backend = calls.target.backend if calls.target is not None else None
+    if all(one.rounding for one in apart) and was_compared(backend) and graphs_agree():
+        return replace(found, compared=(*found.compared, "up to rounding"))
+    return AgainstPython(apart, causes=_backend_differs(was_compared(backend)), not_compared=found.not_compared)
+
+
+def _backend_differs(compared: bool) -> tuple[str, ...]:
+    said = ("the layer is the backend: Dynamo's graphs do what Python does when eager mode runs them",)
+    return said if compared else (*said, 'backends=("eager", BACKEND) names the first operation that differs')
 
 
 def _of_entry(
@@ -277,9 +312,7 @@ def _of_entry(
     elif all(one.rounding for one in (*apart, *of_anew)) and was_compared(backend) and graphs_agree():
         return replace(found, compared=(*found.compared, "up to rounding"), entry=name)
     else:
-        causes = ("the layer is the backend: Dynamo's graphs do what Python does when eager mode runs them",)
-        if not was_compared(backend):
-            causes += ('backends=("eager", BACKEND) with that backend names the first operation that differs',)
+        causes = _backend_differs(was_compared(backend))
     return AgainstPython(apart, entry=name, causes=causes, not_compared=found.not_compared)
 
 

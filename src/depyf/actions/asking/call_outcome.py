@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from depyf.sources.live.state.images import Apart, Image, Images, before_images, differences, state_images
+from depyf.sources.live.state.images import Apart, Image, Images, before_images, differences, memory_of, state_images
 from depyf.sources.live.state.reached import ReachedState
 from depyf.sources.live.tensors import gradients_of
 
@@ -87,9 +87,9 @@ def outcome(
             except Exception as error:
                 made.error = error
         made.output = "".join(output.texts)
-        images = Images(state.known)
         if made.error is None:
-            made.result = images.of(value, RESULT)
+            made.result = Images(state.known, memory_of(state, copies or {})).of(value, RESULT)
+        images = Images(state.known)
         made.state = state_images(state, images)
         made.state |= {path: images.of(tensor, path) for path, tensor in (copies or {}).items()}
         made.drew = any(record.changed() for record in state.numbers)

@@ -436,6 +436,21 @@ def _backend(calls: Calls) -> Backend:
     return "inductor" if found is None or backend_name(found) == "eager" else cast("Backend", found)
 
 
+def _compiled(fn: Any, original: Any, asked: dict[str, Any]) -> Any:
+    """``fn`` as ``torch.compile`` wraps it; nothing is compiled yet."""
+    import torch
+
+    if original is not fn:
+        raise DepyfError(
+            f"depyf.compare({next(iter(asked))}=...): this callable is compiled already, and is compared as it is; "
+            "give what was given to torch.compile to have it compiled in another way"
+        )
+    try:
+        return torch.compile(fn, **asked)
+    except Exception as error:
+        raise DepyfError(f"depyf.compare: torch.compile refuses this: {problem(error)}") from error
+
+
 def compare(
     fn: Callable[..., Any],
     args: tuple[Any, ...],
@@ -443,11 +458,13 @@ def compare(
     backends: tuple[Backend, Backend] | None,
     rtol: float | None,
     atol: float | None,
+    asked: dict[str, Any],
 ) -> Comparison:
-    """See ``depyf.compare``."""
+    """See ``depyf.compare``; ``asked``: arguments of ``torch.compile``."""
     if backends is not None and len(backends) != 2:
         raise DepyfError(f"depyf.compare(backends={backends!r}): give two, the reference first")
-    calls = Calls(fn, _original(fn), args, kwargs, rtol, atol)
+    original = _original(fn)
+    calls = Calls(_compiled(fn, original, asked) if asked else fn, original, args, kwargs, rtol, atol, asked)
     backends = backends or ("eager", _backend(calls))
     run = _Run(backends, rtol, atol, calls.output)
     python = against_python(

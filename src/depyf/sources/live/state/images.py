@@ -13,7 +13,7 @@ import hashlib
 import pickle
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +35,7 @@ from depyf.sources.live.state.reached import ReachedState, shown
 from depyf.sources.live.tensors import TensorDifference, difference, relative_tolerance, statistics
 
 _DEEPEST = 40
+MEMORY = "'s memory"
 _OURS = ("_dynamo_", "__compiled_fn", "__resume_at", "__import_", "__builtins_dict__", "_is_torch_compile")
 """What torch itself writes among the program's attributes and globals."""
 
@@ -73,10 +74,12 @@ class Apart:
 
 
 class Images:
-    """Makes images of one run.  ``known``: objects that were there before it."""
+    """Makes images of one run.  ``known``: objects that were there before it; ``memory``: the storages of their
+    tensors, by their addresses in C++."""
 
-    def __init__(self, known: dict[int, str]) -> None:
+    def __init__(self, known: dict[int, str], memory: dict[int, str] | None = None) -> None:
         self._known = known
+        self._memory = None if memory is None else dict(memory)
         self._met: dict[int, str] = {}
         self._alive: list[Any] = []
 
@@ -88,11 +91,11 @@ class Images:
         if type(value) in SCALARS:
             return Image("scalar", value)
         if is_tensor(value):
-            return self._tensor(value)
+            return self._tensor(value, path)
         if literal(value):
             return Image("opaque", literal(value))
         if class_module(type(value)) == "numpy" and hasattr(value, "dtype") and value.dtype.kind in "biufc":
-            return self._tensor(torch.from_numpy(np_copy(value)))
+            return self._tensor(torch.from_numpy(np_copy(value)), path)
         if id(value) in self._known and not is_a(value, tuple, frozenset):
             return Image("known", self._known[id(value)])
         if id(value) in self._met:
@@ -111,7 +114,7 @@ class Images:
         ]
         return Image(kind, None, parts) if parts or is_a(value, dict, list, tuple, set) else Image("opaque", kind)
 
-    def _tensor(self, value: Any) -> Image:
+    def _tensor(self, value: Any, path: str) -> Image:
         with untouched():
             if not keepable(value):
                 try:
@@ -121,7 +124,12 @@ class Images:
                 except Exception:
                     return Image("opaque", full_name(type(value)))
             copy = value.detach().clone()
-            return Image("tensor", copy, [(".requires_grad", Image("scalar", value.requires_grad))])
+            parts = [(".requires_grad", Image("scalar", value.requires_grad))]
+            if self._memory is not None and value.numel():
+                strides = tuple(step for step, size in zip(value.stride(), value.shape) if size > 1)
+                parts.append((".stride()", Image("scalar", strides)))
+                parts.append((MEMORY, Image("opaque", self._memory.setdefault(value.untyped_storage()._cdata, path))))
+            return Image("tensor", copy, parts)
 
 
 def _kind(cls: type) -> str:
@@ -216,6 +224,12 @@ def before_images(state: ReachedState, paths: set[str]) -> dict[str, Image]:
     return found
 
 
+def memory_of(state: ReachedState, copies: Mapping[str, Any]) -> dict[int, str]:
+    """The storages of the tensors that were there before a run, and of the copies made for it, with their names."""
+    found = {tensor.storage._cdata: tensor.path for tensor in reversed(state.tensors)}
+    return found | {tensor.untyped_storage()._cdata: path for path, tensor in copies.items()}
+
+
 def _shown_in(storage: Any, like: Any) -> Any:
     import torch
 
@@ -233,9 +247,13 @@ def differences(
         apart = difference(first.value, second.value, rtol, atol)
         if apart is not None:
             yield _of_tensors(path, first, second, apart)
-        elif first.parts and second.parts and first.parts[0][1].value != second.parts[0][1].value:
-            one, other = (image.parts[0][1].value for image in (first, second))
-            yield Apart(f"{path}.requires_grad", str(one), str(other), "not the same")
+            return
+        others = dict(second.parts)
+        for name, part in first.parts:  # what is left after one of them is a consequence
+            if name in others and part.value != others[name].value:
+                said = [f"that of {at.value}" if name == MEMORY else str(at.value) for at in (part, others[name])]
+                yield Apart(path + name, said[0], said[1], "not the same")
+                return
     elif first.kind == "scalar":
         one, other = first.value, second.value
         if type(one) is not type(other) or not (one == other or (one != one and other != other)):
