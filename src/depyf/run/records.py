@@ -17,6 +17,7 @@ from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.node_origins import NodeOrigins
 from depyf.run.graphs.unrolled_loops import UnrolledLoop
 from depyf.run.guards.difference import Difference
+from depyf.run.made import Made
 
 ELSEWHERE = {"stored": False}
 """Metadata of a field that is not in the line of its record: it has a line, or a file, by itself."""
@@ -451,6 +452,7 @@ class EntryRecord:
     """torch was done with it when the record was made."""
     backend: str = ""
     """The backend that compiled it; "" where that is not known."""
+    made: Made = Made.CALL
 
     @property
     def state(self) -> EntryState:
@@ -474,7 +476,7 @@ class EntryRecord:
     def word(self) -> str:
         """What became of it, in a word or two."""
         if self.state is EntryState.COMPILED:
-            return "broke" if self.broke else "ok"
+            return "broke" if self.broke else "loaded" if self.made.loaded else "ok"
         return "ran as Python" if self.state is EntryState.NOTHING else self.state.value
 
 

@@ -120,7 +120,12 @@ class Run:
     @property
     def compilations(self) -> int:
         """How often torch compiled something to run."""
-        return len(self.of_state(EntryState.COMPILED))
+        return sum(not entry.made.loaded for _, entry in self.of_state(EntryState.COMPILED))
+
+    @property
+    def loaded(self) -> int:
+        """How often torch loaded something to run, which was compiled before."""
+        return len(self.of_state(EntryState.COMPILED)) - self.compilations
 
     @property
     def recompilations(self) -> int:
@@ -192,6 +197,7 @@ class RunTotals:
     """What is counted in one run, or in the runs of all ranks together."""
 
     compilations: int = 0
+    loaded: int = 0
     breaks: int = 0
     """Distinct ones: a break that several ranks met is one."""
     recompilations: int = 0
@@ -208,6 +214,7 @@ def totals_of(runs: Iterable[Run]) -> RunTotals:
     known = tuple(runs)
     return RunTotals(
         compilations=sum(run.compilations for run in known),
+        loaded=sum(run.loaded for run in known),
         breaks=len({broken.record.identity for run in known for broken in run.breaks}),
         recompilations=sum(run.recompilations for run in known),
         ran_as_python=sum(run.ran_as_python for run in known),

@@ -21,7 +21,8 @@ from depyf.sources.live.events.call_values import refused_call
 from depyf.sources.live.events.graph_breaks import parse_break
 from depyf.sources.live.events.recompiles import resolved
 from depyf.sources.live.guards.printed_guards import file_resolver
-from depyf.sources.live.recording.capture import Capture, EntryBuilder
+from depyf.sources.live.recording.builders import EntryBuilder
+from depyf.sources.live.recording.capture import Capture
 from depyf.sources.live.recording.snapshot import callers_of
 
 

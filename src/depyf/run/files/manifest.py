@@ -310,6 +310,7 @@ def _function(function: FunctionRecord) -> dict[str, Any]:
                 "state": entry.guard_state,
                 "compiled": entry.transformed is not None and not entry.failed,
                 "before_recording": entry.before,
+                "made": entry.made.value,
                 "graph_breaks": [_break(record) for record in entry.breaks],
                 "recompiled_because": [
                     {

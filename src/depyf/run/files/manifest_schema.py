@@ -152,6 +152,7 @@ _ENTRY = _object(
     ("state", str, "what became of the guards: alive, or why they cannot be shown"),
     ("compiled", bool, "whether code came of it"),
     ("before_recording", bool, "compiled before the recording began"),
+    ("made", str, "at call, ahead of time, or loaded"),
     ("graph_breaks", [_BREAK], "where its graph ended"),
     ("recompiled_because", [_RECOMPILED], "the earlier entries that did not fit"),
     ("failed", _OPTIONAL, "the error, where torch raised one"),

@@ -20,15 +20,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from depyf.errors import DepyfError
 from depyf.run.files.reading import read_file
 from depyf.run.global_names import without_changing_parts
 from depyf.run.guards.kinds.length_guard import ITEMS
+from depyf.run.made import Made
 from depyf.run.records import FunctionRecord
 from depyf.safety.escape import printable
 from depyf.safety.guarded import warn
+from depyf.sources.live.ahead.ahead_functions import ahead_entry
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.guards.ask import EntryAnswer, ask_entry
 from depyf.sources.live.guards.guard_tree import Globals, Leaf, ask_leaves, live_guards, namespace
@@ -40,6 +42,8 @@ class _Known:
     code: weakref.ref[types.CodeType]
     resume_names: tuple[str, ...]
     function: weakref.ref[types.FunctionType] | None
+    ahead: weakref.ref[Any] | None
+    """What the program calls, where that is compiled ahead of time."""
     guards: dict[str, tuple[str, ...]]
     """Compile id -> the guard expressions in the order of the page: torch reorders its own as they fail."""
 
@@ -56,9 +60,11 @@ def remember(
     code: types.CodeType,
     record: FunctionRecord,
     live: types.FunctionType | None = None,
+    ahead: weakref.ref[Any] | None = None,
 ) -> None:
     """Make ``code`` reachable from the files in ``directory``, where ``function`` is its compile ids without
-    the last number and ``record`` is what the page was made of; ``live`` is the function itself where it is known."""
+    the last number and ``record`` is what the page was made of; ``live`` is the function itself where it is known,
+    ``ahead`` what is called where that is compiled ahead of time."""
     guards = {entry.key.text: tuple(guard.expression for guard in entry.guards) for entry in record.entries}
     place = os.path.realpath(directory), function
 
@@ -68,7 +74,7 @@ def remember(
             del _KNOWN[place]
 
     _KNOWN[place] = _Known(
-        weakref.ref(code, gone), record.resume_names, None if live is None else weakref.ref(live), guards
+        weakref.ref(code, gone), record.resume_names, None if live is None else weakref.ref(live), ahead, guards
     )
 
 
@@ -141,12 +147,20 @@ class LiveFrame:
             "use depyf.replay(the_compiled_function)"
         )
 
+    @property
+    def entries(self) -> tuple[LiveEntry, ...]:
+        """What may run for it, in the order it is tried.  DepyfError where the function is not alive here."""
+        known = _KNOWN.get(self._place)
+        if known is None or known.ahead is None:
+            return cache_entries(self.code)
+        own = known.ahead()
+        return () if own is None else tuple(ahead_entry(own, text, Made.AHEAD) for text in known.guards)
+
     def enter(self, arguments: dict[str, Any]) -> tuple[dict[str, Any], Globals]:
         """(L, G): the arguments with the function's free variables, and its globals."""
         code = self.code
         free = free_variables(self.function()) if code.co_freevars else {}
-        entries = cache_entries(code)
-        scope = next((entry.globals for entry in entries if entry.globals is not None), None)
+        scope = next((entry.globals for entry in self.entries if entry.globals is not None), None)
         return {**arguments, **free}, Globals(scope if scope is not None else self.function().__globals__)
 
     def original(self, shown: Callable[..., Any]) -> Callable[..., Any]:
@@ -203,6 +217,10 @@ class LiveGuard:
         info = self.entry.manager.check_verbose(L)
         return "" if info.result else "; ".join(str(part) for part in info.verbose_code_parts)
 
+    def refuse(self, L: dict[str, Any]) -> NoReturn:
+        """What a function that was compiled ahead of time does where a guard fails."""
+        raise RuntimeError(f"GuardManager check failed, reason: {self.entry.manager.check_verbose(L)}")
+
     def steps(self, L: dict[str, Any]) -> EntryAnswer:
         """Every guard evaluated for ``L``, with what it wants and what is there."""
         return ask_entry(self.entry, L)
@@ -214,7 +232,7 @@ class LiveGuard:
     @property
     def entry(self) -> LiveEntry:
         """The live cache entry.  DepyfError where it is gone."""
-        for entry in cache_entries(self.frame.code):
+        for entry in self.frame.entries:
             if entry.compile_id == self.compile_id:
                 return entry
         raise DepyfError(f"cache entry {self.compile_id} is not alive in this process: it was dropped since the dump")

@@ -19,6 +19,7 @@ from depyf.run.files.layout import transformed_file
 from depyf.run.global_names import transformed_name, without_changing_parts
 from depyf.run.guard_vocabulary import ASKING, CHECKS
 from depyf.run.guards.known_kinds import with_handle
+from depyf.run.made import Made
 from depyf.run.records import BreakRecord, EntryRecord, FunctionRecord, GuardRecord, RecompileRecord, values_beside
 from depyf.safety.escape import one_line, printable, safe_name
 from depyf.safety.unheard import spelled_out
@@ -44,8 +45,9 @@ def _head(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
     ids = ", ".join(entry.key.text for entry in root.entries) or "none"
     inner = code.decorated
     known = "" if inner is None else f", the decorated {inner.function} ({inner.filename}:{inner.line}),"
+    what = f"{code.qualname} ({code.filename}:{code.line}){known}"
     lines = [
-        f"What runs when {code.qualname} ({code.filename}:{code.line}){known} is called.",
+        f"What runs when {what} is called.",
         "",
         (
             f"Compilations: {ids}. Read it from {caller_name(root)}() down: torch tries the entries "
@@ -53,6 +55,17 @@ def _head(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
         ),
         "first one whose guards hold, and compiles a new entry when none does.",
         "",
+    ]
+    if _apart(root):
+        lines = [
+            f"What runs when what aot_compile made of {what} is called.",
+            "",
+            f"Compilation: {ids}. Read it from {caller_name(root)}() down: where all guards hold the code runs, where "
+            "one fails",
+            "the call raises. Calls of the function itself are not affected.",
+            "",
+        ]
+    lines += [
         (
             "In the process that compiled, this file runs (depyf.replay): "
             "guards_*() is evaluated and compared with torch's own"
@@ -69,6 +82,11 @@ def _head(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
             lines.append(f"  {resume.code.name} (line {resume.code.line}){f': {ids}' if ids else ''}")
     text = in_docstring("\n".join(map(printable, lines)))
     return f'"""{text}\n"""'
+
+
+def _apart(function: FunctionRecord) -> bool:
+    """It is called by itself, as an object that was compiled ahead of time."""
+    return any(entry.made.apart for entry in function.entries)
 
 
 def _imports(functions: Iterable[FunctionRecord]) -> str:
@@ -187,6 +205,8 @@ def _entry(function: FunctionRecord, entry: EntryRecord) -> list[str]:
     notes += [f"Graph break: {_broken(record)}" for record in entry.breaks]
     transformed = entry.transformed
     if transformed is not None and transformed.source:
+        if entry.made is not Made.CALL:
+            notes[0] += f" It was {entry.made.words}."
         notes.append(f"Runs from {transformed_file(entry.key, function.code)}" if transformed.substituted else
                      f"Dynamo's own bytecode runs instead: {one_line(transformed.reason)}")  # fmt: skip
         notes += [f"{name}(...) is the compiled graph in {name}.*.py" for name in transformed.graphs]
@@ -369,6 +389,13 @@ def _dispatcher(function: FunctionRecord) -> str:
         gone = "" if entry.guard_state == "live" else "no longer in torch's cache when the dump was written"
         lines.append(remark(f"    if guards_{entry.key.slug}(L, G):", gone))
         lines += wrap(f"return {name}(", forwarded, ")", " " * 8)
+    ahead = next((entry for entry in function.entries if entry.made.apart and shown(entry)), None)
+    if ahead is not None:
+        return "\n".join([
+            *lines,
+            comment("A guard fails. What was compiled ahead of time fits no other call, so that this one raises:", " " * 4),
+            f"    guard_{ahead.key.slug}.refuse(L)",
+        ])  # fmt: skip
     skipped = all(entry.failed and not entry.raised for entry in function.entries)
     why = (
         ["Nothing was compiled (why is said below), so the original runs:"]

@@ -9,6 +9,8 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.run.made import Made
+
 
 @dataclass(frozen=True, slots=True)
 class LiveEntry:
@@ -19,6 +21,7 @@ class LiveEntry:
     manager: Any
     globals: dict[str, Any] | None
     backend: Any = None
+    made: Made = Made.CALL
 
 
 def cache_entries(code: types.CodeType) -> tuple[LiveEntry, ...]:

@@ -54,7 +54,7 @@ from depyf.sources.live.events.torch_options import in_force
 from depyf.sources.live.guards.guarded_call import GuardedCall
 from depyf.sources.live.guards.printed_guards import file_resolver, parse_guards
 from depyf.sources.live.notebook_cells import cell_names
-from depyf.sources.live.recording.capture import EntryBuilder
+from depyf.sources.live.recording.builders import EntryBuilder
 from depyf.sources.live.recording.code_record import ProgramSources, code_record
 from depyf.sources.live.recording.snapshot import entry_record, torch_version
 from depyf.sources.live.resume import origin, resume_globals, resume_targets

@@ -24,7 +24,8 @@ from depyf.safety.source_lines import source_text
 from depyf.sources.live.events.missing_reports import gaps
 from depyf.sources.live.guards.printed_guards import file_resolver
 from depyf.sources.live.processes.ranks import rank_count
-from depyf.sources.live.recording.capture import Capture, EntryBuilder, FunctionBuilder
+from depyf.sources.live.recording.builders import EntryBuilder, FunctionBuilder
+from depyf.sources.live.recording.capture import Capture
 from depyf.sources.live.recording.code_record import ProgramSources
 from depyf.sources.live.recording.snapshot import callers_of, entry_record, live_code_of, times_of_key, torch_version
 from depyf.sources.live.resume import origin

@@ -15,7 +15,7 @@ import time
 import types
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from depyf.run.advice.number_operands import taken_as_number
@@ -23,31 +23,29 @@ from depyf.run.compile_stages import BY_EVENT, CAPTURED
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.node_origins import NodeOrigins
 from depyf.run.graphs.unrolled_loops import UnrolledLoop, unrolled_loops
+from depyf.run.made import Made
 from depyf.run.phase_times import PhaseClock, PhaseTime
 from depyf.run.records import (
-    BreakRecord,
-    CacheRecord,
     CodeRecord,
     CompileKey,
     GivenRecord,
     GraphRecord,
     GuardRecord,
-    Place,
     RecompileRecord,
-    RefusalRecord,
-    TransformedRecord,
 )
 from depyf.run.trace_events import TraceEvent, cache_of
 from depyf.safety.guarded import Door
 from depyf.safety.source_lines import source_text
-from depyf.sources.live.caches.entries import cache_entries
+from depyf.sources.live.ahead.ahead_frames import AheadWork, ahead_work
+from depyf.sources.live.ahead.ahead_functions import ahead_entry
+from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.caches.seen_code import codes_seen
-from depyf.sources.live.calls.call_facts import CallFacts, call_facts
-from depyf.sources.live.calls.pinning import PinnedSize, pinned_size
+from depyf.sources.live.calls.call_facts import call_facts
+from depyf.sources.live.calls.pinning import pinned_size
 from depyf.sources.live.decorated import by_object, decorated
-from depyf.sources.live.events.break_stack import NOTHING_KNOWN, BrokenAt, TracedFrame, traced_stack
+from depyf.sources.live.events.break_stack import NOTHING_KNOWN, BrokenAt, traced_stack
 from depyf.sources.live.events.call_values import call_values, refused_call
-from depyf.sources.live.events.callers import RunningFrame, running_frames
+from depyf.sources.live.events.callers import running_frames
 from depyf.sources.live.events.failures import told_failure
 from depyf.sources.live.events.graph_breaks import raises
 from depyf.sources.live.events.graph_reading import facts_of, reported_graph
@@ -61,9 +59,10 @@ from depyf.sources.live.guards.all_refusals import all_refusals
 from depyf.sources.live.guards.asked_instead import asked_instead
 from depyf.sources.live.guards.printed_guards import parse_guards
 from depyf.sources.live.origins.node_reading import origins_of
+from depyf.sources.live.recording.builders import EntryBuilder, FunctionBuilder, GraphBuilder
 from depyf.sources.live.recording.code_record import code_record
 from depyf.sources.live.resume import origin, resume_targets
-from depyf.sources.live.wrapped import WrappedCall, wrapped_call
+from depyf.sources.live.wrapped import wrapped_call
 
 _GRAPH_ID = re.compile(r"^[ \t]*# graph id: \d+[ \t]*(?:\n|\Z)", re.M)
 """An address, which torch prints into the graphs around the pre-grad passes."""
@@ -74,75 +73,6 @@ _EXPLAINING = (
     "dynamo_graph_break_reason", "recompile_reasons", "dynamo_error", "compilation_metrics", "bwd_compilation_metrics"
 )  # fmt: skip
 """Events of which a killed process leaves what they said."""
-
-
-@dataclass
-class FunctionBuilder:
-    """A code object that Dynamo was given."""
-
-    code: CodeRecord
-    live: weakref.ref[types.CodeType] | None = None
-    resume_names: dict[str, None] = field(default_factory=dict)
-    """The globals that call it, where it is a resume function; torch deletes them with the parent's code."""
-    hooked: bool = False
-    """Its bytecode came to the hook: not so for a frame that Dynamo gave up."""
-    family: int = 0
-    """The id of the user's code that it is, or continues; 0 where that is not known."""
-
-
-@dataclass
-class EntryBuilder:
-    """One compile id while it is being compiled."""
-
-    key: CompileKey
-    attempt: int = 0
-    closed: bool = False
-    started: bool = False
-    """torch analysed the frame: not so where the recompile limit was reached."""
-    before: bool = False
-    """It was there when the recording began."""
-    transformed: TransformedRecord | None = None
-    guard_text: str = ""
-    parsed: tuple[str, tuple[GuardRecord, ...]] | None = None
-    """The text of the guards when it was read, and what it says."""
-    breaks: dict[str, BrokenAt] = field(default_factory=dict)
-    """torch's report of each graph break -> what else was known then."""
-    parsed_breaks: dict[str, tuple[frozenset[str], BreakRecord]] = field(default_factory=dict)
-    """What those reports say, read with these options in force."""
-    in_force: frozenset[str] = frozenset()
-    """The options that were as an advice would have them when torch reported a break or a recompilation."""
-    operations: int | None = None
-    call: tuple[types.CodeType, dict[str, Any]] | None = None
-    """The call for which it is made, where earlier entries were asked, until that is looked at."""
-    facts: CallFacts = field(default_factory=CallFacts)
-    """What else is known of that call."""
-    refusals: tuple[RefusalRecord, ...] = ()
-    wrapped: WrappedCall | None = None
-    """What is called, where the function is torch's wrapper."""
-    error: tuple[str, Place | None] = ("", None)
-    """What torch ended with, in plain words, and the program's line."""
-    traced: tuple[TracedFrame, ...] = ()
-    """What it was tracing then."""
-    pinned: PinnedSize | None = None
-    """Where the error is of a size that is marked dynamic: what fixes it."""
-    recompiles: tuple[RecompileRecord, ...] = ()
-    failed: str = ""
-    raised: bool = False
-    """The failure was the user's to see."""
-    given_up: bool = False
-    """torch said at the end that it failed: the bytecode that it may have written by then was never run."""
-    restarts: tuple[str, ...] = ()
-    symbols: SymbolTable = field(default_factory=SymbolTable)
-    caches: list[CacheRecord] = field(default_factory=list)
-    callers: tuple[RunningFrame, ...] = ()
-
-
-@dataclass
-class GraphBuilder:
-    """A graph as it arrived; ``record`` is rewritten when a better text for it is found."""
-
-    record: GraphRecord
-    attempt: int
 
 
 class Capture:
@@ -179,6 +109,12 @@ class Capture:
         self._pid = os.getpid()
         self.in_child: Callable[[], Capture | None] | None = None
         """Called in a forked child by the first event there: the capture of a dump of the child's own."""
+        self.ahead: dict[tuple[int, str], weakref.ref[Any]] = {}
+        """What is compiled ahead of time, or loaded: the object that the program calls."""
+        self._loads: list[tuple[int, str]] = []
+        """Of each function that was loaded so far which work that was, and the id that it got here."""
+        self.on_ahead: Callable[[CompileKey, types.CodeType, types.CodeType], None] | None = None
+        """Called with what Dynamo made ahead of time, and of what."""
         self.on_inputs: Callable[[GraphRecord, Any], None] | None = None
         """Called with each captured graph and the live one, while Dynamo holds the inputs."""
         self._handler: Listener | None = None
@@ -229,7 +165,9 @@ class Capture:
             with self.lock:
                 ended = self.clock.take(event, threading.get_ident())
                 if ended is not None:
-                    self.phases.setdefault(self.key(ended[0]), []).append(ended[1])
+                    work = ahead_work() if not ended[0] else None
+                    key = self.key(ended[0]) if work is None else self._key_of_work(work, "")
+                    self.phases.setdefault(key, []).append(ended[1])
 
     def handle(self, event: TraceEvent) -> None:
         """Take one event in."""
@@ -237,7 +175,7 @@ class Capture:
             if event.name == "dynamo_start":
                 self._on_told(self._begin(event.compile_id, event))
                 return
-            key = self.key(event.compile_id)
+            key, work = self._about(event)
             entry = self.entry(key)
             if event.attempt > entry.attempt:
                 self._restart(entry, event.attempt)
@@ -267,11 +205,16 @@ class Capture:
                 entry.guard_text = event.payload
                 entry.symbols.finish()
                 self._find_refusals(entry)
+                if work is not None:
+                    self._made(entry, work)
             elif event.name == "dynamo_error":
                 entry.failed = entry.failed or last_line(event.payload)
                 with Door("where torch was tracing when it failed could not be told", self.note):
                     entry.traced = entry.traced or traced_stack()
             elif event.name in ("compilation_metrics", "bwd_compilation_metrics"):
+                if work is not None:
+                    event = replace(event, data={**event.data, **work.failure()})
+                    self._made(entry, work)
                 self._close(entry, event)
             elif (cache := cache_of(event.name)) is not None:
                 entry.caches.append(cache_record(*cache, event.payload))
@@ -279,6 +222,59 @@ class Capture:
                 entry.symbols.take(event.name, event.data)
             if event.name in _EXPLAINING:
                 self._on_told(key)
+
+    def _about(self, event: TraceEvent) -> tuple[CompileKey, AheadWork | None]:
+        """The compilation that ``event`` is of; what is compiled ahead of time is told by torch's frames."""
+        key = self.key(event.compile_id)
+        known = self.entries.get(key) if key.function in self.functions else None
+        if known is not None and not known.closed and known.made is Made.CALL:
+            return key, None
+        with Door("what is compiled ahead of time could not be told", self.note):
+            work = ahead_work()
+            if work is not None:
+                return self._begin_ahead(self._key_of_work(work, event.compile_id), work), work
+        return key, None
+
+    def _key_of_work(self, work: AheadWork, compile_id: str) -> CompileKey:
+        if work.made is Made.AHEAD:
+            key = self.key(compile_id or work.compile_id)
+            return self._renew(key.text) if key in self.entries and self.entries[key].is_other(work.frame) else key
+        ids = dict(self._loads)
+        if work.frame not in ids:
+            ids[work.frame] = f"loaded{len(self._loads)}/0"
+            self._loads.append((work.frame, ids[work.frame]))
+        return self.key(ids[work.frame])
+
+    def _begin_ahead(self, key: CompileKey, work: AheadWork) -> CompileKey:
+        entry = self.entry(key)
+        entry.made, entry.started, entry.work = work.made, True, work.frame
+        entry.backend = entry.backend or work.backend
+        if key.function not in self.functions and work.original is not None:
+            self._add_function(key, work.original)
+            self._find_callers(entry)
+            self._on_told(key)
+        return key
+
+    def _made(self, entry: EntryBuilder, work: AheadWork) -> None:
+        """Guards, and code, are there."""
+        if work.function is not None:
+            self.ahead[entry.key.function] = weakref.ref(work.function)
+        if entry.transformed is None and work.code is not None and work.original is not None and self.on_ahead:
+            self.on_ahead(entry.key, work.original, work.code)
+        if work.made is Made.AHEAD_LOADED:  # nothing more is said of it
+            entry.closed = True
+            self._loads[:] = [(0 if frame == work.frame else frame, text) for frame, text in self._loads]
+            self._on_closed(entry.key)
+
+    def live_entries(self, function: tuple[int, str]) -> tuple[LiveEntry, ...]:
+        """What torch may still run of a function, in the order it tries it."""
+        builder = self.functions[function]
+        if function in self.ahead:
+            own = self.ahead[function]()
+            key = next((key for key, entry in self.entries.items() if key.function == function), None)
+            return () if own is None or key is None else (ahead_entry(own, key.text, self.entries[key].made),)
+        code = builder.live() if builder.live is not None else None
+        return cache_entries(code) if code is not None else ()
 
     def _find_refusals(self, entry: EntryBuilder) -> None:
         """While torch compiles: then the values are still those of the call."""
@@ -361,15 +357,18 @@ class Capture:
                 key = self._renew(compile_id)
                 known = None
             if known is None or not known.hooked:
-                parent = origin(code)
-                record = self._named(code_record(code), code)
-                builder = FunctionBuilder(record, weakref.ref(code), hooked=True, family=id(parent or code))
-                builder.resume_names.update(dict.fromkeys(self._names_of(code, parent)))
-                self.functions[key.function] = builder
+                self._add_function(key, code)
             else:
                 known.code = by_object(known.code, code, again=True)
             self.entry(key).started = True
             return key
+
+    def _add_function(self, key: CompileKey, code: types.CodeType) -> None:
+        parent = origin(code)
+        record = self._named(code_record(code), code)
+        builder = FunctionBuilder(record, weakref.ref(code), hooked=True, family=id(parent or code))
+        builder.resume_names.update(dict.fromkeys(self._names_of(code, parent)))
+        self.functions[key.function] = builder
 
     def _named(self, record: CodeRecord, code: types.CodeType) -> CodeRecord:
         with Door(f"what {code.co_name} decorates could not be found out", self.note):

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 from depyf.run import compile_calls, records, run
 from depyf.run.graphs import graph_facts, node_origins, unrolled_loops
-from depyf.sources.live.caches.entries import cache_entries
 
 if TYPE_CHECKING:
     from depyf.sources.live.recording.capture import Capture
@@ -44,9 +43,7 @@ def pack(session: Session) -> Packed:
     capture, writer = session.capture, session.writer
     with capture.lock:
         shown = {record.function: record.code for record in session.record.functions} if session.record else {}
-        alive = {
-            key: live for key, builder in capture.functions.items() if (live := _asked_for(builder.live)) is not None
-        }
+        alive = {key: live for key in capture.functions if (live := _asked_for(capture, key)) is not None}
         for key in shown.keys() & capture.functions.keys() - alive.keys():
             capture.functions[key].code = shown[key]  # with its source and bytecode, which nothing else has any more
         lives = {key: builder.live for key, builder in capture.functions.items() if builder.live is not None}
@@ -90,11 +87,11 @@ def _pickled(value: object) -> bytes:
     return file.getvalue()
 
 
-def _asked_for(live: weakref.ref[types.CodeType] | None) -> weakref.ref[types.CodeType] | None:
+def _asked_for(capture: Capture, function: tuple[int, str]) -> weakref.ref[types.CodeType] | None:
     """The reference to a code object that torch has compiled code for; after a reset there is nothing left to ask
     it."""
-    code = live() if live is not None else None
-    return live if code is not None and cache_entries(code) else None
+    live = capture.functions[function].live
+    return live if live is not None and live() is not None and capture.live_entries(function) else None
 
 
 def unpack(session: Session, packed: Packed) -> None:

@@ -52,8 +52,9 @@ from depyf.sources.live.inputs.failed_calls import FailedCalls
 from depyf.sources.live.inputs.input_recorder import InputRecorder
 from depyf.sources.live.processes.forks import Forks
 from depyf.sources.live.recording.as_it_happens import MOST_SOURCE, AsItHappens
+from depyf.sources.live.recording.builders import FunctionBuilder
 from depyf.sources.live.recording.cached_lines import with_lines_of_another_run
-from depyf.sources.live.recording.capture import Capture, FunctionBuilder
+from depyf.sources.live.recording.capture import Capture
 from depyf.sources.live.recording.formatted_graphs import Formatted, FormattedGraph
 from depyf.sources.live.recording.loaded_code import loaded_files, text_of
 from depyf.sources.live.recording.packed import Packed, pack, unpack
@@ -125,7 +126,9 @@ class Session:
         self._exports.start()
         self._end_edits = listen(self._edited)
         made = self._watch_calls if self.inputs.limit else None
-        self._handle = register_bytecode_hook(TransformHook(self.capture, self.writer, self.log_bytecode, made))
+        hook = TransformHook(self.capture, self.writer, self.log_bytecode, made)
+        self.capture.on_ahead = hook.made_ahead
+        self._handle = register_bytecode_hook(hook)
 
     def finish(self) -> None:
         """Detach, then write; a problem becomes a note and one warning."""
@@ -310,9 +313,8 @@ class Session:
             if graph.record.stage == WRAPPER:
                 reported.setdefault(graph.record.key, []).append(graph.record.text)
         cache = getattr(sys.modules.get("torch._inductor.codecache"), "PyCodeCache", None)
-        for builder in list(self.capture.functions.values()) if getattr(cache, "modules", True) else ():
-            code = live_code_of(builder)
-            for entry in cache_entries(code) if code is not None else ():
+        for function in list(self.capture.functions) if getattr(cache, "modules", True) else ():
+            for entry in self.capture.live_entries(function):
                 key = self.capture.key(entry.compile_id)
                 made = live_code(compiled_functions(entry)).compiled
                 known = reported.get(key, [])
@@ -340,13 +342,12 @@ class Session:
         self.wake()
         found: list[GraphMatch] = []
         with self.capture.lock:
-            builders = list(self.capture.functions.copy().items())
+            functions = list(self.capture.functions)
             graphs: dict[tuple[object, str], list[GraphRecord]] = {}
             for graph in self.capture.graphs:
                 graphs.setdefault((graph.record.key.function, graph.record.key.text), []).append(graph.record)
-        for function, builder in builders:
-            code = live_code_of(builder)
-            for entry in cache_entries(code) if code is not None else ():
+        for function in functions:
+            for entry in self.capture.live_entries(function):
                 own = graphs.get((function, entry.compile_id), ())
                 found += match_graphs(own, live_code(compiled_functions(entry)))
         return found
@@ -370,11 +371,12 @@ class Session:
         live.forget(str(self.writer.directory))
         for record in run.functions:
             code = live_code_of(self.capture.functions[record.function])
-            given_up = (
-                any(entry.transformed for entry in record.entries) and code is not None and not cache_entries(code)
+            given_up = any(entry.transformed for entry in record.entries) and not self.capture.live_entries(
+                record.function
             )
             if code is not None and not given_up:  # after a reset there is nothing left to ask
-                live.remember(str(self.writer.directory), function_id(record.function), code, record)
+                ahead = self.capture.ahead.get(record.function)
+                live.remember(str(self.writer.directory), function_id(record.function), code, record, ahead=ahead)
 
     def _add_formatted(self, compile_id: str, graph: FormattedGraph) -> None:
         if self.capture.here:

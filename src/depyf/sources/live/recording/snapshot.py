@@ -24,6 +24,7 @@ from depyf.run.advice.registry import applicable
 from depyf.run.advice.symbol_places import SymbolPlaces, places_of
 from depyf.run.files.layout import original_file
 from depyf.run.global_names import RESUME_PREFIX
+from depyf.run.made import Made
 from depyf.run.nearest import nearest_first, without_lone_marks
 from depyf.run.records import (
     NOTHING_TO_COMPILE,
@@ -39,7 +40,7 @@ from depyf.run.records import (
 )
 from depyf.run.run import Run, TimesRecord
 from depyf.safety.escape import one_line, safe_name
-from depyf.sources.live.caches.entries import LiveEntry, cache_entries, guard_text
+from depyf.sources.live.caches.entries import LiveEntry, guard_text
 from depyf.sources.live.events.break_stack import BrokenAt
 from depyf.sources.live.events.callers import folded
 from depyf.sources.live.events.graph_breaks import parse_break
@@ -51,7 +52,8 @@ from depyf.sources.live.guards.current_values import with_values
 from depyf.sources.live.guards.printed_guards import file_resolver, parse_guards
 from depyf.sources.live.notebook_cells import cell_names
 from depyf.sources.live.processes.ranks import rank_count
-from depyf.sources.live.recording.capture import Capture, EntryBuilder, FunctionBuilder
+from depyf.sources.live.recording.builders import EntryBuilder, FunctionBuilder
+from depyf.sources.live.recording.capture import Capture
 from depyf.sources.live.recording.code_record import ProgramSources, code_record, with_parameters
 from depyf.sources.live.recording.disassembly import disassembly
 from depyf.sources.live.recording.rests import Share, shares
@@ -180,11 +182,6 @@ def live_code_of(builder: FunctionBuilder) -> types.CodeType | None:
     return builder.live() if builder.live is not None else None
 
 
-def _entries(builder: FunctionBuilder) -> tuple[LiveEntry, ...]:
-    code = live_code_of(builder)
-    return cache_entries(code) if code is not None else ()
-
-
 def _live_entries(capture: Capture) -> dict[tuple[int, str], tuple[LiveEntry, ...]]:
     """What is in torch's cache for each function.  After ``torch._dynamo.reset()`` compile ids begin anew: an entry is
     that of the last function with its id that was compiled from this code."""
@@ -196,8 +193,9 @@ def _live_entries(capture: Capture) -> dict[tuple[int, str], tuple[LiveEntry, ..
     return {
         function: tuple(
             entry
-            for entry in _entries(builder)
-            if newest.get((id(live_code_of(builder)), entry.compile_id), function) == function
+            for entry in capture.live_entries(function)
+            if entry.made is not Made.CALL
+            or newest.get((id(live_code_of(builder)), entry.compile_id), function) == function
         )
         for function, builder in capture.functions.items()
     }
@@ -361,6 +359,8 @@ def entry_record(
         refusals=_refusals(entry, resolve),
         in_force=tuple(sorted(entry.in_force)),
         finished=finished,
+        backend=entry.backend,
+        made=entry.made,
     )
 
 

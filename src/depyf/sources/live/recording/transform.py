@@ -23,6 +23,7 @@ from depyf.run.addresses import without_addresses
 from depyf.run.files.layout import disassembly_file, transformed_file
 from depyf.run.files.writer import DumpWriter
 from depyf.run.global_names import readable_globals, rename, transformed_name
+from depyf.run.made import Made
 from depyf.run.records import CodeRecord, CompileKey, TransformedRecord, VerdictRecord
 from depyf.run.two_places import remember
 from depyf.safety.escape import cut
@@ -38,6 +39,13 @@ from depyf.views.pages.function_pages import TransformedPage, transformed_page
 
 if TYPE_CHECKING:
     from depyf.decompiler.driver.pipeline import Decompiled
+
+
+KEPT = {
+    Made.AHEAD: "it was compiled ahead of time, and what can be stored of that is Dynamo's bytecode",
+    Made.AHEAD_LOADED: "it was loaded as Dynamo's bytecode",
+}
+"""Why proven text does not take the place of bytecode."""
 
 
 class TransformHook:
@@ -62,6 +70,17 @@ class TransformHook:
         with Door(f"{place}: its transformed code was not processed", self._capture.note):
             return self._transform(code, made) if self._capture.here else None
         return None  # the original bytecode runs
+
+    def made_ahead(self, key: CompileKey, code: types.CodeType, made: types.CodeType) -> None:
+        """Write down what Dynamo made ahead of time: torch keeps, and stores, its own bytecode."""
+        with Door(f"{code.co_name}: its transformed code was not processed", self._capture.note):
+            function = self._capture.functions[key.function].code
+            work = decompile_made(key, function, code, made, self._alike)
+            reason = work.reason or KEPT[self._capture.entry(key).made]
+            if self._log_bytecode:
+                self._writer.write(disassembly_file(key, function), work.disassembly)
+            self._writer.write(transformed_file(key, function), work.page(reason).text)
+            self._capture.entry(key).transformed = work.record(reason)
 
     def _transform(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
         key = self._capture.begin(code, current_compile_id())

@@ -6,6 +6,7 @@ Input: the records of a run, by page.  Output: lines of Markdown.
 from __future__ import annotations
 
 from depyf.run.causes.folding import counted, folded_ids
+from depyf.run.made import Made
 from depyf.run.records import CompileKey, EntryRecord, EntryState, FunctionRecord
 from depyf.views.pages.markdown import code, message, plain
 from depyf.views.pages.sections.words import at, link, where
@@ -56,13 +57,13 @@ def outcome(entry: EntryRecord) -> str:
     transformed = entry.transformed
     if entry.before:
         parts.append("compiled before the recording began")
-    elif transformed is not None and not transformed.substituted:
+    elif transformed is not None and not transformed.substituted and entry.made is Made.CALL:
         parts.append(f"Dynamo's own bytecode runs: {message(transformed.reason)}")
     if entry.breaks:
         parts.append(counted(len(entry.breaks), "graph break"))
     if entry.guard_state != "live":
-        parts.append("no longer in torch's cache")
-    return ", ".join(["compiled", *parts])
+        parts.append("no longer alive" if entry.made.apart else "no longer in torch's cache")
+    return ", ".join([entry.made.words, *parts])
 
 
 def unfinished_lines(pairs: list[tuple[FunctionRecord, EntryRecord]]) -> list[str]:

@@ -30,7 +30,8 @@ class TotalWords:
 def words_of(totals: RunTotals) -> TotalWords:
     errors, unfinished = counted(totals.errors, "error"), counted(totals.unfinished, "compilation")
     return TotalWords(
-        compilations=counted(totals.compilations, "compilation"),
+        compilations=counted(totals.compilations, "compilation")
+        + (f", {totals.loaded} loaded" if totals.loaded else ""),
         breaks=counted(totals.breaks, BREAK),
         recompilations=counted(totals.recompilations, "recompilation"),
         ran_as_python=f"{counted(totals.ran_as_python, 'time')} a function ran as ordinary Python",

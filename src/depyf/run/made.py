@@ -1,0 +1,39 @@
+"""How torch came to the code that runs in the place of a function."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Made(enum.Enum):
+    """The way in which a compilation was made, and by which it is called."""
+
+    CALL = "at call"
+    """When the function was called with values that nothing before fits."""
+    AHEAD = "ahead of time"
+    """By ``torch.compile(...).aot_compile``: an object by itself, which checks its guards and raises where one
+    fails."""
+    AHEAD_LOADED = "ahead of time, loaded"
+    """The same, read from a file."""
+    CALL_LOADED = "at call, loaded"
+    """Another process compiled it when it called the function; here it is asked before torch compiles."""
+
+    @property
+    def apart(self) -> bool:
+        """It is called by itself: a call that it does not fit raises."""
+        return self in (Made.AHEAD, Made.AHEAD_LOADED)
+
+    @property
+    def loaded(self) -> bool:
+        """It was not compiled here."""
+        return self in (Made.AHEAD_LOADED, Made.CALL_LOADED)
+
+    @property
+    def words(self) -> str:
+        """What became of it."""
+        return {
+            Made.CALL: "compiled",
+            Made.AHEAD: "compiled ahead of time",
+            Made.AHEAD_LOADED: "loaded, compiled ahead of time",
+            Made.CALL_LOADED: "loaded",
+        }[self]

@@ -1,0 +1,127 @@
+"""What torch compiles ahead of time, or loads, at this moment: told by its frames.
+
+Input: the stack of the thread, looked at while torch reports something.  Output: an ``AheadWork``; None where torch
+does neither.  ``aot_compile`` gives the capture a compile id and nothing after it: backend, guards and metrics report
+under none, and the bytecode hook is not called (torch 2.10 to 2.15).  Loading has no id at all.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from depyf.run.made import Made
+from depyf.sources.live.caches.seen_code import of_libraries
+from depyf.sources.live.pure_access import attribute, short_name
+
+_OWN_FILE = "/torch/_dynamo/aot_compile.py"
+_DEEPEST = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class AheadWork:
+    """One compilation ahead of time, or one function that is loaded.  Holds live objects: keep it only while
+    looking."""
+
+    made: Made
+    compile_id: str
+    """Under which it was captured; "" while it is captured, and for what is loaded."""
+    frame: int
+    """Tells this work from others as long as it lasts."""
+    original: types.CodeType | None
+    code: types.CodeType | None
+    """What Dynamo made of it; None where that is not there yet."""
+    function: Any
+    """The ``AOTCompiledFunction``; None where that is not there yet."""
+    backend: str
+    error: BaseException | None
+    """What ends it."""
+
+    def failure(self) -> dict[str, Any]:
+        """What torch's metrics say of a compilation at a call that failed, and do not say here; {} where it did not."""
+        if self.error is None:
+            return {}
+        said: dict[str, Any] = {"fail_type": short_name(type(self.error)), "fail_reason": str(self.error)}
+        place = next((line for line in reversed(_stack(self.error)) if not of_libraries(line.filename)), None)
+        if place is not None:
+            said |= {"fail_user_frame_filename": place.filename, "fail_user_frame_lineno": place.lineno}
+        return said
+
+
+def _stack(error: BaseException) -> list[traceback.FrameSummary]:
+    """The lines of the program that torch was tracing, as it keeps them."""
+    found = attribute(error, "real_stack")
+    return list(found) if isinstance(found, list) else []
+
+
+def ahead_work() -> AheadWork | None:
+    """What this thread compiles ahead of time or loads."""
+    if "torch._dynamo.aot_compile" not in sys.modules:
+        return None
+    frame: types.FrameType | None = sys._getframe(1)
+    inner: dict[str, types.FrameType] = {}
+    for _ in range(_DEEPEST):
+        if frame is None:
+            return None
+        name = frame.f_code.co_name
+        if name in ("aot_compile_fullgraph", "deserialize") and _is_own(frame):
+            return _compiled(frame, inner) if name == "aot_compile_fullgraph" else _loaded(frame, inner)
+        if name in ("_fullgraph_capture_frame", "__post_init__", "__exit__"):
+            inner[name] = frame
+        frame = frame.f_back
+    return None
+
+
+def _is_own(frame: types.FrameType) -> bool:
+    return frame.f_code.co_filename.replace("\\", "/").endswith(_OWN_FILE)
+
+
+def _compiled(frame: types.FrameType, inner: Mapping[str, types.FrameType]) -> AheadWork:
+    known = frame.f_locals
+    capture = inner.get("_fullgraph_capture_frame")
+    traced = capture.f_locals.get("frame") if capture is not None else None
+    captured = known.get("graph_capture_output")
+    given = attribute(known.get("backend_input"), "graph_module")
+    ids = attribute(given, "meta")
+    found = str(ids.get("dynamo_compile_id") or "") if isinstance(ids, dict) else ""
+    return AheadWork(
+        Made.AHEAD,
+        found,
+        id(frame),
+        _code(attribute(known.get("fn"), "__code__")) or _code(attribute(traced, "code")),
+        _code(attribute(captured, "bytecode")),
+        known.get("aot_compiled_fn"),
+        str(attribute(known.get("backend"), "compiler_name") or ""),
+        _raised(inner),
+    )
+
+
+def _loaded(frame: types.FrameType, inner: Mapping[str, types.FrameType]) -> AheadWork:
+    begun = inner.get("__post_init__")
+    function = begun.f_locals.get("self") if begun is not None else None
+    artifacts = attribute(function, "_artifacts")
+    return AheadWork(
+        Made.AHEAD_LOADED,
+        "",
+        id(frame),
+        _code(attribute(artifacts, "original_code")),
+        _code(attribute(attribute(artifacts, "runtime_env"), "bytecode")),
+        function,
+        str(attribute(artifacts, "backend_name") or ""),
+        None,
+    )
+
+
+def _raised(inner: Mapping[str, types.FrameType]) -> BaseException | None:
+    """The error with which the block is left in which torch collects metrics."""
+    left = inner.get("__exit__")
+    error = left.f_locals.get("exc_value") if left is not None else None
+    return error if isinstance(error, BaseException) else None
+
+
+def _code(value: Any) -> types.CodeType | None:
+    return value if isinstance(value, types.CodeType) else None

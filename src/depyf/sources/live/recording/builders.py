@@ -1,0 +1,108 @@
+"""What a recording knows of functions, compilations and graphs while they are compiled: ``snapshot`` freezes it.
+
+Input: nothing.  Only weak references to live objects are kept.
+"""
+
+from __future__ import annotations
+
+import types
+import weakref
+from dataclasses import dataclass, field
+from typing import Any
+
+from depyf.run.made import Made
+from depyf.run.records import (
+    BreakRecord,
+    CacheRecord,
+    CodeRecord,
+    CompileKey,
+    GraphRecord,
+    GuardRecord,
+    Place,
+    RecompileRecord,
+    RefusalRecord,
+    TransformedRecord,
+)
+from depyf.sources.live.calls.call_facts import CallFacts
+from depyf.sources.live.calls.pinning import PinnedSize
+from depyf.sources.live.events.break_stack import BrokenAt, TracedFrame
+from depyf.sources.live.events.callers import RunningFrame
+from depyf.sources.live.events.symbols import SymbolTable
+from depyf.sources.live.wrapped import WrappedCall
+
+
+@dataclass
+class FunctionBuilder:
+    """A code object that Dynamo was given."""
+
+    code: CodeRecord
+    live: weakref.ref[types.CodeType] | None = None
+    resume_names: dict[str, None] = field(default_factory=dict)
+    """The globals that call it, where it is a resume function; torch deletes them with the parent's code."""
+    hooked: bool = False
+    """Its bytecode came to the hook: not so for a frame that Dynamo gave up."""
+    family: int = 0
+    """The id of the user's code that it is, or continues; 0 where that is not known."""
+
+
+@dataclass
+class EntryBuilder:
+    """One compile id while it is being compiled."""
+
+    key: CompileKey
+    attempt: int = 0
+    closed: bool = False
+    started: bool = False
+    """torch analysed the frame: not so where the recompile limit was reached."""
+    before: bool = False
+    """It was there when the recording began."""
+    made: Made = Made.CALL
+    work: int = 0
+    """Which work it is, of what is compiled ahead of time or loaded."""
+    backend: str = ""
+    transformed: TransformedRecord | None = None
+    guard_text: str = ""
+    parsed: tuple[str, tuple[GuardRecord, ...]] | None = None
+    """The text of the guards when it was read, and what it says."""
+    breaks: dict[str, BrokenAt] = field(default_factory=dict)
+    """torch's report of each graph break -> what else was known then."""
+    parsed_breaks: dict[str, tuple[frozenset[str], BreakRecord]] = field(default_factory=dict)
+    """What those reports say, read with these options in force."""
+    in_force: frozenset[str] = frozenset()
+    """The options that were as an advice would have them when torch reported a break or a recompilation."""
+    operations: int | None = None
+    call: tuple[types.CodeType, dict[str, Any]] | None = None
+    """The call for which it is made, where earlier entries were asked, until that is looked at."""
+    facts: CallFacts = field(default_factory=CallFacts)
+    """What else is known of that call."""
+    refusals: tuple[RefusalRecord, ...] = ()
+    wrapped: WrappedCall | None = None
+    """What is called, where the function is torch's wrapper."""
+    error: tuple[str, Place | None] = ("", None)
+    """What torch ended with, in plain words, and the program's line."""
+    traced: tuple[TracedFrame, ...] = ()
+    """What it was tracing then."""
+    pinned: PinnedSize | None = None
+    """Where the error is of a size that is marked dynamic: what fixes it."""
+    recompiles: tuple[RecompileRecord, ...] = ()
+    failed: str = ""
+    raised: bool = False
+    """The failure was the user's to see."""
+    given_up: bool = False
+    """torch said at the end that it failed: the bytecode that it may have written by then was never run."""
+    restarts: tuple[str, ...] = ()
+    symbols: SymbolTable = field(default_factory=SymbolTable)
+    caches: list[CacheRecord] = field(default_factory=list)
+    callers: tuple[RunningFrame, ...] = ()
+
+    def is_other(self, work: int) -> bool:
+        """Whether it has ended, or was made otherwise: torch began to count anew."""
+        return self.closed or self.made is not Made.AHEAD or self.work not in (0, work)
+
+
+@dataclass
+class GraphBuilder:
+    """A graph as it arrived; ``record`` is rewritten when a better text for it is found."""
+
+    record: GraphRecord
+    attempt: int
