@@ -29,6 +29,13 @@ class PhaseTime:
     """Which thread, counted in the order in which they came by."""
 
 
+def compile_id_of(event: Mapping[str, Any]) -> str:
+    """The compile id that an event of torch is of; "" for none."""
+    arguments = event.get("args")
+    found = arguments.get("compile_id") if isinstance(arguments, Mapping) else None
+    return found if isinstance(found, str) and found != "None" else ""
+
+
 class PhaseClock:
     """Pairs begins with ends, thread by thread."""
 
@@ -52,12 +59,10 @@ class PhaseClock:
         begin = self._begin(name, thread) if mark == "E" else None
         if begin is None or microseconds - begin < SHORTEST * 1e6:
             return None
-        arguments = event.get("args")
-        compile_id = arguments.get("compile_id") if isinstance(arguments, Mapping) else None
         number = self._threads.setdefault(thread, len(self._threads))
         start = round(begin / 1e6 - self.began, 6)
         phase = PhaseTime(start, round((microseconds - begin) / 1e6, 6), name, number)
-        return (compile_id if isinstance(compile_id, str) and compile_id != "None" else ""), phase
+        return compile_id_of(event), phase
 
     def _begin(self, name: str, thread: int) -> float | None:
         """When the phase that ends now began; what began in it and has not ended was cut by an exception."""

@@ -167,12 +167,13 @@ class Calls:
     def entry(self) -> LiveEntry | None:
         """The cache entry that would run for this call."""
         target = self.target
-        if target is None or target.backend is None:
+        if target is None or (target.backend is None and not target.ahead):
             return None
         with contextlib.suppress(Exception):  # arguments that do not fit: Python says so
             names = target.frame_locals(self.args, self.kwargs)
-            entries = cache_entries(target.code)
+            entries = target.entries
             skipped = entries[0] if entries and _guards_are_skipped() else None
+            skipped = entries[0] if target.ahead else skipped  # it raises for this call
             return next((entry for entry in entries if entry.manager.check(names)), skipped)
         return None
 
@@ -297,6 +298,9 @@ def _of_entry(
     if python.drew:
         said = f"entry {name}, for it draws other random numbers than Python"
         return replace(found, not_compared=(*found.not_compared, said))
+    if entry.made.apart and own.error is not None and str(own.error).startswith("GuardManager check failed"):
+        layer = f"the layer is the guards: {name} was compiled ahead of time for other calls; depyf.why says which fail"
+        return AgainstPython(apart, entry=name, causes=(layer,), not_compared=found.not_compared)
     backend = calls.target.backend if calls.target is not None else None
     guarded: list[str] = []
     anew = calls.anew(backend or "inductor", then=lambda: guarded.extend(guard_texts(_entries(calls))))

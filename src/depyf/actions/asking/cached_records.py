@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import types
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from depyf.sources.live import page_access as live
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries, guard_text
 from depyf.sources.live.guards.printed_guards import file_resolver, parse_guards
 from depyf.sources.live.recording.code_record import ProgramSources, code_record
-from depyf.sources.live.recording.transform import decompile_made
+from depyf.sources.live.recording.transform import KEPT, decompile_made
 from depyf.sources.live.resume import origin, resume_targets
 from depyf.sources.live.target import Target, find_target
 from depyf.views.pages.full_code import full_code_page, function_id
@@ -36,7 +37,7 @@ def code_of(fn: Any) -> types.CodeType:
 
 def cached_page(target: Target, folder: Path) -> Path:
     """The page of ``target`` as a file in ``folder``, through which the live functions can be reached."""
-    root, resumes, codes = cached_records(target.code)
+    root, resumes, codes = cached_records(target.code, target.entries)
     path = folder / full_code_files((root.code,))[0]
     page = full_code_page(root, resumes)
     try:
@@ -47,23 +48,31 @@ def cached_page(target: Target, folder: Path) -> Path:
     live.wrote(path, page)
     for record, code in zip((root, *resumes), codes):
         function = target.function if record is root else None
-        live.remember(str(folder), function_id(record.function), code, record, function)
+        ahead = weakref.ref(target.ahead[0]) if target.ahead else None
+        live.remember(str(folder), function_id(record.function), code, record, function, ahead)
     return path
 
 
 def cached_records(
     code: types.CodeType,
+    entries: tuple[LiveEntry, ...] | None = None,
 ) -> tuple[FunctionRecord, tuple[FunctionRecord, ...], tuple[types.CodeType, ...]]:
-    """The record of ``code``, those of its resume functions, and the code objects of all of them in that order."""
-    root = function_record(code, None, ())
+    """The record of ``code``, those of its resume functions, and the code objects of all of them in that order;
+    ``entries``: what may run for it, where that is not in torch's cache."""
+    root = function_record(code, None, (), entries)
     found = reachable_resumes(code)
     resumes = tuple(function_record(resume, root.function, names) for resume, names in found)
     return root, resumes, (code, *(resume for resume, _ in found))
 
 
-def function_record(code: types.CodeType, resume_of: tuple[int, str] | None, names: tuple[str, ...]) -> FunctionRecord:
+def function_record(
+    code: types.CodeType,
+    resume_of: tuple[int, str] | None,
+    names: tuple[str, ...],
+    entries: tuple[LiveEntry, ...] | None = None,
+) -> FunctionRecord:
     """The record of one code object with its cache entries."""
-    entries = cache_entries(code)
+    entries = cache_entries(code) if entries is None else entries
     resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
     record = (
         code_record(code)
@@ -76,7 +85,9 @@ def function_record(code: types.CodeType, resume_of: tuple[int, str] | None, nam
         function,
         record,
         tuple(
-            EntryRecord(key, _transformed(key, code, entry), parse_guards(guard_text(entry), resolve), "live")
+            EntryRecord(
+                key, _transformed(key, code, entry), parse_guards(guard_text(entry), resolve), "live", made=entry.made
+            )
             for key, entry in zip(keys, entries)
         ),
         resume_of,
@@ -87,7 +98,8 @@ def function_record(code: types.CodeType, resume_of: tuple[int, str] | None, nam
 def _transformed(key: CompileKey, code: types.CodeType, entry: LiveEntry) -> Any:
     work = decompile_made(key, code_record(code), code, entry.code)
     ran = lines_in_dump(entry.code) is not None or entry.code.co_filename.endswith(f"{key.slug}_for_{code.co_name}.py")
-    return work.record("" if ran else "it was compiled without depyf.prepare_debug")
+    reason = KEPT.get(entry.made, "it was compiled without depyf.prepare_debug")
+    return work.record("" if ran else reason)
 
 
 def reachable_resumes(code: types.CodeType) -> list[tuple[types.CodeType, tuple[str, ...]]]:

@@ -10,6 +10,7 @@ away (fusion), single ones are bisected.
 from __future__ import annotations
 
 import contextlib
+import functools
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -22,10 +23,12 @@ from depyf.actions.asking.undeclared_writes import has_custom_operators, undecla
 from depyf.actions.debugger.stepping.levels import no_caches
 from depyf.errors import DepyfError
 from depyf.safety.guarded import Door, problem
+from depyf.sources.live.ahead.ahead_functions import ahead_functions
 from depyf.sources.live.caches.live_run import backend_name
 from depyf.sources.live.origins.probes import ProbedNode, clean_copy, describe, operations, with_offsets, with_outputs
 from depyf.sources.live.state.graph_tensors import GraphTensors
 from depyf.sources.live.state.kept_tensors import computed_as, own_copy, own_leaf
+from depyf.sources.live.target import find_target
 from depyf.sources.live.tensors import TensorDifference, difference
 
 Backend = str | Callable[..., Any]
@@ -425,6 +428,9 @@ def is_tensor(value: Any) -> bool:
 
 def _original(fn: Any) -> Any:
     """What the program gave to torch.compile; ``fn`` itself where it is no compiled callable."""
+    if ahead_functions(fn):
+        target = find_target(fn)
+        return functools.partial(target.function, *target.leading) if target.leading else target.function
     if type(fn) is types.MethodType:
         return types.MethodType(_original(fn.__func__), fn.__self__)
     return getattr(fn, "_orig_mod", None) or getattr(fn, "_torchdynamo_orig_callable", None) or fn

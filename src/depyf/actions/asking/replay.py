@@ -20,7 +20,6 @@ from typing import Any
 from depyf.errors import DepyfError
 from depyf.safety.unheard import parse, warns
 from depyf.sources.live import page_access as live
-from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.guards.ask import EntryAnswer, ask_entry
 from depyf.sources.live.guards.traceless import ITEM, item, looking
 from depyf.sources.live.target import Target, find_target
@@ -60,7 +59,7 @@ class Replay:
     def steps(self, *args: Any, **kwargs: Any) -> tuple[EntryAnswer, ...]:
         """Every guard of every entry, in torch's order, evaluated for these arguments; nothing runs."""
         L = self._target.frame_locals(args, kwargs)
-        return tuple(ask_entry(entry, L) for entry in cache_entries(self._target.code))
+        return tuple(ask_entry(entry, L) for entry in self._target.entries)
 
     @property
     def disagreements(self) -> tuple[str, ...]:
@@ -87,7 +86,7 @@ def replay(target: Any, directory: str | os.PathLike[str] | None = None) -> Repl
     if isinstance(target, (str, os.PathLike)):
         return _load(Path(target).absolute(), None)
     found = find_target(target)
-    if not cache_entries(found.code):
+    if not found.entries:
         name = found.function.__qualname__
         raise DepyfError(
             f"{name} has no compiled code: it was not called yet, or torch runs it as ordinary Python "

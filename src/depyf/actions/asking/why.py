@@ -19,6 +19,7 @@ from depyf.run.advice.registry import applicable, sentence
 from depyf.run.global_names import in_words
 from depyf.run.guards.known_kinds import advice, fixed
 from depyf.safety.guarded import Door, warn
+from depyf.sources.live.ahead.ahead_functions import checks_guards
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.caches.inner_functions import InnerFunctions
 from depyf.sources.live.events.compilations import Compilation, of_code, recent_compilations
@@ -53,6 +54,8 @@ class Why:
     inside: tuple[InnerAnswer, ...] = ()
     """The functions that such calls have compiled by themselves: after a graph break, or because this one runs as
     Python."""
+    ahead: bool = False
+    """What was asked about is no function that torch compiles at a call."""
     rests: tuple[InnerAnswer, ...] = ()
     """The rests of the function after its graph breaks, as far as they read arguments that it leaves as they are."""
 
@@ -60,6 +63,8 @@ class Why:
     def outcome(self) -> str:
         if self.runs is None:
             return self.otherwise + self._inside("; inside it")
+        if self.ahead:
+            return f"runs as it was compiled ahead of time ({self.runs})"
         if not self.continues_in:
             return f"cache entry {self.runs} runs"
         again = {one.function: one.outcome for one in self.rests if one.again}
@@ -127,7 +132,7 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
     L = target.frame_locals(args, kwargs)
     code = target.code
     resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
-    entries = cache_entries(code)
+    entries = target.entries
     runs: str | None = None
     later: tuple[str, ...] = ()
     rests: tuple[InnerAnswer, ...] = ()
@@ -138,7 +143,7 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
             passed.append(Refusal(entry.compile_id, because="it was compiled for another backend"))
             continue
         answer = ask_entry(entry, L, resolve, code)
-        if answer.runs:
+        if answer.runs or (target.ahead and not checks_guards(target.ahead[-1])):
             runs = answer.compile_id
             later = tuple(dict.fromkeys(made.co_name for _, made in resume_targets(entry)))
             with Door("what comes after the graph break could not be told", warn):
@@ -146,14 +151,17 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
             break
         answers.append((answer, entry))
     refusals = nearest_first([*_refusals(answers), *passed])
+    if target.ahead:
+        refusals = tuple(map(_of_ahead, refusals))
     place = f"{code.co_filename}:{code.co_firstlineno}"
     name = qualified_name(code)
     inside: tuple[InnerAnswer, ...] = ()
     compilations = recent_compilations()
-    if runs is None or later:
+    if (runs is None or later) and not target.ahead:
         with Door("what is compiled inside the call could not be told", warn):
             inside = inner_answers(target, L, InnerFunctions(compilations), resolve, _refusal)
-    return Why(name, place, runs, refusals, _otherwise(target, entries, compilations), later, inside, rests)
+    otherwise = _otherwise(target, entries, compilations)
+    return Why(name, place, runs, refusals, otherwise, later, inside, bool(target.ahead), rests)
 
 
 def _refusal(compile_id: str, steps: tuple[GuardStep, ...]) -> Refusal:
@@ -194,6 +202,15 @@ def _difference(step: GuardStep, unrolled: set[str]) -> FailedGuard:
     return FailedGuard(step, sentence(applicable(given, in_force())))
 
 
+def _of_ahead(refusal: Refusal) -> Refusal:
+    """With the advice as it is followed where no call makes torch compile."""
+    differences = (
+        replace(one, advice=one.advice.replace("before the first call", "before aot_compile"))
+        for one in refusal.differences
+    )
+    return replace(refusal, differences=tuple(differences))
+
+
 def _unrolled(steps: list[GuardStep]) -> set[str]:
     """The numbers and sizes that torch did not make dynamic when they changed: their values are needed."""
     values: dict[str, set[str]] = {}
@@ -211,6 +228,9 @@ def other_backend(entry: LiveEntry, target: Target) -> bool:
 
 
 def _otherwise(target: Target, entries: tuple[LiveEntry, ...], compilations: tuple[Compilation, ...]) -> str:
+    if target.ahead:
+        which = "a guard fails" if len(entries) == 1 else "each has a guard that fails"
+        return f"the call raises RuntimeError: it was compiled ahead of time, and {which}"
     if not entries:
         code = target.code
         own = of_code(compilations, code.co_filename, code.co_firstlineno, code.co_name)

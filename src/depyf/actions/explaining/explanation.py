@@ -24,6 +24,7 @@ from depyf.run.causes.deciding import DecidingGuards
 from depyf.run.causes.folding import counted
 from depyf.run.causes.stack_names import in_words, shown_names
 from depyf.run.guards import known_kinds
+from depyf.run.made import Made
 from depyf.run.observations.all_observations import observations_of
 from depyf.run.records import (
     EntryRecord,
@@ -139,6 +140,7 @@ class EntryReport:
         if self.operations is not None:
             facts.append(counted(self.operations, "operation"))
         facts += [f"backend {self.backend}"] if self.backend else []
+        facts += [self.record.made.value] if self.record.made is not Made.CALL else []
         return facts + ([f"compiled in {self.seconds:.2f} s"] if self.seconds is not None else [])
 
     def to_json(self) -> dict[str, Any]:
@@ -154,6 +156,7 @@ class EntryReport:
             "graphs": self.graphs,
             "operations": self.operations,
             "backend": self.backend,
+            "made": self.record.made.value,
             "seconds": self.seconds,
             "recompiled_because": self.recompiled_because,
             "advice": self.advice,
@@ -236,7 +239,7 @@ class Report:
     def complete(self) -> bool:
         """Whether torch still remembers the compilation of every entry; otherwise breaks and reasons may be missing."""
         remembered = {times.key for times in self.run.times}
-        own = all(entry.record.key in remembered for entry in self.entries)
+        own = all(entry.record.key in remembered or entry.record.made is not Made.CALL for entry in self.entries)
         return own and all(rest.complete for rest in self.resumes)
 
     @property

@@ -1,6 +1,7 @@
 """A ``torch.compile`` whose result was never called.
 
-Input: the compile calls of a run.  Output: an observation for each line whose results were all never called.
+Input: the compile calls of a run.  Output: an observation for each line whose results were all never called,
+and of which nothing was compiled ahead of time.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from depyf.run.run import Run
 
 def never_called(run: Run) -> Iterator[Observation]:
     """Not of a run whose forked children compiled something: a call there is not heard here."""
+    ahead = {(f.code.filename, f.code.line) for f in run.functions if any(entry.made.apart for entry in f.entries)}
     for call in run.compile_calls if not run.forks else ():
-        if not call.called and not call.inlined:
+        of_ahead = call.body is not None and (call.body.filename, call.body.line) in ahead
+        if not call.called and not call.inlined and not of_ahead:
             yield Observation(ObservationKind.NEVER_CALLED, call.place, _text(call), _ways(call))
 
 

@@ -26,7 +26,6 @@ from depyf.errors import DepyfError
 from depyf.run.files.reading import read_file
 from depyf.run.global_names import without_changing_parts
 from depyf.run.guards.kinds.length_guard import ITEMS
-from depyf.run.made import Made
 from depyf.run.records import FunctionRecord
 from depyf.safety.escape import printable
 from depyf.safety.guarded import warn
@@ -154,13 +153,13 @@ class LiveFrame:
         if known is None or known.ahead is None:
             return cache_entries(self.code)
         own = known.ahead()
-        return () if own is None else tuple(ahead_entry(own, text, Made.AHEAD) for text in known.guards)
+        return () if own is None else (ahead_entry(own),)
 
     def enter(self, arguments: dict[str, Any]) -> tuple[dict[str, Any], Globals]:
         """(L, G): the arguments with the function's free variables, and its globals."""
         code = self.code
         free = free_variables(self.function()) if code.co_freevars else {}
-        scope = next((entry.globals for entry in self.entries if entry.globals is not None), None)
+        scope = next((entry.scope for entry in self.entries if entry.globals is not None), None)
         return {**arguments, **free}, Globals(scope if scope is not None else self.function().__globals__)
 
     def original(self, shown: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,8 +1,8 @@
 """Finds what torch.compile was given: from a compiled callable to the function whose frame Dynamo sees.
 
-Input: whatever ``torch.compile`` returned (a wrapper, an ``OptimizedModule``, a bound method), or the plain function or
-module inside it.  Output: the function, the arguments it gets in front of the caller's, and the backend asked for.
-Nothing is called and nothing is compiled.
+Input: whatever ``torch.compile`` returned (a wrapper, an ``OptimizedModule``, a bound method), what ``aot_compile`` or
+``load_compiled_function`` did, or the plain function or module inside it.  Output: the function, the arguments it gets
+in front of the caller's, and the backend asked for.  Nothing is called and nothing is compiled.
 """
 
 from __future__ import annotations
@@ -15,6 +15,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.errors import DepyfError
+from depyf.sources.live.ahead.ahead_functions import (
+    ahead_entry,
+    ahead_functions,
+    backend_of,
+    original_code,
+    original_of_ahead,
+)
+from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.pure_access import (
     attribute,
     cell_contents,
@@ -46,6 +54,15 @@ class Target:
     """torch raises into the program where it cannot compile all of it."""
     module: Any = None
     """The module whose call reaches the function, its ``forward``: hooks run around that, as Python."""
+    ahead: tuple[Any, ...] = ()
+    """What was compiled ahead of time, where that is called: torch's cache for the function is not asked then."""
+
+    @property
+    def entries(self) -> tuple[LiveEntry, ...]:
+        """What may run for a call, in the order in which it is tried."""
+        if self.ahead:
+            return tuple(ahead_entry(function, number) for number, function in enumerate(self.ahead))
+        return cache_entries(self.code)
 
     @property
     def code(self) -> types.CodeType:
@@ -84,6 +101,8 @@ def find_target(fn: Any) -> Target:
         if is_a(fn, functools.partial):
             leading, keywords = (*leading, *fn.args), {**fn.keywords, **keywords}
             fn = fn.func
+        elif ahead_functions(fn):
+            return _of_ahead(fn, leading, keywords)
         elif type(fn) is types.MethodType:  # before the next: a method shows the attributes of its function
             if _is_module(fn.__self__) and fn.__func__.__name__ in _MODULE_CALLS:
                 module = fn.__self__
@@ -105,6 +124,15 @@ def find_target(fn: Any) -> Target:
             break
     shown = attribute(fn, "__qualname__") or f"a {full_name(type(fn))}"
     raise DepyfError(f"{shown} has no Python bytecode: there is nothing for torch.compile in it")
+
+
+def _of_ahead(fn: Any, leading: tuple[Any, ...], keywords: dict[str, Any]) -> Target:
+    """A model gives itself to what was compiled of its ``forward``."""
+    ahead = ahead_functions(fn)
+    model = attribute(fn, "model")
+    own = () if ahead[0] is fn or model is None else (model,)
+    function = original_of_ahead(ahead[0], functions_of(original_code(ahead[0])))
+    return Target(function, (*own, *leading), tuple(keywords.items()), backend_of(ahead[0]), True, None, ahead)
 
 
 def _own(fn: Any, name: str) -> Any:

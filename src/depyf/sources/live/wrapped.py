@@ -71,6 +71,13 @@ def is_wrapper(code: types.CodeType) -> bool:
     return code.co_freevars == ("fn",) and code.co_filename.replace("\\", "/").endswith("_dynamo/external_utils.py")
 
 
+def is_module_call(code: types.CodeType) -> bool:
+    """Whether it is torch's code that calls the ``forward`` of any module."""
+    return code.co_name == "_wrapped_call_impl" and code.co_filename.replace("\\", "/").endswith(
+        "/torch/nn/modules/module.py"
+    )
+
+
 def wrapped_call() -> WrappedCall | None:
     """The object whose wrapper Dynamo compiles at this moment; None where it compiles something else."""
     frame: types.FrameType | None = sys._getframe(1)

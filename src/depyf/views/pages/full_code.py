@@ -393,7 +393,7 @@ def _dispatcher(function: FunctionRecord) -> str:
     if ahead is not None:
         return "\n".join([
             *lines,
-            comment("A guard fails. What was compiled ahead of time fits no other call, so that this one raises:", " " * 4),
+            comment("A guard fails. What was compiled ahead of time fits no other call: this one raises.", " " * 4),
             f"    guard_{ahead.key.slug}.refuse(L)",
         ])  # fmt: skip
     skipped = all(entry.failed and not entry.raised for entry in function.entries)

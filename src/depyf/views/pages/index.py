@@ -29,7 +29,7 @@ from depyf.run.files.layout import (
     graph_file,
 )
 from depyf.run.observations.all_observations import observations_of
-from depyf.run.records import EntryState
+from depyf.run.records import EntryState, GraphRecord
 from depyf.run.run import Run, totals_of
 from depyf.views.pages.call_tree import call_tree_section
 from depyf.views.pages.markdown import message
@@ -86,7 +86,7 @@ def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, ker
     sections = [
         IndexSection("Fix first", first),
         IndexSection("What happened", happened),
-        IndexSection("Nothing was compiled", [] if run.functions or run.never_compiled else [_NOTHING]),
+        IndexSection("Nothing was compiled", [] if run.functions or run.never_compiled or run.graphs else [_NOTHING]),
         IndexSection("Call tree", call_tree_section(run)),
         IndexSection("Functions", function_lines(pages), FUNCTIONS, counted(len(pages), "function")),
         IndexSection("Being compiled when the process ended", unfinished_lines(unfinished)),
@@ -188,11 +188,20 @@ def provisional_page() -> str:
 
 
 def _alone(run: Run) -> list[str]:
-    """Graphs that were captured and not compiled in the place of a function: ``torch.export`` asks for them."""
+    """Graphs that were captured and not compiled in the place of a function: ``torch.export`` asks for them.  Of what
+    torch reports without saying what it is of, the first one of each compile id."""
     known = {function.function for function in run.functions}
-    return [
-        f"- {graph.key.label}: {link(graph_file(graph), graph_file(graph))}, "
-        "captured for `torch.export` or by a caller like it"
-        for graph in run.graphs
-        if graph.stage == CAPTURED and graph.key.function not in known
-    ]
+    lines, told = [], set()
+    for graph in run.graphs:
+        if graph.stage == CAPTURED and graph.key.function not in known:
+            told.add(graph.key)
+            lines.append(f"- {graph.key.label}: {_file(graph)}, captured for `torch.export` or by a caller like it")
+    for graph in run.graphs:
+        if graph.key.function not in known and graph.key not in told:
+            told.add(graph.key)
+            lines.append(f"- {graph.key.label}: {_file(graph)}; torch does not say what it is of")
+    return lines
+
+
+def _file(graph: GraphRecord) -> str:
+    return link(graph_file(graph), graph_file(graph))

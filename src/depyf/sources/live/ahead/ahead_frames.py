@@ -40,6 +40,8 @@ class AheadWork:
     backend: str
     error: BaseException | None
     """What ends it."""
+    called: Any = None
+    """The object whose method is compiled; None where it is a function, and for what is loaded."""
 
     def failure(self) -> dict[str, Any]:
         """What torch's metrics say of a compilation at a call that failed, and do not say here; {} where it did not."""
@@ -85,6 +87,8 @@ def _compiled(frame: types.FrameType, inner: Mapping[str, types.FrameType]) -> A
     capture = inner.get("_fullgraph_capture_frame")
     traced = capture.f_locals.get("frame") if capture is not None else None
     captured = known.get("graph_capture_output")
+    model = known.get("model")
+    method = model if type(model) is types.MethodType else None
     given = attribute(known.get("backend_input"), "graph_module")
     ids = attribute(given, "meta")
     found = str(ids.get("dynamo_compile_id") or "") if isinstance(ids, dict) else ""
@@ -92,11 +96,14 @@ def _compiled(frame: types.FrameType, inner: Mapping[str, types.FrameType]) -> A
         Made.AHEAD,
         found,
         id(frame),
-        _code(attribute(known.get("fn"), "__code__")) or _code(attribute(traced, "code")),
+        _code(attribute(known.get("fn"), "__code__"))
+        or _code(attribute(traced, "code"))
+        or _code(attribute(model if method is None else method.__func__, "__code__")),
         _code(attribute(captured, "bytecode")),
         known.get("aot_compiled_fn"),
         str(attribute(known.get("backend"), "compiler_name") or ""),
         _raised(inner),
+        None if method is None else method.__self__,
     )
 
 

@@ -1,38 +1,101 @@
 """``AOTCompiledFunction`` of torch: what ``aot_compile`` returns, and what ``load_compiled_function`` does.
 
-Input: such an object.  Output: its one compilation as a cache entry, and the function that it was made of.  Nothing is
-called.
+Input: such an object, or the model that calls several.  Output: each compilation as a cache entry, and the function
+that it was made of.  Nothing is called.
 """
 
 from __future__ import annotations
 
+import builtins
+import os
 import sys
 import types
+import weakref
 from typing import Any
 
 from depyf.run.made import Made
 from depyf.sources.live.caches.entries import LiveEntry
 from depyf.sources.live.pure_access import attribute
 
+_NAMED: dict[int, tuple[weakref.ref[Any], str, Made]] = {}
+"""The address of each function that a recording has seen -> it, and its compile id there."""
 
-def is_ahead(value: Any) -> bool:
-    """Whether ``value`` is a function that was compiled ahead of time."""
+
+def name_ahead(function: Any, compile_id: str, made: Made) -> weakref.ref[Any]:
+    """A recording calls ``function`` so; a reference to it."""
+    place, named = id(function), _NAMED
+
+    def gone(reference: weakref.ref[Any]) -> None:
+        if place in named and named[place][0] is reference:
+            del named[place]
+
+    reference = weakref.ref(function, gone)
+    _NAMED[place] = reference, compile_id, made
+    return reference
+
+
+def ahead_functions(value: Any) -> tuple[Any, ...]:
+    """The functions that were compiled ahead of time and that a call of ``value`` tries, in that order."""
     module = sys.modules.get("torch._dynamo.aot_compile")
-    return module is not None and type(value) is attribute(module, "AOTCompiledFunction", ())
+    if module is None:
+        return ()
+    if type(value) is attribute(module, "AOTCompiledFunction", ()):
+        return (value,)
+    if type(value) is attribute(module, "AOTCompiledModel", ()):
+        return tuple(attribute(value, "compiled_results") or ())
+    return ()
 
 
-def ahead_entry(function: Any, compile_id: str, made: Made) -> LiveEntry:
-    """Its code and its guards."""
-    own = attribute(function, "fn")
+def ahead_entry(function: Any, number: int = 0) -> LiveEntry:
+    """Its code and its guards; ``number``: which of a model's it is, where no recording has named it."""
     artifacts = attribute(function, "_artifacts")
-    return LiveEntry(
-        compile_id,
-        own.__code__,
-        attribute(artifacts, "guard_manager"),
-        own.__globals__,
-        None,
-        made,
-    )
+    manager = attribute(artifacts, "guard_manager")
+    scope = attribute(manager, "global_scope")
+    looked_at = scope.get("G") if isinstance(scope, dict) else None
+    looked_at = looked_at if isinstance(looked_at, dict) else None
+    loaded = looked_at is not None and "__builtins__" not in looked_at  # a scope that was stored, not a module's
+    known = (None, f"{'loaded' if loaded else 'ahead'}/{number}", Made.AHEAD_LOADED if loaded else Made.AHEAD)
+    _, compile_id, made = _NAMED.get(id(function), known)
+    own = attribute(function, "fn")
+    return LiveEntry(compile_id, own.__code__, manager, own.__globals__, backend_of(function), made, looked_at)
+
+
+def backend_of(function: Any) -> str | None:
+    """The name of the backend that compiled it; None where torch does not know."""
+    found = attribute(attribute(function, "_artifacts"), "backend_name")
+    return found if type(found) is str and found not in ("", "unknown") else None
+
+
+def checks_guards(function: Any) -> bool:
+    """False after ``disable_guard_check()``."""
+    return attribute(function, "_guard_check_enabled", True) is not False
+
+
+def original_of_ahead(function: Any, alive: list[types.FunctionType]) -> types.FunctionType:
+    """The function that it was made of: that of the program, one of ``alive`` with its code; of one that was loaded the
+    code that was stored, with the globals of its module or, where the program has not imported that, those that were
+    stored, too."""
+    artifacts = attribute(function, "_artifacts")
+    environment = attribute(artifacts, "runtime_env")
+    closure = attribute(environment, "closure") or ()
+    cells = tuple(map(id, closure))
+    same = [one for one in alive if tuple(map(id, one.__closure__ or ())) == cells]
+    if same:
+        return same[0]
+    code = original_code(function)
+    scope = _globals_at(code.co_filename) or {"__builtins__": builtins, **attribute(function, "fn").__globals__}
+    made = types.FunctionType(code, scope, code.co_name, attribute(environment, "argdefs"), closure or None)
+    made.__kwdefaults__ = attribute(environment, "kwdefaults")
+    return made
+
+
+def _globals_at(filename: str) -> dict[str, Any] | None:
+    """The globals of the module in this file."""
+    for module in list(sys.modules.values()):
+        path = attribute(module, "__file__")
+        if type(path) is str and (path == filename or os.path.realpath(path) == os.path.realpath(filename)):
+            return vars(module)
+    return None
 
 
 def original_code(function: Any) -> types.CodeType:

@@ -22,6 +22,13 @@ class LiveEntry:
     globals: dict[str, Any] | None
     backend: Any = None
     made: Made = Made.CALL
+    looked_at: dict[str, Any] | None = None
+    """The globals that its guards look at, where they are not those that its code has."""
+
+    @property
+    def scope(self) -> dict[str, Any]:
+        """The globals that its guards look at."""
+        return (self.globals if self.looked_at is None else self.looked_at) or {}
 
 
 def cache_entries(code: types.CodeType) -> tuple[LiveEntry, ...]:

@@ -149,7 +149,8 @@ class _LiveFunctions:
             known = call_of.get(entry.key.text)
             return path if known is None else (*path[:-1], replace(path[-1], place=known))
 
-        live = self._wrapped.entries(code, cache_entries(code))
+        asked = self._asked.get(id(code))
+        live = self._wrapped.entries(code, cache_entries(code) if asked is None else asked.entries)
         resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
         guards = {entry.compile_id: parse_guards(guard_text(entry), resolve) for entry in live}
         found = [self._entry(code, one, alive, guards, resolve, callers) for one, alive in self._pairs(code, live)]
@@ -167,7 +168,7 @@ class _LiveFunctions:
             for name, target in resume_targets(entry):
                 self.add(target, path)
                 self._functions[id(target)].names[name] = None
-        for inner in self._inner.of(code) if not rest else ():
+        for inner in self._inner.of(code) if not rest and not any(entry.made.apart for entry in live) else ():
             self.add(inner.code, path, {key: _in_words(call, code) for key, call in inner.call_of.items()})
 
     def _code_record(self, code: types.CodeType) -> CodeRecord:
@@ -186,7 +187,9 @@ class _LiveFunctions:
         self, code: types.CodeType, live: tuple[LiveEntry, ...]
     ) -> list[tuple[Compilation | str, LiveEntry | None]]:
         """The compilations of ``code``: those in the cache, in torch's order, then those of which no code came.  Of one
-        that torch has forgotten only the compile id is known."""
+        that torch has forgotten, or that was no call, only the compile id is known."""
+        if any(entry.made.apart for entry in live):
+            return [(entry.compile_id, entry) for entry in live]
         own = of_code(self._compilations, code.co_filename, code.co_firstlineno, code.co_name)
         known = {one.compile_id: one for one in own}
         pairs: list[tuple[Compilation | str, LiveEntry | None]] = [
@@ -225,6 +228,7 @@ class _LiveFunctions:
             entry.breaks = kept_breaks(code, live, known)
             entry.operations = _operations(live) if known is None else known.operations
             self.graphs += captured_graphs(key, live, entry.operations)
+            entry.made = live.made
         entry.wrapped = self._wrapped.of(code, live)
         if known is not None:
             entry.started = not known.refused
@@ -291,5 +295,7 @@ def _operations(live: LiveEntry) -> int | None:
 
 def backend_name(backend: Any) -> str:
     """The name under which the program gave a backend."""
+    if isinstance(backend, str):
+        return backend
     name = getattr(backend, "compiler_name", None) or getattr(backend, "__name__", None)
     return str(name or type(backend).__name__) if backend is not None else ""

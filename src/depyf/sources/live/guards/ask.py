@@ -72,7 +72,7 @@ def ask_entry(
     names = namespace(entry, L)
     guards = live_guards(entry, resolve)
     order = GuardOrder(names)
-    call = CallValues(L, entry.globals or {}, code=code)
+    call = CallValues(L, entry.scope, code=code)
     steps = tuple(_step(guard, names, order, call) for guard in guards)
     info = entry.manager.check_verbose(L) if hasattr(entry.manager, "check_verbose") else None
     if info is None:
@@ -101,7 +101,7 @@ class PartOfEntry:
         """Those that fail for these locals, in torch's order."""
         names = namespace(self._entry, L)
         order = GuardOrder(names)
-        call = CallValues(L, self._entry.globals or {}, code=self._code)
+        call = CallValues(L, self._entry.scope, code=self._code)
         steps = (_step(guard, names, order, call, failing_only=True) for guard in self._guards)
         return tuple(step for step in steps if not step.holds)
 

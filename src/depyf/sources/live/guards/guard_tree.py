@@ -133,7 +133,7 @@ class Globals(Mapping[str, Any]):
 def namespace(entry: LiveEntry, L: dict[str, Any]) -> dict[str, Any]:
     """The names that guard expressions and torch's sources use, for ``eval``."""
     helpers = getattr(entry.manager, "closure_vars", None)
-    return {**(helpers if isinstance(helpers, dict) else {}), "L": L, "G": Globals(entry.globals or {})}
+    return {**(helpers if isinstance(helpers, dict) else {}), "L": L, "G": Globals(entry.scope)}
 
 
 def ask_leaves(leaves: tuple[Leaf, ...], names: dict[str, Any]) -> bool | None:

@@ -24,7 +24,7 @@ from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.node_origins import NodeOrigins
 from depyf.run.graphs.unrolled_loops import UnrolledLoop, unrolled_loops
 from depyf.run.made import Made
-from depyf.run.phase_times import PhaseClock, PhaseTime
+from depyf.run.phase_times import PhaseClock, PhaseTime, compile_id_of
 from depyf.run.records import (
     CodeRecord,
     CompileKey,
@@ -37,7 +37,7 @@ from depyf.run.trace_events import TraceEvent, cache_of
 from depyf.safety.guarded import Door
 from depyf.safety.source_lines import source_text
 from depyf.sources.live.ahead.ahead_frames import AheadWork, ahead_work
-from depyf.sources.live.ahead.ahead_functions import ahead_entry
+from depyf.sources.live.ahead.ahead_functions import ahead_entry, name_ahead
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.caches.seen_code import codes_seen
 from depyf.sources.live.calls.call_facts import call_facts
@@ -62,7 +62,7 @@ from depyf.sources.live.origins.node_reading import origins_of
 from depyf.sources.live.recording.builders import EntryBuilder, FunctionBuilder, GraphBuilder
 from depyf.sources.live.recording.code_record import code_record
 from depyf.sources.live.resume import origin, resume_targets
-from depyf.sources.live.wrapped import wrapped_call
+from depyf.sources.live.wrapped import call_of, is_module_call, wrapped_call
 
 _GRAPH_ID = re.compile(r"^[ \t]*# graph id: \d+[ \t]*(?:\n|\Z)", re.M)
 """An address, which torch prints into the graphs around the pre-grad passes."""
@@ -163,6 +163,9 @@ class Capture:
         """A phase of a compilation begins or ends."""
         if self.here:
             with self.lock:
+                begun = compile_id_of(event)
+                if begun and self.key(begun).function not in self.functions:
+                    self._about(TraceEvent("", begun, 0, {}, ""))  # of a capture that fails nothing else says its id
                 ended = self.clock.take(event, threading.get_ident())
                 if ended is not None:
                     work = ahead_work() if not ended[0] else None
@@ -216,6 +219,7 @@ class Capture:
                     event = replace(event, data={**event.data, **work.failure()})
                     self._made(entry, work)
                 self._close(entry, event)
+                entry.raised = entry.raised or (work is not None and bool(entry.failed))
             elif (cache := cache_of(event.name)) is not None:
                 entry.caches.append(cache_record(*cache, event.payload))
             else:
@@ -237,7 +241,8 @@ class Capture:
 
     def _key_of_work(self, work: AheadWork, compile_id: str) -> CompileKey:
         if work.made is Made.AHEAD:
-            key = self.key(compile_id or work.compile_id)
+            begun = (key.text for key, entry in self.entries.items() if entry.work == work.frame and not entry.closed)
+            key = self.key(compile_id or work.compile_id or next(begun, ""))
             return self._renew(key.text) if key in self.entries and self.entries[key].is_other(work.frame) else key
         ids = dict(self._loads)
         if work.frame not in ids:
@@ -251,6 +256,8 @@ class Capture:
         entry.backend = entry.backend or work.backend
         if key.function not in self.functions and work.original is not None:
             self._add_function(key, work.original)
+            if is_module_call(work.original) and work.called is not None:
+                entry.wrapped = call_of(work.called)
             self._find_callers(entry)
             self._on_told(key)
         return key
@@ -258,7 +265,7 @@ class Capture:
     def _made(self, entry: EntryBuilder, work: AheadWork) -> None:
         """Guards, and code, are there."""
         if work.function is not None:
-            self.ahead[entry.key.function] = weakref.ref(work.function)
+            self.ahead[entry.key.function] = name_ahead(work.function, entry.key.text, work.made)
         if entry.transformed is None and work.code is not None and work.original is not None and self.on_ahead:
             self.on_ahead(entry.key, work.original, work.code)
         if work.made is Made.AHEAD_LOADED:  # nothing more is said of it
@@ -271,8 +278,7 @@ class Capture:
         builder = self.functions[function]
         if function in self.ahead:
             own = self.ahead[function]()
-            key = next((key for key, entry in self.entries.items() if key.function == function), None)
-            return () if own is None or key is None else (ahead_entry(own, key.text, self.entries[key].made),)
+            return () if own is None else (ahead_entry(own),)
         code = builder.live() if builder.live is not None else None
         return cache_entries(code) if code is not None else ()
 

@@ -1,0 +1,100 @@
+"""Questions to what was compiled ahead of time, and to what was loaded."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+import torch
+
+import depyf
+
+pytest.importorskip("torch._dynamo.aot_compile")
+pytestmark = pytest.mark.torch
+FACTOR = 3
+
+
+def scaled(x, by=2):
+    y = x.sin() + 1
+    return y * by
+
+
+def of_global(x):
+    return x * FACTOR
+
+
+def ahead(function, *args, backend="aot_eager"):
+    return torch.compile(function, fullgraph=True, backend=backend).aot_compile((args, {}))
+
+
+@pytest.fixture(params=["compiled", "loaded"])
+def compiled(request, tmp_path):
+    made = ahead(scaled, torch.ones(3))
+    if request.param == "compiled":
+        return made
+    file = tmp_path / "scaled.bin"
+    made.save_compiled_function(str(file))
+    with file.open("rb") as opened:
+        return torch.compiler.load_compiled_function(opened)
+
+
+def test_explain_tells_its_guards(compiled):
+    report = depyf.explain(compiled)
+    assert report.function == "scaled"
+    (entry,) = report.entries
+    assert entry.graphs == 1
+    assert entry.backend == "aot_eager"
+    assert any("L['x']" in guard.expression for guard in entry.guards)
+    assert "ahead of time" in str(report)
+    assert "never called" not in str(report)
+
+
+def test_why_tells_what_the_call_would_raise(compiled):
+    assert "runs as it was compiled ahead of time" in depyf.why(compiled, torch.ones(3)).outcome
+    answer = depyf.why(compiled, torch.ones(4), by=5)
+    assert answer.runs is None
+    assert answer.outcome.startswith("the call raises RuntimeError")
+    (refusal,) = answer.refusals
+    assert [one.subject for one in refusal.differences] == ["x differs", "by differs"]
+    assert "expected size[0]=3, actual size[0]=4" in str(answer)
+    assert "before aot_compile" in str(answer)
+    with pytest.raises(RuntimeError, match="GuardManager check failed"):
+        compiled(torch.ones(4), by=5)
+
+
+def test_why_knows_that_guards_are_switched_off(compiled):
+    compiled.disable_guard_check()
+    assert depyf.why(compiled, torch.ones(4)).runs is not None
+
+
+def test_replay_does_what_a_call_does(compiled):
+    replica = depyf.replay(compiled)
+    assert torch.equal(replica(torch.ones(3)), compiled(torch.ones(3)))
+    with pytest.raises(RuntimeError, match="GuardManager check failed"):
+        replica(torch.ones(4))
+    assert not replica.disagreements
+    (answer,) = replica.steps(torch.ones(4))
+    assert not answer.runs
+
+
+def test_compare_tells_whether_it_does_what_python_does(compiled):
+    same = depyf.compare(compiled, torch.ones(3))
+    assert same
+    assert same.python.entry
+    raising = depyf.compare(compiled, torch.ones(4))
+    assert not raising
+    assert "compiled ahead of time for other calls" in str(raising)
+
+
+def test_compare_sees_a_global_that_was_rebound(monkeypatch):
+    """torch leaves guards on globals out of what is compiled ahead of time."""
+    made = ahead(of_global, torch.ones(3))
+    assert depyf.compare(made, torch.ones(3))
+    monkeypatch.setattr(sys.modules[__name__], "FACTOR", 5)
+    assert torch.equal(made(torch.ones(3)), torch.full((3,), 3.0))
+    assert not depyf.compare(made, torch.ones(3))
+
+
+def test_a_function_is_asked_apart_from_what_was_made_of_it_ahead(compiled):
+    assert "no cache entry" in depyf.why(scaled, torch.ones(3)).outcome
+    assert compiled is not None
