@@ -32,6 +32,7 @@ from depyf.run.global_names import graph_name
 from depyf.run.records import CompileKey
 from depyf.safety.guarded import Door, guarded, problem, say, warn
 from depyf.sources.live.caches.code_exchange import Stepping
+from depyf.sources.live.entrances.call_watch import Watcher
 from depyf.sources.live.inputs.input_recorder import limit_of
 from depyf.sources.live.processes.forks import Forks, at_end_of_worker
 from depyf.sources.live.processes.ranks import rank_directory
@@ -88,6 +89,8 @@ class PrepareDebug:
         self._at_end = at_end
         self._record = limit_of(record)
         self._session: Session | None = None
+        self.checks: Callable[[Session], Watcher] | None = None
+        """Makes who compares calls with Python."""
         self.gives_way = False
         """``depyf run``: the program's own contexts take its place while they last."""
         self.suspended = False
@@ -123,6 +126,7 @@ class PrepareDebug:
             require_torch()
             session = _session(DumpWriter.open(_place(self._directory)), self._log_bytecode, self._record)
             session.at_end = self._at_end
+            session.checks = self.checks
             session.from_start = self.gives_way and not self.suspended
             _begin(session)
             self._session = session

@@ -121,7 +121,7 @@ LAYERS = (
     ("sources.live",),
     ("decompiling", "dynamo", "actions.debugger", "actions.doctor"),
     ("contexts", "actions.asking"),
-    ("actions.edit", "actions.explaining"),
+    ("actions.checking", "actions.edit", "actions.explaining"),
     ("api", "decompiler", "doctor", "explain", "export", "gallery", "optimization", "report", "testing", "utils"),
     ("cli", "pytest_plugin", "__main__"),
 )

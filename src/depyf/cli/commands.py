@@ -11,7 +11,6 @@ from typing import Any
 
 import depyf
 from depyf.cli.diff_and_merge import add_parsers, run_diff, run_merge, run_run
-from depyf.cli.doctor import add_doctor_parser, run_doctor
 from depyf.cli.dump_passes import add_dump_parser, run_dump
 from depyf.cli.from_dumps.export_command import add_export_parser, run_export
 from depyf.cli.from_dumps.gallery_command import add_gallery_parser, run_gallery
@@ -19,6 +18,7 @@ from depyf.cli.from_dumps.repro_command import add_repro_parser, run_repro
 from depyf.cli.index_command import add_index_parser, completed, run_index
 from depyf.cli.outcome import ExitStatus, Outcome
 from depyf.cli.output import complain, give_up_output, standard_streams, tell
+from depyf.cli.programs.doctor import add_doctor_parser, run_doctor
 from depyf.cli.report_command import add_report_parser, run_report
 from depyf.cli.targets import InputError, Job, add_version_option, find_unit, resolve
 from depyf.decompiler.bytecode.files.cache_names import same_file

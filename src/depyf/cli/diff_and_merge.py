@@ -10,6 +10,7 @@ from pathlib import Path
 
 from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
+from depyf.cli.programs.check_option import add_check_arguments, check_of
 from depyf.errors import DepyfError
 from depyf.views.compare.difference_lines import first_change, listing, table
 from depyf.views.compare.stages import (
@@ -229,6 +230,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         help="with --edited: compare each edited graph with the original at its first call: "
         "results, gradients, time, memory",
     )
+    add_check_arguments(run)
     run.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
     run.add_argument("program", metavar="PROGRAM", help="a script, a folder with __main__.py, or (-m) a module")
     run.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="the program's own arguments")
@@ -270,7 +272,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def run_run(options: argparse.Namespace) -> int:
-    from depyf.cli.run_program import run_edited_program, run_program
+    from depyf.cli.programs.run_program import run_edited_program, run_program
 
     if options.edited is not None:
         return run_edited_program(options.program, options.arguments, options.module, options.edited, options.compare)
@@ -278,4 +280,5 @@ def run_run(options: argparse.Namespace) -> int:
         complain("--compare compares edited code with the original: it needs --edited DIR")
         return ExitStatus.USAGE
     record = options.record if options.record_bytes is None else options.record_bytes
-    return run_program(options.program, options.arguments, options.module, options.out, options.report, record)
+    check = check_of(options)
+    return run_program(options.program, options.arguments, options.module, options.out, options.report, record, check)

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from depyf.run.advice.advice import AdviceUse
-from depyf.run.compile_calls import CompileCall, FailedExport
 from depyf.run.compile_stages import CAPTURED, FORWARD, WRAPPER
 from depyf.run.phase_times import PhaseTime
+from depyf.run.program_calls.checked_calls import CheckedCalls
+from depyf.run.program_calls.compile_calls import CompileCall, FailedExport
 from depyf.run.records import (
     ELSEWHERE,
     BreakRecord,
@@ -94,6 +95,8 @@ class Run:
     sources: tuple[SourceRecord, ...] = field(metadata=ELSEWHERE, default=())
     compile_calls: tuple[CompileCall, ...] = field(metadata=ELSEWHERE, default=())
     """The lines that called torch.compile while this was recorded."""
+    checked: tuple[CheckedCalls, ...] = field(metadata=ELSEWHERE, default=())
+    """The calls that were compared with Python."""
     from_start: bool = False
     """It was recorded from before the first line of the program to its end."""
     switched_off: tuple[str, ...] = ()

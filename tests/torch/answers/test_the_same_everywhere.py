@@ -15,7 +15,7 @@ from advice_programs import PROGRAMS as ADVISED
 import depyf
 from depyf.actions.doctor import trial
 from depyf.actions.doctor.doctor_report import causes_lines, document, headline
-from depyf.cli.run_program import _fix_first
+from depyf.cli.programs.run_program import _fix_first
 from depyf.run.causes.cause import Cause
 from depyf.run.causes.collect import causes_of
 from depyf.run.run import Run, totals_of
@@ -181,7 +181,7 @@ def test_the_terminal(known, tmp_path):
     found, _ = known
     seconds = found.run.seconds_of
     assert (
-        _fix_first(found.folder)[: 2 * ON_TERMINAL]
+        _fix_first(found.folder)[0][: 2 * ON_TERMINAL]
         == (fix_first(found.causes, ON_TERMINAL, TERMINAL, seconds)[: 2 * ON_TERMINAL])
     )
     measured = trial._measured(found.folder, tmp_path / "result.json", 0)

@@ -33,7 +33,7 @@ print(json.dumps(found))
 RUNS = f"""
 import sys
 sys.path.insert(0, {str(SOURCES)!r})
-from depyf.cli.run_program import _prepared
+from depyf.cli.programs.run_program import _prepared
 del sys.path[0]
 module = sys.argv[1] == "-m"
 _prepared(sys.argv[1 + module], sys.argv[2 + module:], module)()

@@ -38,6 +38,8 @@ class AgainstPython:
     """The compile id of the program's own entry that ran; "" where none did."""
     causes: tuple[str, ...] = ()
     """The layer and the cause, a sentence each."""
+    ways: tuple[str, ...] = ()
+    """What the program can change, where that is known: each is enough."""
     not_compared: tuple[str, ...] = ()
     """What was not compared, and why: a sentence each."""
     ran: bool = True
@@ -67,7 +69,8 @@ class AgainstPython:
             found += [f"  {apart.reason}"] if apart.reason else []
         if len(self.apart) > 3:
             found.append(f"{len(self.apart) - 3} more values differ")
-        return [*found, *self.causes, *(f"not compared: {text}" for text in self.not_compared)]
+        ways = [f"{'or' if number else 'change'}: {way}" for number, way in enumerate(self.ways)]
+        return [*found, *self.causes, *ways, *(f"not compared: {text}" for text in self.not_compared)]
 
 
 @dataclass
@@ -85,12 +88,24 @@ class Calls:
     """How the caller wants ``original`` compiled, as for ``torch.compile``; ``fn`` is that then, for this alone."""
     output: Output = field(default_factory=Output)
     target: Target | None = None
-    state: ReachedState = field(init=False)
+    copied: set[str] = field(default_factory=set)
+    """The names of the arguments that each call gets a copy of."""
+    _state: ReachedState | None = None
 
     def __post_init__(self) -> None:
         with contextlib.suppress(DepyfError):
             self.target = find_target(self.fn)
-        self.state = ReachedState(self._roots())
+
+    @property
+    def state(self) -> ReachedState:
+        """What the call can reach, as it was when this was asked for the first time."""
+        if self._state is None:
+            self._state = self.kept_now()
+        return self._state
+
+    def kept_now(self) -> ReachedState:
+        """What the call can reach, as it is now."""
+        return ReachedState(self._roots())
 
     def _roots(self) -> list[tuple[str, Any]]:
         names: dict[str, Any] = {}
@@ -122,6 +137,7 @@ class Calls:
 
     def _call(self, fn: Callable[..., Any]) -> CallOutcome:
         args, kwargs, copies = _with_own_history(self.args, self.kwargs)
+        self.copied |= copies.keys()
         return outcome(self.state, lambda: fn(*args, **kwargs), self.output, copies)
 
     def as_graphs(self, backend: Callable[..., Any]) -> CallOutcome:
@@ -176,6 +192,10 @@ class Calls:
             skipped = entries[0] if target.ahead else skipped  # it raises for this call
             return next((entry for entry in entries if entry.manager.check(names)), skipped)
         return None
+
+    def entries(self) -> tuple[LiveEntry, ...]:
+        """The cache entries of the function, the one that ran last first."""
+        return () if self.target is None else cache_entries(self.target.function.__code__)
 
     def apart(self, first: CallOutcome, second: CallOutcome) -> tuple[Apart, ...]:
         return tuple(outcomes_apart(self.state, first, second, self.rtol, self.atol))
@@ -303,8 +323,9 @@ def _of_entry(
         return AgainstPython(apart, entry=name, causes=(layer,), not_compared=found.not_compared)
     backend = calls.target.backend if calls.target is not None else None
     guarded: list[str] = []
-    anew = calls.anew(backend or "inductor", then=lambda: guarded.extend(guard_texts(_entries(calls))))
+    anew = calls.anew(backend or "inductor", then=lambda: guarded.extend(guard_texts(calls.entries())))
     of_anew = calls.apart(python, anew)
+    ways: tuple[str, ...] = ()
     if not of_anew and _guards_are_skipped():
         layer = (
             f"the layer is the guards: entry {name} ran, and the stance skip_guard_eval_unsafe leaves its guards out"
@@ -312,16 +333,13 @@ def _of_entry(
         causes: tuple[str, ...] = (layer,)
     elif not of_anew:
         layer = f"the layer is the guards: entry {name} ran, and compiled anew the call does what Python does"
-        causes = (layer, *why_stale(calls, entry, own, guarded))
+        stale = why_stale(calls, entry, own, guarded)
+        causes, ways = (layer, *stale.causes), stale.ways
     elif all(one.rounding for one in (*apart, *of_anew)) and was_compared(backend) and graphs_agree():
         return replace(found, compared=(*found.compared, "up to rounding"), entry=name)
     else:
         causes = _backend_differs(was_compared(backend))
-    return AgainstPython(apart, entry=name, causes=causes, not_compared=found.not_compared)
-
-
-def _entries(calls: Calls) -> tuple[LiveEntry, ...]:
-    return () if calls.target is None else cache_entries(calls.target.function.__code__)
+    return AgainstPython(apart, entry=name, causes=causes, ways=ways, not_compared=found.not_compared)
 
 
 def _compared(state: ReachedState, python: CallOutcome) -> tuple[str, ...]:

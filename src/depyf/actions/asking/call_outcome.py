@@ -103,6 +103,15 @@ def outcome(
     return made
 
 
+def seen(state: ReachedState, result: Any, error: Exception | None) -> CallOutcome:
+    """What a call of the program has left, which goes on with it."""
+    made = CallOutcome(error=error)
+    if error is None:
+        made.result = Images(state.known, memory_of(state, {})).of(result, RESULT)
+    made.state = state_images(state, Images(state.known))
+    return made
+
+
 def _gradient(value: Any) -> Image:
     return Image("opaque", "nothing") if value is None else Image("tensor", value.detach().clone())
 

@@ -426,13 +426,13 @@ def is_tensor(value: Any) -> bool:
     return isinstance(value, torch.Tensor)
 
 
-def _original(fn: Any) -> Any:
+def original_of(fn: Any) -> Any:
     """What the program gave to torch.compile; ``fn`` itself where it is no compiled callable."""
     if ahead_functions(fn):
         target = find_target(fn)
         return functools.partial(target.function, *target.leading) if target.leading else target.function
     if type(fn) is types.MethodType:
-        return types.MethodType(_original(fn.__func__), fn.__self__)
+        return types.MethodType(original_of(fn.__func__), fn.__self__)
     return getattr(fn, "_orig_mod", None) or getattr(fn, "_torchdynamo_orig_callable", None) or fn
 
 
@@ -469,7 +469,7 @@ def compare(
     """See ``depyf.compare``; ``asked``: arguments of ``torch.compile``."""
     if backends is not None and len(backends) != 2:
         raise DepyfError(f"depyf.compare(backends={backends!r}): give two, the reference first")
-    original = _original(fn)
+    original = original_of(fn)
     calls = Calls(_compiled(fn, original, asked) if asked else fn, original, args, kwargs, rtol, atol, asked)
     backends = backends or ("eager", _backend(calls))
     run = _Run(backends, rtol, atol, calls.output)

@@ -8,6 +8,7 @@ entry that ran does not.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from depyf.actions.asking.call_outcome import CallOutcome
@@ -34,16 +35,26 @@ _OF_TORCH = ("G['__import_", "G['__builtins_dict__", "utils_device")
 """What torch guards of itself."""
 
 
-def why_stale(calls: Calls, entry: LiveEntry, own: CallOutcome, anew: list[str]) -> tuple[str, ...]:
-    """The cause, a sentence each; () where it is not known."""
-    return _hooks(calls, own) or _unguarded(entry, anew)
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """Why an entry ran that no longer fits."""
+
+    causes: tuple[str, ...] = ()
+    """A sentence each; () where it is not known."""
+    ways: tuple[str, ...] = ()
+    """What the program can change."""
 
 
-def _hooks(calls: Calls, own: CallOutcome) -> tuple[str, ...]:
+def why_stale(calls: Calls, entry: LiveEntry, own: CallOutcome, anew: list[str]) -> Stale:
+    """``own``: what the entry did; ``anew``: the guards of an entry made anew."""
+    return _hooks(calls, own) or Stale(_unguarded(entry, anew))
+
+
+def _hooks(calls: Calls, own: CallOutcome) -> Stale | None:
     import torch
 
     if not getattr(torch._dynamo.config, "skip_nnmodule_hook_guards", False):
-        return ()
+        return None
     hooked = [
         (path, kind, table)
         for path, module in calls.state.modules
@@ -54,12 +65,15 @@ def _hooks(calls: Calls, own: CallOutcome) -> tuple[str, ...]:
         apart = calls.apart(_without(calls, [table for _, _, table in tried]), own)
         if any(not one.path.rpartition("[")[0].endswith(tuple(_HOOKS)) for one in apart):
             continue
-        return (
-            *(f"the entry leaves out the {_HOOKS[kind]} of {path}{_defined(table)}" for path, kind, table in tried[:3]),
-            "no guard looks at hooks while torch._dynamo.config.skip_nnmodule_hook_guards is True",
-            "add hooks before the first call, or set it to False before that",
+        left_out = (
+            f"the entry leaves out the {_HOOKS[kind]} of {path}{_defined(table)}" for path, kind, table in tried[:3]
         )
-    return ()
+        setting = "torch._dynamo.config.skip_nnmodule_hook_guards"
+        return Stale(
+            (*left_out, f"no guard looks at hooks while {setting} is True"),
+            ("add hooks before the first call", f"{setting} = False before the first call"),
+        )
+    return None
 
 
 def _without(calls: Calls, tables: list[Any]) -> CallOutcome:

@@ -109,6 +109,7 @@ def doctor_html(report: DoctorReport) -> Markup:
     problem = [line(measured.problem, kind="bad")] if measured.problem else []
     if report.tries is not None:
         causes.append(notebook.element("pre", "\n".join(tries_lines(measured, report.tries))))
+    causes += [line(measured.checked)] if measured.checked else []
     told = line(dim(headline(report.program, measured)))
     return notebook.report(f"depyf doctor {report.program}", "", told, *problem, *causes, chips=facts)
 
@@ -129,7 +130,8 @@ def _observation(number: int, observation: Observation) -> Markup:
     head = joined([chip(str(number), "warn"), notebook.prose(observation.text)])
     source = notebook.source(f"{place.filename}:{place.line}", place.text) if place is not None else ""
     ways = [_way(text, True) for text in observation.ways]
-    return folded(head, source, line(dim(observation.cost)) if observation.cost else "", *ways, opened=True)
+    details = map(line, observation.details)
+    return folded(head, source, *details, line(dim(observation.cost)) if observation.cost else "", *ways, opened=True)
 
 
 def _way(text: str, remedy: bool) -> Part:

@@ -27,6 +27,7 @@ from depyf.run.advice.advice import AdviceUse
 from depyf.run.causes.cause import Cause
 from depyf.run.causes.collect import causes_of
 from depyf.run.observations.all_observations import nothing_to_fix, observations_of
+from depyf.run.observations.compiled_differs import checked_line
 from depyf.run.observations.observation import Observation
 from depyf.run.records import CompileKey
 from depyf.run.run import RunTotals, totals_of
@@ -34,7 +35,7 @@ from depyf.run.store.loading import load_ranks
 
 NO_DUMP = "nothing of it ran: there is no dump"
 CUT = "it ended by os._exit, or was killed: what torch had compiled by then is told"
-_CHILD = "depyf.cli.doctor_child"
+_CHILD = "depyf.cli.programs.doctor_child"
 _LAST_LINES = 200
 _ERROR = re.compile(r"[\w.]+(?:Error|Exception|Violation|Exit|Interrupt|Failed)\w*: ")
 """The line of a traceback that names the exception."""
@@ -74,6 +75,8 @@ class Measured:
     """What else there is to change."""
     fine: str = ""
     """That there is nothing to fix, with the numbers, where that is so."""
+    checked: str = ""
+    """What was compared with Python, and what came of it."""
     seconds_of: Mapping[CompileKey, float] = field(default_factory=dict)
     """What each compilation took."""
     calls: dict[str, list[Call]] | None = None
@@ -95,10 +98,11 @@ def run_once(
     shown: bool,
     output: IO[Any] | None = None,
     limit: float | None = None,
+    check: tuple[int, float] | None = None,
 ) -> Measured:
     """``work`` is an empty folder of ours, ``folder`` takes the dump.  ``shown``: the program has our terminal (its
     standard output goes to ``output``, where that is given); otherwise what it writes is dropped, and it reads
-    nothing."""
+    nothing.  ``check``: which calls are compared with Python, and for how many seconds in all."""
     work.mkdir(parents=True, exist_ok=True)
     result = work / "result.json"
     spec = work / "spec.json"
@@ -107,6 +111,7 @@ def run_once(
         "result": str(result),
         "module": program.module,
         "compare": compare,
+        "check": check,
         "advice": [{"id": one.use.id, "values": dict(one.use.values), "function": one.function} for one in advice],
     }
     spec.write_text(json.dumps(asked), encoding="utf-8")
@@ -201,6 +206,7 @@ def _measured(folder: Path, result: Path, status: int) -> Measured:
     return Measured(
         status, totals_of(runs), told.get("seconds"), causes_of(runs[0]), seconds_of=runs[0].seconds_of,
         calls=told.get("calls"), problem=problem, observations=observations_of(runs[0]), fine=nothing_to_fix(runs),
+        checked=checked_line(runs[0].checked),
     )  # fmt: skip
 
 

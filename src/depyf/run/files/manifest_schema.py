@@ -213,10 +213,15 @@ _CAUSE = _object(
 )  # fmt: skip
 _OBSERVATION = _object(
     "observation",
-    ("kind!", str, "never called, unrolled loop, nothing compiled, cache, mode, ended by an error"),
+    (
+        "kind!",
+        str,
+        "different from Python, never called, unrolled loop, nothing compiled, cache, mode, ended by an error",
+    ),
     ("at!", str, "FILE:LINE"),
     ("line!", str, "the text of the line"),
     ("text!", str, "one sentence: what was found"),
+    ("details!", [str], "more of it, a sentence each"),
     ("ways!", [str], "the ways out, the best first"),
     ("cost!", str, "what it costs"),
     ("compile_ids!", [_KEY], "the compilations that it is about"),

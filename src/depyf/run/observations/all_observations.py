@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from depyf.run.causes.folding import counted
 from depyf.run.observations.bypassed_caches import bypassed_caches
+from depyf.run.observations.compiled_differs import compiled_differs
 from depyf.run.observations.failed_exports import failed_exports
 from depyf.run.observations.idle_modes import idle_modes
 from depyf.run.observations.in_place_modules import passed_over
@@ -20,7 +21,8 @@ from depyf.run.observations.unrolled import unrolled
 from depyf.run.run import Run, totals_of
 
 _KINDS: tuple[Callable[[Run], Iterable[Observation]], ...] = (
-    unrolled, nothing_compiled, passed_over, never_called, failed_exports, idle_modes, bypassed_caches,
+    compiled_differs, unrolled, nothing_compiled, passed_over, never_called, failed_exports, idle_modes,
+    bypassed_caches,
 )  # fmt: skip
 
 

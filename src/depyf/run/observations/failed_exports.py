@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from depyf.run.compile_calls import FailedExport
 from depyf.run.observations.observation import Observation, ObservationKind
+from depyf.run.program_calls.compile_calls import FailedExport
 from depyf.run.run import Run
 
 _BRANCHES = ("if ", "elif ", "while ", "assert ")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from depyf.run.compile_calls import CompileCall
 from depyf.run.compile_stages import CAPTURED
 from depyf.run.observations.observation import Observation, ObservationKind
+from depyf.run.program_calls.compile_calls import CompileCall
 from depyf.run.records import CompileKey
 from depyf.run.run import Run
 

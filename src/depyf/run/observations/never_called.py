@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from depyf.run.compile_calls import CompileCall, WrappedKind
 from depyf.run.observations.observation import Observation, ObservationKind
+from depyf.run.program_calls.compile_calls import CompileCall, WrappedKind
 from depyf.run.run import Run
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from depyf.run.compile_calls import CompileCall
 from depyf.run.observations.in_place_modules import is_passed_over
 from depyf.run.observations.observation import Observation, ObservationKind
+from depyf.run.program_calls.compile_calls import CompileCall
 from depyf.run.records import EntryState, FunctionRecord
 from depyf.run.run import Run
 

@@ -15,6 +15,8 @@ from depyf.run.records import CompileKey, Place
 class ObservationKind(enum.Enum):
     """What was found."""
 
+    DIFFERENT = "different from Python"
+    """A compiled call did something else than Python does."""
     NEVER_CALLED = "never called"
     """What torch.compile returned was not called."""
     UNROLLED = "unrolled loop"
@@ -47,7 +49,9 @@ class Observation:
     cost: str = ""
     """What it costs, without seconds."""
     leads: bool = False
-    """It takes most of the compiling: it stands before the causes."""
+    """It stands before the causes: results are wrong, or it takes most of the compiling."""
+    details: tuple[str, ...] = ()
+    """More of it, a sentence each."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as it stands in the manifest."""
@@ -57,6 +61,7 @@ class Observation:
             "at": f"{place.filename}:{place.line}" if place is not None else "",
             "line": place.text if place is not None else "",
             "text": self.text,
+            "details": list(self.details),
             "ways": list(self.ways),
             "cost": self.cost,
             "compile_ids": [{"compile_id": key.text, "generation": key.generation} for key in self.entries],

@@ -11,7 +11,8 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from depyf.run.compile_calls import CompileCall
+from depyf.run.program_calls.checked_calls import CheckedCalls
+from depyf.run.program_calls.compile_calls import CompileCall
 from depyf.run.records import CompileKey, EntryRecord, FunctionRecord, GraphRecord, GuardRecord
 from depyf.run.run import Run, SourceRecord, TimesRecord
 from depyf.run.store.codec import plain
@@ -55,6 +56,7 @@ class NoteLine:
 KINDS: dict[str, type] = {
     "run": RunLine, "function": FunctionRecord, "guard": GuardRecord, "entry": EntryLine, "graph": GraphRecord,
     "source": SourceRecord, "dropped": DroppedLine, "times": TimesRecord, "note": NoteLine, "compile_call": CompileCall,
+    "checked": CheckedCalls,
 }  # fmt: skip
 _NAMES = {kind: name for name, kind in KINDS.items()}
 _encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -95,6 +97,7 @@ def run_lines(run: Run) -> Iterator[str]:
     yield from map(line_of, run.graphs)
     yield from map(line_of, run.sources)
     yield from map(line_of, run.compile_calls)
+    yield from map(line_of, run.checked)
 
 
 def run_page(run: Run) -> str:

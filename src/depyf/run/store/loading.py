@@ -12,7 +12,6 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from depyf.run.compile_calls import CompileCall
 from depyf.run.files.layout import MANIFEST, RUN, TIMINGS
 from depyf.run.files.manifest_schema import COMPILE_ID
 from depyf.run.files.reading import (
@@ -26,6 +25,8 @@ from depyf.run.files.reading import (
     read_json,
 )
 from depyf.run.files.timings import TimesPage
+from depyf.run.program_calls.checked_calls import CheckedCalls
+from depyf.run.program_calls.compile_calls import CompileCall
 from depyf.run.records import CompileKey, EntryRecord, FunctionRecord, GraphRecord, GuardRecord
 from depyf.run.run import Run, SourceRecord, TimesRecord
 from depyf.run.store.codec import NotThat, made
@@ -88,6 +89,7 @@ class _Reading:
         self.sources: dict[str, SourceRecord] = {}
         self.times: dict[CompileKey, TimesRecord] = {}
         self.compile_calls: dict[tuple[object, ...], CompileCall] = {}
+        self.checked: dict[tuple[object, ...], CheckedCalls] = {}
         self.notes: list[str] = []
         self.damaged: list[str] = []
         lines = data.split(b"\n")
@@ -138,6 +140,8 @@ class _Reading:
                 self.sources[record.file] = record
         elif isinstance(record, CompileCall):
             self.compile_calls[record.place, record.wrapped, record.kind] = record
+        elif isinstance(record, CheckedCalls):
+            self.checked[record.place, record.function, record.key] = record
         elif isinstance(record, NoteLine):
             self.notes.append(record.text)
 
@@ -158,6 +162,7 @@ class _Reading:
         return replace(
             head, functions=tuple(functions), graphs=tuple(graphs), times=tuple(self.times.values()),
             sources=tuple(self.sources.values()), compile_calls=tuple(self.compile_calls.values()),
+            checked=tuple(self.checked.values()),
             notes=(*head.notes, *(note for note in dict.fromkeys(self.notes) if note not in head.notes)),
             missing=tuple(self._missing()),
         )  # fmt: skip

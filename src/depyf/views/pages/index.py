@@ -29,6 +29,7 @@ from depyf.run.files.layout import (
     graph_file,
 )
 from depyf.run.observations.all_observations import observations_of
+from depyf.run.observations.compiled_differs import checked_line, not_compared
 from depyf.run.records import EntryState, GraphRecord
 from depyf.run.run import Run, totals_of
 from depyf.views.pages.call_tree import call_tree_section
@@ -74,7 +75,8 @@ def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, ker
     happened = [
         f"- {words.compilations}, {counted(run.graph_count, 'graph')}",
         *(f"- {text}" for text in (words.breaks, words.recompilations, words.ran_as_python)),
-        *(f"- {text}" for text in (words.errors, words.unfinished) if text),
+        *(f"- {text}" for text in (words.errors, words.unfinished, checked_line(run.checked).rstrip(".")) if text),
+        *(f"  - {message(text)}" for checked in run.checked for text in not_compared(checked)),
         f"- torch {run.torch_version}, Python {run.python_version}. Every file here is described in `manifest.json`; "
         f"compile times, which differ in every run, are in `{TIMINGS}`.",
     ]

@@ -21,12 +21,13 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from depyf.decompiler.bytecode.host.written_names import qualified_name
-from depyf.run.compile_calls import CompileCall, WrappedKind
 from depyf.run.installed_files import installed
+from depyf.run.program_calls.compile_calls import CompileCall, WrappedKind
 from depyf.run.records import Place
 from depyf.run.two_places import place_in_program
 from depyf.safety.guarded import Door
 from depyf.sources.live.caches.seen_code import of_libraries
+from depyf.sources.live.entrances.call_watch import CallWatch
 from depyf.sources.live.pure_access import attribute, class_mro, class_namespace, in_classes, short_name
 
 _DEPTH = 200
@@ -97,11 +98,19 @@ def _counted(call: CompileCall, made: Iterable[_Made]) -> CompileCall:
 
 class CompileCalls:
     """From ``start`` to ``stop``; ``told`` is given a record whenever there is more to say, ``problem`` what went
-    wrong."""
+    wrong; what is compiled while ``hears`` says no is none of the program's."""
 
-    def __init__(self, told: Callable[[CompileCall], None], problem: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        told: Callable[[CompileCall], None],
+        problem: Callable[[str], None],
+        hears: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._told = told
+        self._hears = hears
         self._problem = problem
+        self.watch: CallWatch | None = None
+        """Told of each callable."""
         self.lines: dict[_Line, CompileCall] = {}
         """In the order of the first calls, with the numbers of those that are ``over``."""
         self._there: list[_Made] = []
@@ -119,10 +128,10 @@ class CompileCalls:
         before = vars(kind).get("__call__") if kind is not None else None
         if type(before) is not types.FunctionType:
             return  # a torch that wraps in another way: nothing is known
-        inside = threading.local()
+        inside, hears = threading.local(), self._hears
 
         def __call__(context: Any, fn: Any) -> Any:
-            if getattr(inside, "now", False):  # torch wraps what is in a module
+            if getattr(inside, "now", False) or not hears():  # torch wraps what is in a module
                 return before(context, fn)
             inside.now = True
             try:
@@ -182,6 +191,8 @@ class CompileCalls:
             if len(self._there) > self._many:
                 self._let_go()
         self._told(record)
+        if self.watch is not None:
+            self.watch.made(context, made if made is not None else fn, fn, call)
 
     def _listen(self, one: _Made) -> None:
         hooks = attribute(one.context(), "enter_exit_hooks")

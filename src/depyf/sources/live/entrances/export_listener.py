@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from depyf.decompiler.bytecode.host.written_names import qualified_name
-from depyf.run.compile_calls import FailedExport
 from depyf.run.installed_files import installed
+from depyf.run.program_calls.compile_calls import FailedExport
 from depyf.run.records import Place
 from depyf.safety.guarded import Door
 from depyf.sources.live.caches.seen_code import of_libraries

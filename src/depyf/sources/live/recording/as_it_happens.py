@@ -11,10 +11,11 @@ import platform
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from depyf.run.compile_calls import CompileCall
 from depyf.run.files.layout import source_files
 from depyf.run.files.program_files import program_files
 from depyf.run.files.writer import DumpWriter
+from depyf.run.program_calls.checked_calls import CheckedCalls
+from depyf.run.program_calls.compile_calls import CompileCall
 from depyf.run.records import CallerRecord, CompileKey, FunctionRecord, GraphRecord
 from depyf.run.run import Run, SourceRecord
 from depyf.run.store.journal import Journal
@@ -89,6 +90,11 @@ class AsItHappens:
         """torch.compile was called, or what it returned."""
         with Door("the journal of the run is not complete", self._capture.note):
             self._journal.put((call.place, call.wrapped, call.kind), call)
+
+    def checked(self, calls: CheckedCalls) -> None:
+        """A call was compared with Python."""
+        with Door("the journal of the run is not complete", self._capture.note):
+            self._journal.put((calls.place, calls.function, calls.key), calls)
 
     def _copy(self, paths: Sequence[str]) -> None:
         """The files of the program that are seen for the first time: they may be other ones when the run is looked

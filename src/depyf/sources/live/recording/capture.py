@@ -53,14 +53,14 @@ from depyf.sources.live.events.listening import Listener, ignore, listen
 from depyf.sources.live.events.metrics import cache_record, failure, first_line, last_line, phases
 from depyf.sources.live.events.module_path import traced_module
 from depyf.sources.live.events.recompiles import parse_recompile, refused_recompile, specialised
-from depyf.sources.live.events.symbols import SymbolTable, interned
+from depyf.sources.live.events.symbols import SymbolTable
 from depyf.sources.live.events.torch_options import in_force
 from depyf.sources.live.guards.all_refusals import all_refusals
 from depyf.sources.live.guards.asked_instead import asked_instead
 from depyf.sources.live.guards.printed_guards import parse_guards
 from depyf.sources.live.origins.node_reading import origins_of
 from depyf.sources.live.recording.builders import EntryBuilder, FunctionBuilder, GraphBuilder
-from depyf.sources.live.recording.code_record import code_record
+from depyf.sources.live.recording.code_record import code_record, record_of_start
 from depyf.sources.live.resume import origin, resume_targets
 from depyf.sources.live.wrapped import call_of, is_module_call, wrapped_call
 
@@ -117,6 +117,7 @@ class Capture:
         """Called with what Dynamo made ahead of time, and of what."""
         self.on_inputs: Callable[[GraphRecord, Any], None] | None = None
         """Called with each captured graph and the live one, while Dynamo holds the inputs."""
+        self.deaf = 0  # a thread that compiles for an answer of ours
         self._handler: Listener | None = None
 
     def start(self) -> None:
@@ -133,6 +134,11 @@ class Capture:
     def here(self) -> bool:
         """False in a forked child, which inherits the listeners but not the dump."""
         return os.getpid() == self._pid
+
+    @property
+    def hears(self) -> bool:
+        """Not a thread that is deaf."""
+        return self.here and threading.get_ident() != self.deaf
 
     def note(self, text: str) -> None:
         """Remember a problem of depyf for the manifest, once however often it happens."""
@@ -154,14 +160,14 @@ class Capture:
             return self.entries.setdefault(key, EntryBuilder(key))
 
     def _take(self, event: TraceEvent) -> None:
-        if self.here:
+        if self.hears:
             self.handle(event)
-        elif self.in_child is not None and (own := self.in_child()) is not None:
+        elif not self.here and self.in_child is not None and (own := self.in_child()) is not None:
             own.handle(event)  # the first one; the others come to it
 
     def _timed(self, event: Mapping[str, Any]) -> None:
         """A phase of a compilation begins or ends."""
-        if self.here:
+        if self.hears:
             with self.lock:
                 begun = compile_id_of(event)
                 if begun and self.key(begun).function not in self.functions:
@@ -400,7 +406,7 @@ class Capture:
         entry = self.entry(key)
         entry.started = True
         if key.function not in self.functions:
-            self.functions[key.function] = FunctionBuilder(_from_start(event))
+            self.functions[key.function] = FunctionBuilder(record_of_start(event))
         self._find_callers(entry)
         with Door("what a wrapper of torch calls could not be told", self.note):
             entry.wrapped = wrapped_call()
@@ -483,13 +489,3 @@ def _find(builder: FunctionBuilder) -> None:
     found = [code for code in codes_seen() if (code.co_filename, code.co_firstlineno, code.co_name) == wanted]
     if len(found) == 1:
         builder.code, builder.live = code_record(found[0]), weakref.ref(found[0])
-
-
-def _from_start(event: TraceEvent) -> CodeRecord:
-    """What ``dynamo_start`` says of a function whose bytecode never reached the hook (a skipped frame)."""
-    stack = event.data.get("stack")
-    frame = stack[-1] if isinstance(stack, list) and stack else {}
-    filename = frame.get("filename", "")
-    line = frame.get("line", 0)
-    name = str(frame.get("name", "unknown"))
-    return CodeRecord(name, name, interned(filename), line if isinstance(line, int) else 0, (), (), (), None, None, ())

@@ -14,7 +14,9 @@ from typing import overload
 
 from depyf.decompiler.bytecode.host.written_names import qualified_name
 from depyf.run.records import CodeRecord
+from depyf.run.trace_events import TraceEvent
 from depyf.safety.unheard import parse, spelled_lines, spelled_out
+from depyf.sources.live.events.symbols import interned
 from depyf.sources.live.resume import origin
 
 
@@ -155,3 +157,13 @@ def with_parameters(record: CodeRecord) -> CodeRecord:
         varargs=declared.vararg.arg if declared.vararg else None,
         varkw=declared.kwarg.arg if declared.kwarg else None,
     )
+
+
+def record_of_start(event: TraceEvent) -> CodeRecord:
+    """What ``dynamo_start`` says of a function whose bytecode never reached the hook (a skipped frame)."""
+    stack = event.data.get("stack")
+    frame = stack[-1] if isinstance(stack, list) and stack else {}
+    filename = frame.get("filename", "")
+    line = frame.get("line", 0)
+    name = str(frame.get("name", "unknown"))
+    return CodeRecord(name, name, interned(filename), line if isinstance(line, int) else 0, (), (), (), None, None, ())

@@ -18,8 +18,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from depyf.run import compile_calls, records, run
+from depyf.run import records, run
 from depyf.run.graphs import graph_facts, node_origins, unrolled_loops
+from depyf.run.program_calls import checked_calls, compile_calls
 
 if TYPE_CHECKING:
     from depyf.sources.live.recording.capture import Capture
@@ -51,7 +52,7 @@ def pack(session: Session) -> Packed:
             capture.functions[key].live = None
         try:
             parts = [getattr(capture, name) for name in _CAPTURED], [getattr(session, name) for name in _OWN]
-            others = writer.written, writer.texts, session.compile_calls.lines
+            others = writer.written, writer.texts, session.compile_calls.lines, session.checked
             packed = zlib.compress(_pickled((*parts, others, list(lives))), _QUICK)
         finally:
             for key, live in lives.items():
@@ -59,7 +60,7 @@ def pack(session: Session) -> Packed:
         _set(capture, [{}, {}, [], {}, {}, {}, {}])
         session.record, session.step_texts, session.level_graphs = None, {}, []
         writer.written, writer.texts = {}, {}
-        session.compile_calls.lines = {}
+        session.compile_calls.lines, session.checked = {}, {}
     return Packed(packed, alive)
 
 
@@ -73,7 +74,7 @@ def _by_fields(cls: type) -> Callable[[Any], tuple[type, tuple[Any, ...]]]:
 
 _RECORDS = {
     made: _by_fields(made)
-    for module in (records, run, compile_calls, graph_facts, node_origins, unrolled_loops)
+    for module in (records, run, checked_calls, compile_calls, graph_facts, node_origins, unrolled_loops)
     for made in vars(module).values()
     if isinstance(made, type) and is_dataclass(made)
 }
@@ -103,7 +104,7 @@ def unpack(session: Session, packed: Packed) -> None:
             session.capture.functions[key].live = packed.alive.get(key, _GONE)
         for name, value in zip(_OWN, own):
             setattr(session, name, value)
-        session.writer.written, session.writer.texts, session.compile_calls.lines = others
+        session.writer.written, session.writer.texts, session.compile_calls.lines, session.checked = others
 
 
 def _set(capture: Capture, values: list[object]) -> None:

@@ -6,9 +6,11 @@ artifact is on disk as soon as torch has produced it, so a process that dies lea
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import threading
 import types
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,6 @@ from typing import Any
 from depyf.run.addresses import without_addresses
 from depyf.run.advice.number_operands import number_read
 from depyf.run.causes.stack_names import forget_texts
-from depyf.run.compile_calls import CompileCall, with_inlined
 from depyf.run.compile_stages import CAPTURED, COMPILED_AUTOGRAD, POST_GRAD, WRAPPER
 from depyf.run.files.layout import (
     INDEX,
@@ -35,6 +36,8 @@ from depyf.run.guards.guard_kind import tree_of
 from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.guards.known_kinds import kinds_of
 from depyf.run.guards.program_words import in_program
+from depyf.run.program_calls.checked_calls import CheckedCalls
+from depyf.run.program_calls.compile_calls import CompileCall, with_inlined
 from depyf.run.records import CompileKey, GraphRecord, slug
 from depyf.run.run import Run, SourceRecord
 from depyf.safety.escape import safe_name
@@ -45,6 +48,7 @@ from depyf.sources.live.caches.code_exchange import GraphMatch, graph_codes, mat
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.caches.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
 from depyf.sources.live.caches.seen_code import codes_seen, entries_alive, why_never_compiled
+from depyf.sources.live.entrances.call_watch import CallWatch, Watcher
 from depyf.sources.live.entrances.compile_listener import CompileCalls, switched_off
 from depyf.sources.live.entrances.export_listener import FailedExports
 from depyf.sources.live.guards.printed_guards import TEMPLATES, readable
@@ -95,8 +99,12 @@ class Session:
         self._calls = FailedCalls()
         self._handle: Any = None
         self._formatted = Formatted(self._add_formatted, self.capture.note)
-        self.compile_calls = CompileCalls(self._compile_call, self.capture.note)
+        self.compile_calls = CompileCalls(self._compile_call, self.capture.note, lambda: self.capture.hears)
         self._exports = FailedExports(self.capture.note)
+        self.checked: dict[tuple[object, ...], CheckedCalls] = {}
+        """The calls that were compared with Python, by place, function and entry."""
+        self.checks: Callable[[Session], Watcher] | None = None
+        """Makes who looks at the calls of the block that begins."""
         self.from_start = False
         """Nothing of the program has run before."""
         self._before: Set[tuple[int, str]] = frozenset()
@@ -122,6 +130,9 @@ class Session:
         self.capture.on_inputs = self.inputs.take if self.inputs.limit else None
         self.capture.start()
         self._formatted.start()
+        checks, self.checks = self.checks, None
+        if checks is not None:
+            self.compile_calls.watch = CallWatch(checks(self), self.capture.note)
         self.compile_calls.start()
         self._exports.start()
         self._end_edits = listen(self._edited)
@@ -183,11 +194,17 @@ class Session:
             self._calls.stop,
             self._formatted.stop,
             self.compile_calls.stop,
+            self._stop_checking,
             self._exports.stop,
             self.capture.stop,
         ):
             with Door("torch still calls what listened", self.capture.note):
                 step()
+
+    def _stop_checking(self) -> None:
+        watch, self.compile_calls.watch = self.compile_calls.watch, None
+        if watch is not None:
+            watch.stop()
 
     def _finish(self) -> bool:
         """Whether the manifest is written, so that all is."""
@@ -215,6 +232,7 @@ class Session:
             from_start=self.from_start,
             switched_off=switched_off(),
             failed_exports=self._exports.records(),
+            checked=tuple(self.checked.values()),
         )
         self._remember_entries(run)
         run = self._write_sources(run)
@@ -395,6 +413,23 @@ class Session:
     def _told(self, key: CompileKey) -> None:
         if self._journal is not None:
             self._journal.told(key)
+
+    def compared(self, calls: CheckedCalls) -> None:
+        """A call of the program was compared with Python."""
+        self.checked[calls.place, calls.function, calls.key] = calls
+        if self._journal is not None and self.capture.here:
+            self._journal.checked(calls)
+
+    @contextlib.contextmanager
+    def unheard(self) -> Iterator[None]:
+        """What torch compiles in this thread meanwhile is for an answer of ours, and not recorded."""
+        before, self.capture.deaf = self.capture.deaf, threading.get_ident()
+        loaded = loaded_files()
+        try:
+            yield
+        finally:
+            self.capture.deaf = before
+            self._loaded_before = {**self._loaded_before, **{f: None for f in loaded_files() if f not in loaded}}
 
     def _compile_call(self, call: CompileCall) -> None:
         if self._journal is not None and self.capture.here:

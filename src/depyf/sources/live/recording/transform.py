@@ -68,7 +68,7 @@ class TransformHook:
     def __call__(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
         place = f"{code.co_name} ({code.co_filename}:{code.co_firstlineno})"
         with Door(f"{place}: its transformed code was not processed", self._capture.note):
-            return self._transform(code, made) if self._capture.here else None
+            return self._transform(code, made) if self._capture.hears else None
         return None  # the original bytecode runs
 
     def made_ahead(self, key: CompileKey, code: types.CodeType, made: types.CodeType) -> None:

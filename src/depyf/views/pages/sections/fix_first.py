@@ -81,6 +81,7 @@ def observation_lines(
     for number, observation in enumerate(observations, start):
         place = _place(observation.place, style, short)
         lines.append(f"{number}. {place}{': ' if place else ''}{style.message(observation.text)}")
+        lines += [style.detail + style.message(text) for text in observation.details]
         spent = sum((seconds or {}).get(key, 0.0) for key in observation.entries)
         costs = [style.message(observation.cost)] if observation.cost else []
         costs += [f"{spent:.1f} of {sum((seconds or {}).values()):.1f} s of compiling"] if spent >= 0.05 else []

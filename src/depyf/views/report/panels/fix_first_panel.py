@@ -9,6 +9,7 @@ from depyf.run.causes.cause import Cause, CauseKind
 from depyf.run.causes.ways_out import is_remedy
 from depyf.run.global_names import in_words
 from depyf.run.observations.all_observations import nothing_to_fix, observations_of
+from depyf.run.observations.compiled_differs import checked_line, not_compared
 from depyf.run.observations.observation import Observation
 from depyf.run.records import CompileKey
 from depyf.safety.escape import one_line
@@ -43,6 +44,8 @@ def fix_first_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | 
             *(_cause(cause, seconds, view) for cause in view.causes if cause.needed),
         ],
         "fine": nothing_to_fix([run]),
+        "checked": checked_line(run.checked),
+        "not_checked": [text for checked in run.checked for text in not_compared(checked)],
         "compiled": [_compiled(function, view) for function in functions if _has_code(function)],
         "python": _python(functions, view),
         "failed": [
@@ -83,7 +86,7 @@ def _found(observation: Observation, seconds: dict[CompileKey, float], view: Dum
     return {
         "kind": observation.kind.value,
         "text": observation.text,
-        "more": "",
+        "more": ". ".join(observation.details),
         "at": written(place),
         "line": view.line(place),
         "function": place.function if place is not None else "",

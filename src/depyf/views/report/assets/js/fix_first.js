@@ -13,6 +13,7 @@ export function showFixFirst(container, data, page) {
     container,
     runTiles(data, page),
     data.causes.length ? causeListed(data.causes, page) : el("p", { class: "card nothing-to-fix" }, data.fine),
+    data.checked ? checkedListed(data) : null,
     toldPart("Failed", "torch raised an error into the program.", failedTable(data.failed, page), data.failed.length),
     toldPart("Ran as Python", "Not compiled, and why.", pythonTable(data.python, page), data.python.length),
     toldPart(
@@ -22,6 +23,12 @@ export function showFixFirst(container, data, page) {
       data.compiled.length,
     ),
   );
+}
+
+/** What was compared with Python while the program ran. */
+function checkedListed(data) {
+  const left = data.not_checked.map((text) => el("p", { class: "muted" }, text, "."));
+  return el("div", { class: "card checked" }, el("p", {}, data.checked), ...left);
 }
 
 /** The causes in the order of what they cost in every call, or by the seconds of compiling. */

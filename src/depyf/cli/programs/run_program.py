@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import builtins
+import functools
 import importlib.machinery
 import importlib.util
 import io
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from depyf.cli.output import complain, tell
+from depyf.cli.programs.check_option import Check
 from depyf.cli.targets import InputError
 from depyf.errors import DepyfError
 from depyf.run.files.layout import INDEX
@@ -37,11 +39,13 @@ def run_program(
     folder: str,
     with_report: bool = False,
     record: bool | int = False,
+    check: Check | None = None,
 ) -> int:
     """Run it, and say what to fix first; returns the exit status, or raises SystemExit as the program did.
 
     ``with_report``: write the page of ``depyf report`` into the dump, too; DepyfError, before the program runs, where a
     library for it is missing.  ``record``: as that of ``prepare_debug``.
+    ``check``: which calls are compared with Python.
     """
     if with_report:
         from depyf.views.report.report_page import needs_libraries
@@ -53,7 +57,7 @@ def run_program(
         if with_report:
             _write_report(Path(folder))
 
-    return record_program(target, arguments, is_module, folder, at_end, record)
+    return record_program(target, arguments, is_module, folder, at_end, record, check)
 
 
 def _write_report(folder: Path) -> None:
@@ -76,12 +80,17 @@ def record_program(
     folder: str,
     at_end: Callable[[], None],
     record: bool | int = False,
+    check: Check | None = None,
 ) -> int:
     """The same with something else at the end, when the dump is written."""
     require_torch()
     from depyf.contexts import PrepareDebug
 
     prepare = PrepareDebug(folder, True, False, record=record)
+    if check is not None:
+        from depyf.actions.checking.checked_run import CheckedRun
+
+        prepare.checks = functools.partial(CheckedRun, check.every, check.seconds)
     prepare.gives_way = True  # the program may have such contexts of its own
     program = _prepared(target, arguments, is_module)
     prepare.__enter__()  # a DepyfError here is ours to report: nothing of the program has run
@@ -299,31 +308,35 @@ _ALWAYS = ("__builtins__", "__file__")
 def _tell_what_happened(folder: Path) -> None:
     """What to fix first, and where to read more."""
     complain(_where_to_look(folder))
-    lines = _fix_first(folder)
+    lines, checked = _fix_first(folder)
     if lines:
         tell("", "Fix first:", *lines, error=True)
+    if checked:
+        tell("", checked, error=True)
 
 
-def _fix_first(folder: Path) -> list[str]:
-    """The most expensive causes, with the seconds that they took; of a distributed run those of the first rank."""
+def _fix_first(folder: Path) -> tuple[list[str], str]:
+    """The most expensive causes, with the seconds that they took, and what was compared with Python; of a distributed
+    run those of the first rank."""
     from depyf.run.causes.collect import causes_of
     from depyf.run.observations.all_observations import observations_of
+    from depyf.run.observations.compiled_differs import checked_line
     from depyf.run.store.loading import load
     from depyf.sources.live.processes.ranks import current_rank, rank_directory
     from depyf.views.pages.print_style import TERMINAL
     from depyf.views.pages.sections.fix_first import ON_TERMINAL, left_out, what_to_fix
 
     if current_rank():
-        return []
+        return [], ""
     own = rank_directory(folder)
     try:
         run = load(own)
     except DepyfError:
-        return []
+        return [], ""
     causes = causes_of(run)
     lines = what_to_fix(causes, observations_of(run), ON_TERMINAL, TERMINAL, run.seconds_of)
     left = left_out(causes, ON_TERMINAL)
-    return [*lines, f"and {left} more in {own / INDEX}"] if left > 0 else lines
+    return [*lines, f"and {left} more in {own / INDEX}"] if left > 0 else lines, checked_line(run.checked)
 
 
 def _where_to_look(folder: Path) -> str:

@@ -17,6 +17,7 @@ from depyf.actions.doctor.trial import DoctorProgram, Measured, run_once
 from depyf.actions.doctor.tries import MOST, Tries, try_ways
 from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
+from depyf.cli.programs.check_option import add_check_arguments, check_of
 from depyf.cli.targets import InputError
 from depyf.errors import DepyfError
 from depyf.views.pages.sections.fix_first import to_fix
@@ -65,6 +66,7 @@ def add_doctor_parser(commands: argparse._SubParsersAction[argparse.ArgumentPars
         help="kill a run after S seconds (default: never; "
         "what is tried: ten times as long as the first run, and a minute)",
     )
+    add_check_arguments(doctor)
     doctor.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
     doctor.add_argument("program", metavar="PROGRAM", help="a script, a folder with __main__.py, or (-m) a module")
     doctor.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="the program's own arguments")
@@ -74,6 +76,10 @@ def run_doctor(options: argparse.Namespace) -> int:
     program = DoctorProgram(options.program, tuple(options.arguments), options.module)
     if options.most < 0 or (options.timeout is not None and not options.timeout > 0):
         complain("--most and --timeout must not be negative")
+        return ExitStatus.USAGE
+    check = check_of(options)
+    if check is not None and options.tries:
+        complain("--check makes calls twice, and --try measures seconds: use one of them at a time")
         return ExitStatus.USAGE
     _require_file(program)
     with _work() as work:
@@ -86,6 +92,7 @@ def run_doctor(options: argparse.Namespace) -> int:
             shown=True,
             output=sys.stderr if options.json else None,
             limit=options.timeout,
+            check=check,
         )
         if base.not_started:
             raise DepyfError(base.problem) if "torch" in base.problem else InputError(base.problem)
@@ -95,6 +102,8 @@ def run_doctor(options: argparse.Namespace) -> int:
                 tell(base.problem)
             if base.recorded:
                 tell("", *causes_lines(base))
+            if base.checked:
+                tell("", base.checked)
         tries: Tries | None = None
         if options.tries and not base.interrupted and base.seconds is not None:
             tries = _try(program, base, options, work)

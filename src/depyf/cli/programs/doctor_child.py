@@ -1,5 +1,5 @@
-"""What ``depyf doctor`` starts: ``python -m depyf.cli.doctor_child SPEC PROGRAM ...`` runs the program as ``depyf run``
-does.
+"""What ``depyf doctor`` starts: ``python -m depyf.cli.programs.doctor_child SPEC PROGRAM ...`` runs the program as
+``depyf run`` does.
 
 The process is ours, so settings may be changed here and nowhere else: before the program runs, the advice in SPEC is
 followed, random numbers are seeded and what compiled functions return is recorded, where SPEC asks for it.
@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from depyf.cli.output import complain
-from depyf.cli.run_program import record_program
+from depyf.cli.programs.check_option import Check
+from depyf.cli.programs.run_program import record_program
 from depyf.cli.targets import InputError
 from depyf.errors import DepyfError
 from depyf.run.advice.advice import AdviceUse
@@ -44,7 +45,8 @@ def main(arguments: list[str]) -> int:
         told.write(seconds=seconds, calls=None if recorder is None else recorder.calls)
 
     try:
-        return record_program(program, rest, spec["module"], spec["folder"], at_end)
+        check = Check(*spec["check"]) if spec["check"] is not None else None
+        return record_program(program, rest, spec["module"], spec["folder"], at_end, check=check)
     except InputError as error:
         told.write(problem=str(error))
         complain(error)

@@ -1,0 +1,1 @@
+"""Compares calls of a run with Python while it runs: ``depyf run --check``."""

@@ -1,0 +1,41 @@
+"""``--check`` of ``depyf run`` and ``depyf doctor``: which calls are compared with Python."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NamedTuple
+
+from depyf.cli.targets import InputError
+
+EVERY = 100
+SECONDS = 60.0
+
+
+class Check(NamedTuple):
+    """Which calls of each cache entry are compared, besides the first two, and for how many seconds in all."""
+
+    every: int = EVERY
+    seconds: float = SECONDS
+
+
+def add_check_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="make calls of compiled functions as Python, too, and compare: the first two of each cache entry, and "
+        f"each {EVERY}th; a call that writes to files or sockets does so twice",
+    )
+    parser.add_argument("--check-every", type=int, metavar="N", help="the same, with each Nth call")
+    parser.add_argument(
+        "--check-seconds", type=float, metavar="S", help=f"spend at most S seconds on it (default: {SECONDS:.0f})"
+    )
+
+
+def check_of(options: argparse.Namespace) -> Check | None:
+    """None where nothing is to be compared.  InputError where a number makes no sense."""
+    every, seconds = options.check_every, options.check_seconds
+    if (every is not None and every < 1) or (seconds is not None and not seconds > 0):
+        raise InputError("--check-every and --check-seconds must be positive")
+    if not options.check and every is None and seconds is None:
+        return None
+    return Check(EVERY if every is None else every, SECONDS if seconds is None else seconds)
