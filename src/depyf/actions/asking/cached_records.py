@@ -19,7 +19,7 @@ from depyf.sources.live.caches.entries import LiveEntry, cache_entries, guard_te
 from depyf.sources.live.guards.printed_guards import file_resolver, parse_guards
 from depyf.sources.live.recording.code_record import ProgramSources, code_record
 from depyf.sources.live.recording.transform import KEPT, decompile_made
-from depyf.sources.live.resume import origin, resume_targets
+from depyf.sources.live.resume import is_rest, resume_targets
 from depyf.sources.live.target import Target, find_target
 from depyf.views.pages.full_code import full_code_page, function_id
 
@@ -75,9 +75,7 @@ def function_record(
     entries = cache_entries(code) if entries is None else entries
     resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
     record = (
-        code_record(code)
-        if resume_of is not None or origin(code) is not None
-        else ProgramSources().with_source(code_record(code))
+        code_record(code) if resume_of is not None or is_rest(code) else ProgramSources().with_source(code_record(code))
     )
     keys = [CompileKey(0, entry.compile_id) for entry in entries]
     function = keys[0].function if keys else (0, f"{code.co_name}:{code.co_firstlineno}")

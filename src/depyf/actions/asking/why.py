@@ -18,6 +18,7 @@ from depyf.run.advice.for_guards import for_unrolled
 from depyf.run.advice.registry import applicable, sentence
 from depyf.run.global_names import in_words
 from depyf.run.guards.known_kinds import advice, fixed
+from depyf.run.made import Made
 from depyf.safety.guarded import Door, warn
 from depyf.sources.live.ahead.ahead_functions import checks_guards
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
@@ -54,8 +55,8 @@ class Why:
     inside: tuple[InnerAnswer, ...] = ()
     """The functions that such calls have compiled by themselves: after a graph break, or because this one runs as
     Python."""
-    ahead: bool = False
-    """What was asked about is no function that torch compiles at a call."""
+    made: Made = Made.CALL
+    """How what runs was made; of what is called by itself also where it does not run."""
     rests: tuple[InnerAnswer, ...] = ()
     """The rests of the function after its graph breaks, as far as they read arguments that it leaves as they are."""
 
@@ -63,15 +64,16 @@ class Why:
     def outcome(self) -> str:
         if self.runs is None:
             return self.otherwise + self._inside("; inside it")
-        if self.ahead:
+        if self.made.apart:
             return f"runs as it was compiled ahead of time ({self.runs})"
+        loaded = " (loaded, not compiled here)" if self.made.loaded else ""
         if not self.continues_in:
-            return f"cache entry {self.runs} runs"
+            return f"cache entry {self.runs}{loaded} runs"
         again = {one.function: one.outcome for one in self.rests if one.again}
         known = [f"{in_words(name)} {again[name]}" for name in again]
         others = [name for name in self.continues_in if name not in again]
         known = [f"{', '.join(map(in_words, others))} is dispatched by itself", *known] if others else known
-        rest = f"cache entry {self.runs} runs until its graph break; then {', '.join(known)}"
+        rest = f"cache entry {self.runs}{loaded} runs until its graph break; then {', '.join(known)}"
         return rest + self._inside("; inside the call")
 
     def _inside(self, where: str) -> str:
@@ -118,6 +120,7 @@ class Why:
             "function": self.function,
             "place": self.place,
             "runs": self.runs,
+            "made": self.made.value,
             "outcome": self.outcome,
             "refusals": [refusal.to_json() for refusal in self.refusals],
             "inside": [inner.to_json() for inner in self.inside],
@@ -134,6 +137,7 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
     resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
     entries = target.entries
     runs: str | None = None
+    made = Made.AHEAD if target.ahead else Made.CALL
     later: tuple[str, ...] = ()
     rests: tuple[InnerAnswer, ...] = ()
     passed: list[Refusal] = []
@@ -144,7 +148,7 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
             continue
         answer = ask_entry(entry, L, resolve, code)
         if answer.runs or (target.ahead and not checks_guards(target.ahead[-1])):
-            runs = answer.compile_id
+            runs, made = answer.compile_id, entry.made
             later = tuple(dict.fromkeys(made.co_name for _, made in resume_targets(entry)))
             with Door("what comes after the graph break could not be told", warn):
                 rests = rest_answers(entry, code, L, resolve, _refusal)
@@ -161,7 +165,7 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
         with Door("what is compiled inside the call could not be told", warn):
             inside = inner_answers(target, L, InnerFunctions(compilations), resolve, _refusal)
     otherwise = _otherwise(target, entries, compilations)
-    return Why(name, place, runs, refusals, otherwise, later, inside, bool(target.ahead), rests)
+    return Why(name, place, runs, refusals, otherwise, later, inside, made, rests)
 
 
 def _refusal(compile_id: str, steps: tuple[GuardStep, ...]) -> Refusal:

@@ -13,7 +13,7 @@ from typing import Any
 from depyf.decompiler.bytecode import ops
 from depyf.decompiler.bytecode.codeunit import CodeUnit, nested_codes
 from depyf.decompiler.bytecode.lower import lower
-from depyf.run.global_names import RESUME_FN
+from depyf.run.global_names import RESUME_FN, RESUME_PREFIX
 from depyf.sources.live.caches.entries import LiveEntry
 from depyf.sources.live.pure_access import attribute, cell_contents
 
@@ -35,6 +35,11 @@ def origin(code: types.CodeType) -> types.CodeType | None:
     except (ImportError, AttributeError, TypeError, KeyError):
         return None
     return current if current is not code else None
+
+
+def is_rest(code: types.CodeType) -> bool:
+    """Whether it is a resume function; of one that was loaded only its name says so."""
+    return origin(code) is not None or code.co_name.startswith(RESUME_PREFIX)
 
 
 def resume_globals(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -69,7 +74,7 @@ def _codes_of(target: Any) -> list[types.CodeType]:
     code = attribute(target, "__code__")
     if type(code) is not types.CodeType:
         return []
-    if origin(code) is not None:
+    if is_rest(code):
         return [code]
-    held = map(cell_contents, attribute(target, "__closure__") or ())
-    return [value for value in held if type(value) is types.CodeType and origin(value) is not None]
+    held = [*map(cell_contents, attribute(target, "__closure__") or ()), *(attribute(target, "__defaults__") or ())]
+    return [value for value in held if type(value) is types.CodeType and is_rest(value)]

@@ -2,7 +2,8 @@
 
 Input: the stack of the thread, looked at while torch reports something.  Output: an ``AheadWork``; None where torch
 does neither.  ``aot_compile`` gives the capture a compile id and nothing after it: backend, guards and metrics report
-under none, and the bytecode hook is not called (torch 2.10 to 2.15).  Loading has no id at all.
+under none, and the bytecode hook is not called (torch 2.10 to 2.15).  Loading a function has no id at all; loading
+entries (``caching_precompile``) has one, as if they were compiled.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from depyf.sources.live.caches.seen_code import of_libraries
 from depyf.sources.live.pure_access import attribute, short_name
 
 _OWN_FILE = "/torch/_dynamo/aot_compile.py"
+_PACKAGE = "/torch/_dynamo/package.py"
 _DEEPEST = 2000
 
 
@@ -76,6 +78,43 @@ def ahead_work() -> AheadWork | None:
             inner[name] = frame
         frame = frame.f_back
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedWork:
+    """An entry of a function that is loaded at this moment."""
+
+    code: types.CodeType
+    number: int
+    """The first, second, ... entry of the function."""
+
+
+def loaded_work(event: str) -> LoadedWork | None:
+    """The entry that the event of this name is of, where this thread loads it from torch's cache."""
+    frame: types.FrameType | None = sys._getframe(1)
+    for _ in range(_DEEPEST):
+        if frame is None:
+            return None
+        if frame.f_code.co_name == "install" and frame.f_code.co_filename.replace("\\", "/").endswith(_PACKAGE):
+            return _entry(frame.f_locals, event)
+        frame = frame.f_back
+    return None
+
+
+def _entry(known: Mapping[str, Any], event: str) -> LoadedWork | None:
+    """torch loads the graphs of all entries of a function first, then guards and code of one after the other; what its
+    variables held for the function before stays in them until then."""
+    stored = attribute(known.get("entry"), "guarded_codes")
+    stored = stored if isinstance(stored, list) else []
+    code, number = _code(known.get("code")), 0
+    if event == "dynamo_cpp_guards_str":
+        code = _code(known.get("target_code")) or code
+        number = next((n for n, one in enumerate(stored) if one is known.get("guarded_code")), 0)
+    elif event != "dynamo_start":
+        graph = known.get("backend_id")
+        names = [attribute(attribute(one, "dynamo_code"), "co_names", ()) for one in stored]
+        number = next((n for n, own in enumerate(names) if graph in own), 0)
+    return None if code is None else LoadedWork(code, number)
 
 
 def _is_own(frame: types.FrameType) -> bool:

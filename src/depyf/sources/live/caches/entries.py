@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.run.made import Made
+from depyf.sources.live.caches.loaded_entries import loaded_entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,10 @@ def cache_entries(code: types.CodeType) -> tuple[LiveEntry, ...]:
         from torch._C._dynamo.eval_frame import _debug_get_cache_entry_list as get_entries
     except ImportError:
         return ()
-    entries = []
+    entries = [
+        LiveEntry(one.compile_id, one.code, one.manager, one.globals, None, Made.CALL_LOADED)
+        for one in loaded_entries(code)
+    ]
     for entry in get_entries(code):
         code_now: Any = entry.code
         if not isinstance(code_now, types.CodeType):  # given up: what it guarded is gone, or depyf.debug() has ended

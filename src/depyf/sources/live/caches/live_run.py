@@ -57,7 +57,7 @@ from depyf.sources.live.notebook_cells import cell_names
 from depyf.sources.live.recording.builders import EntryBuilder
 from depyf.sources.live.recording.code_record import ProgramSources, code_record
 from depyf.sources.live.recording.snapshot import entry_record, torch_version
-from depyf.sources.live.resume import origin, resume_globals, resume_targets
+from depyf.sources.live.resume import is_rest, origin, resume_globals, resume_targets
 from depyf.sources.live.target import Target
 
 NO_REASON = (
@@ -98,6 +98,8 @@ class _LiveFunction:
     entries: tuple[EntryRecord, ...]
     names: dict[str, None] = field(default_factory=dict)
     """The globals that call it, where it is the rest of a function."""
+    rest_of: int = 0
+    """The id of the code that calls it then."""
 
 
 class _LiveFunctions:
@@ -122,7 +124,7 @@ class _LiveFunctions:
         """In the order in which they were found: what is called inside a function stands after it."""
         found = []
         for function in self._functions.values():
-            whole = self._functions.get(id(origin(function.code)))
+            whole = self._functions.get(id(origin(function.code))) or self._begun(function)
             found.append(
                 FunctionRecord(
                     function.number,
@@ -133,6 +135,16 @@ class _LiveFunctions:
                 )
             )
         return tuple(found)
+
+    def _begun(self, function: _LiveFunction) -> _LiveFunction | None:
+        """The function of which a rest that was loaded is one: torch's table does not know it."""
+        found, seen = function, [function.rest_of]
+        while (above := self._functions.get(found.rest_of)) is not None:
+            found = above
+            if found.rest_of in seen:
+                break
+            seen.append(found.rest_of)
+        return found if found is not function else None
 
     def add(
         self,
@@ -154,7 +166,7 @@ class _LiveFunctions:
         resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
         guards = {entry.compile_id: parse_guards(guard_text(entry), resolve) for entry in live}
         found = [self._entry(code, one, alive, guards, resolve, callers) for one, alive in self._pairs(code, live)]
-        rest = origin(code) is not None
+        rest = is_rest(code)
         if found or rest or not path:
             number = found[0].key.function if found else (0, f"?{len(self._functions)}")
             record = self._code_record(code)
@@ -168,6 +180,7 @@ class _LiveFunctions:
             for name, target in resume_targets(entry):
                 self.add(target, path)
                 self._functions[id(target)].names[name] = None
+                self._functions[id(target)].rest_of = id(code)
         for inner in self._inner.of(code) if not rest and not any(entry.made.apart for entry in live) else ():
             self.add(inner.code, path, {key: _in_words(call, code) for key, call in inner.call_of.items()})
 

@@ -23,6 +23,7 @@ from typing import Any
 
 from depyf.decompiler.bytecode.codeunit import nested_codes
 from depyf.safety.guarded import Door, warn
+from depyf.sources.live.caches.loaded_entries import codes_loaded, loaded_entries
 from depyf.sources.live.caches.seen_code import codes_seen
 from depyf.sources.live.pure_access import attribute
 from depyf.sources.live.resume import origin
@@ -47,16 +48,17 @@ def unentered() -> Iterator[None]:
     """Inside, the program's functions can be compiled in this thread; afterwards torch has nothing of it."""
     seen = codes_seen()
     tables = _Tables()
-    copies = _CopiedCode(seen)
-    compiled = _Compiled()
-    try:
-        yield
-    finally:
-        with Door("depyf: what was compiled for an answer stays in torch's cache", warn):
-            copies.put_back()
-            compiled.forget(seen, copies.busy)
-        with Door("depyf: torch has counted what was compiled for an answer", warn):
-            tables.put_back()
+    copies = _CopiedCode([*seen, *codes_loaded()])
+    with nothing_loaded():
+        compiled = _Compiled()
+        try:
+            yield
+        finally:
+            with Door("depyf: what was compiled for an answer stays in torch's cache", warn):
+                copies.put_back()
+                compiled.forget(seen, copies.busy)
+            with Door("depyf: torch has counted what was compiled for an answer", warn):
+                tables.put_back()
 
 
 class _CopiedCode:
@@ -104,7 +106,7 @@ def _all_codes(code: types.CodeType) -> Iterator[types.CodeType]:
 def _has_entries(code: types.CodeType) -> bool:
     from torch._C._dynamo.eval_frame import _debug_get_cache_entry_list
 
-    return bool(_debug_get_cache_entry_list(code))
+    return bool(_debug_get_cache_entry_list(code)) or bool(loaded_entries(code))
 
 
 _OF_ATTEMPT = re.compile(r"__builtins_dict___(\d+)\Z")
@@ -116,6 +118,30 @@ def _next_number() -> int:
 
     known = re.match(r"count\((\d+)\)\Z", repr(getattr(bytecode_transformation, "_unique_id_counter", None)))
     return int(known[1]) if known is not None else sys.maxsize
+
+
+@contextlib.contextmanager
+def nothing_loaded() -> Iterator[None]:
+    """Inside, torch neither loads entries of earlier processes nor stores those that are made, and the names of the
+    globals that it makes are none of those that it has loaded: it would refuse them (torch 2.13)."""
+    import torch._dynamo.config as config
+    from torch._dynamo import bytecode_transformation as names
+
+    scopes = [entry.globals or {} for code in codes_loaded() for entry in loaded_entries(code)]
+    taken = [int(found[1]) for scope in scopes for name in list(scope) if (found := _OF_ATTEMPT.match(str(name)))]
+    first, before = max(taken, default=-1) + 1, getattr(names, "_unique_id_counter", None)
+    moved = before is not None and _next_number() < first
+    if moved:
+        names._unique_id_counter = itertools.count(first)
+    try:
+        with config.patch(caching_precompile=False) if hasattr(config, "caching_precompile") else _NO_CHANGE:
+            yield
+    finally:
+        if moved:
+            names._unique_id_counter = before
+
+
+_NO_CHANGE = contextlib.nullcontext()
 
 
 class _Compiled:

@@ -10,6 +10,8 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
+from depyf.run.graphs.node_origins import NodeOrigins
+from depyf.run.graphs.unrolled_loops import UnrolledLoop, unrolled_loops
 from depyf.run.made import Made
 from depyf.run.records import (
     BreakRecord,
@@ -23,12 +25,18 @@ from depyf.run.records import (
     RefusalRecord,
     TransformedRecord,
 )
+from depyf.safety.source_lines import source_text
+from depyf.sources.live.caches.seen_code import codes_seen
 from depyf.sources.live.calls.call_facts import CallFacts
 from depyf.sources.live.calls.pinning import PinnedSize
 from depyf.sources.live.events.break_stack import BrokenAt, TracedFrame
 from depyf.sources.live.events.callers import RunningFrame
 from depyf.sources.live.events.symbols import SymbolTable
+from depyf.sources.live.recording.code_record import code_record
 from depyf.sources.live.wrapped import WrappedCall
+
+_MOST_SOURCE = 1 << 20
+"""Characters of a file in which loops are looked for."""
 
 
 @dataclass
@@ -106,3 +114,17 @@ class GraphBuilder:
 
     record: GraphRecord
     attempt: int
+
+
+def find_code(builder: FunctionBuilder) -> None:
+    """The code object of a frame that Dynamo gave up: torch reports only its name and place."""
+    known = builder.code
+    wanted = (known.filename, known.line, known.name)
+    found = [code for code in codes_seen() if (code.co_filename, code.co_firstlineno, code.co_name) == wanted]
+    if len(found) == 1:
+        builder.code, builder.live = code_record(found[0]), weakref.ref(found[0])
+
+
+def loops_in(origins: NodeOrigins, text: str) -> tuple[UnrolledLoop, ...]:
+    """The loops of the program that a captured graph holds unrolled."""
+    return unrolled_loops(origins.stacks, text, lambda path: source_text(path, _MOST_SOURCE))

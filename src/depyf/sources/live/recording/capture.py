@@ -22,7 +22,6 @@ from depyf.run.advice.number_operands import taken_as_number
 from depyf.run.compile_stages import BY_EVENT, CAPTURED
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.node_origins import NodeOrigins
-from depyf.run.graphs.unrolled_loops import UnrolledLoop, unrolled_loops
 from depyf.run.made import Made
 from depyf.run.phase_times import PhaseClock, PhaseTime, compile_id_of
 from depyf.run.records import (
@@ -35,11 +34,10 @@ from depyf.run.records import (
 )
 from depyf.run.trace_events import TraceEvent, cache_of
 from depyf.safety.guarded import Door
-from depyf.safety.source_lines import source_text
-from depyf.sources.live.ahead.ahead_frames import AheadWork, ahead_work
+from depyf.sources.live.ahead.ahead_frames import AheadWork, LoadedWork, ahead_work, loaded_work
 from depyf.sources.live.ahead.ahead_functions import ahead_entry, name_ahead
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
-from depyf.sources.live.caches.seen_code import codes_seen
+from depyf.sources.live.caches.loaded_entries import name_loaded
 from depyf.sources.live.calls.call_facts import call_facts
 from depyf.sources.live.calls.pinning import pinned_size
 from depyf.sources.live.decorated import by_object, decorated
@@ -59,7 +57,7 @@ from depyf.sources.live.guards.all_refusals import all_refusals
 from depyf.sources.live.guards.asked_instead import asked_instead
 from depyf.sources.live.guards.printed_guards import parse_guards
 from depyf.sources.live.origins.node_reading import origins_of
-from depyf.sources.live.recording.builders import EntryBuilder, FunctionBuilder, GraphBuilder
+from depyf.sources.live.recording.builders import EntryBuilder, FunctionBuilder, GraphBuilder, find_code, loops_in
 from depyf.sources.live.recording.code_record import code_record, record_of_start
 from depyf.sources.live.resume import origin, resume_targets
 from depyf.sources.live.wrapped import call_of, is_module_call, wrapped_call
@@ -67,8 +65,6 @@ from depyf.sources.live.wrapped import call_of, is_module_call, wrapped_call
 _GRAPH_ID = re.compile(r"^[ \t]*# graph id: \d+[ \t]*(?:\n|\Z)", re.M)
 """An address, which torch prints into the graphs around the pre-grad passes."""
 
-_MOST_SOURCE = 1 << 20
-"""Characters of a file in which loops are looked for."""
 _EXPLAINING = (
     "dynamo_graph_break_reason", "recompile_reasons", "dynamo_error", "compilation_metrics", "bwd_compilation_metrics"
 )  # fmt: skip
@@ -216,6 +212,7 @@ class Capture:
                 self._find_refusals(entry)
                 if work is not None:
                     self._made(entry, work)
+                entry.closed = entry.closed or entry.made is Made.CALL_LOADED  # nothing more is said of it
             elif event.name == "dynamo_error":
                 entry.failed = entry.failed or last_line(event.payload)
                 with Door("where torch was tracing when it failed could not be told", self.note):
@@ -240,10 +237,24 @@ class Capture:
         if known is not None and not known.closed and known.made is Made.CALL:
             return key, None
         with Door("what is compiled ahead of time could not be told", self.note):
+            loaded = loaded_work(event.name) if known is not None and known.made is Made.CALL_LOADED else None
+            if loaded is not None:
+                frame = event.compile_id.rpartition("/")[0]
+                return self._begin_loaded(self.key(f"{frame}/{loaded.number}"), loaded), None
             work = ahead_work()
             if work is not None:
                 return self._begin_ahead(self._key_of_work(work, event.compile_id), work), work
         return key, None
+
+    def _begin_loaded(self, key: CompileKey, loaded: LoadedWork) -> CompileKey:
+        """torch gives the entries of a function, which it loads one after the other, the id of the first."""
+        entry = self.entry(key)
+        entry.made, entry.started = Made.CALL_LOADED, True
+        known = self.functions.get(key.function)
+        if known is None or known.live is None or known.live() is not loaded.code:
+            self._add_function(key, loaded.code)
+            name_loaded(loaded.code, key.text)
+        return key
 
     def _key_of_work(self, work: AheadWork, compile_id: str) -> CompileKey:
         if work.made is Made.AHEAD:
@@ -337,7 +348,7 @@ class Capture:
         entry.symbols.finish()
         function = self.functions.get(entry.key.function)
         if function is not None and function.live is None:
-            _find(function)
+            find_code(function)
         reason = event.data.get("fail_reason")
         if reason:
             entry.failed = failure(event.data)
@@ -405,6 +416,9 @@ class Capture:
             key = self._renew(compile_id)
         entry = self.entry(key)
         entry.started = True
+        loaded = loaded_work(event.name)
+        if loaded is not None:
+            self._begin_loaded(key, loaded)
         if key.function not in self.functions:
             self.functions[key.function] = FunctionBuilder(record_of_start(event))
         self._find_callers(entry)
@@ -466,7 +480,7 @@ class Capture:
             text = _GRAPH_ID.sub("", text)
             if not text or any(record.text == text and _as_given(record.given) == _as_given(given) for record in same):
                 return None
-            loops = _loops(origins, text) if stage == CAPTURED and origins is not None else ()
+            loops = loops_in(origins, text) if stage == CAPTURED and origins is not None else ()
             record = GraphRecord(key, stage, len(same), text, path, facts, given, origins, loops=loops)
             self.graphs.append(GraphBuilder(record, attempt))
             own.append(self.graphs[-1])
@@ -474,18 +488,5 @@ class Capture:
             return record
 
 
-def _loops(origins: NodeOrigins, text: str) -> tuple[UnrolledLoop, ...]:
-    return unrolled_loops(origins.stacks, text, lambda path: source_text(path, _MOST_SOURCE))
-
-
 def _as_given(given: GivenRecord | None) -> GivenRecord | None:
     return None if given is None else replace(given, order=0)
-
-
-def _find(builder: FunctionBuilder) -> None:
-    """The code object of a frame that Dynamo gave up: torch reports only its name and place."""
-    known = builder.code
-    wanted = (known.filename, known.line, known.name)
-    found = [code for code in codes_seen() if (code.co_filename, code.co_firstlineno, code.co_name) == wanted]
-    if len(found) == 1:
-        builder.code, builder.live = code_record(found[0]), weakref.ref(found[0])

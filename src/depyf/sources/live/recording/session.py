@@ -36,6 +36,7 @@ from depyf.run.guards.guard_kind import tree_of
 from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.guards.known_kinds import kinds_of
 from depyf.run.guards.program_words import in_program
+from depyf.run.made import Made
 from depyf.run.program_calls.checked_calls import CheckedCalls
 from depyf.run.program_calls.compile_calls import CompileCall, with_inlined
 from depyf.run.records import CompileKey, GraphRecord, slug
@@ -45,7 +46,7 @@ from depyf.safety.guarded import Door, problem, warn
 from depyf.safety.source_lines import source_text
 from depyf.sources.live import page_access as live
 from depyf.sources.live.caches.code_exchange import GraphMatch, graph_codes, match_graphs, module_functions, step_text
-from depyf.sources.live.caches.entries import cache_entries
+from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.caches.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
 from depyf.sources.live.caches.seen_code import codes_seen, entries_alive, why_never_compiled
 from depyf.sources.live.entrances.call_watch import CallWatch, Watcher
@@ -56,14 +57,14 @@ from depyf.sources.live.inputs.failed_calls import FailedCalls
 from depyf.sources.live.inputs.input_recorder import InputRecorder
 from depyf.sources.live.processes.forks import Forks
 from depyf.sources.live.recording.as_it_happens import MOST_SOURCE, AsItHappens
-from depyf.sources.live.recording.builders import FunctionBuilder
+from depyf.sources.live.recording.builders import EntryBuilder, FunctionBuilder
 from depyf.sources.live.recording.cached_lines import with_lines_of_another_run
 from depyf.sources.live.recording.capture import Capture
 from depyf.sources.live.recording.formatted_graphs import Formatted, FormattedGraph
 from depyf.sources.live.recording.loaded_code import loaded_files, text_of
 from depyf.sources.live.recording.packed import Packed, pack, unpack
 from depyf.sources.live.recording.snapshot import freeze, live_code_of
-from depyf.sources.live.recording.transform import TransformHook, decompile_made
+from depyf.sources.live.recording.transform import KEPT, TransformHook, decompile_made
 from depyf.sources.live.recording.wrapper_lines import user_lines, with_user_lines
 from depyf.sources.live.texts_in_force import EDITED, listen
 from depyf.views.dump.whole_dump import pages_of, write_pages
@@ -209,6 +210,7 @@ class Session:
     def _finish(self) -> bool:
         """Whether the manifest is written, so that all is."""
         self._add_compiled_before()
+        self._add_loaded_entries()
         self._add_cached_wrappers()
         self._add_loaded_code()
         self._mark_edits()
@@ -289,13 +291,27 @@ class Session:
                 builder = self.capture.entry(key)
                 if builder.transformed is not None:
                     continue
-                builder.closed = builder.before = True
-                function = self.capture.functions[key.function].code
-                work = decompile_made(key, function, code, entry.code)
-                self.writer.write(transformed_file(key, function), work.page(BEFORE).text)
-                builder.transformed = work.record(BEFORE)
+                builder.before = True
+                self._add_made(builder, code, entry, BEFORE)
                 for record in graphs_alive(key, entry):
                     self.capture.add_graph(key, record.stage, record.text)
+
+    def _add_loaded_entries(self) -> None:
+        """What torch has loaded while this was recorded: it tells the first id of each function, and no code."""
+        for function in list(self.capture.functions):
+            code = live_code_of(self.capture.functions[function])
+            for entry in self.capture.live_entries(function) if code is not None else ():
+                key = CompileKey(function[0], entry.compile_id)
+                builder = self.capture.entry(key) if entry.made is Made.CALL_LOADED else None
+                if builder is not None and builder.transformed is None:
+                    self._add_made(builder, code, entry, KEPT[entry.made])
+
+    def _add_made(self, builder: EntryBuilder, code: types.CodeType | None, entry: LiveEntry, reason: str) -> None:
+        """The code of an entry that did not come to the hook."""
+        function = self.capture.functions[builder.key.function].code
+        work = decompile_made(builder.key, function, code, entry.code)
+        self.writer.write(transformed_file(builder.key, function), work.page(reason).text)
+        builder.closed, builder.made, builder.transformed = True, entry.made, work.record(reason)
 
     def _never_compiled(self) -> dict[types.CodeType, str]:
         """The functions that Dynamo met for the first time while recording, and left alone."""
