@@ -13,6 +13,8 @@ from typing import Any
 
 from depyf.run.compile_stages import BY_EVENT
 
+NAMED_INSIDE = ("artifact", "graph_dump")
+"""Events that say in their data what they are."""
 PHASE = "chromium_event"
 """Begins or ends a phase of a compilation."""
 OTHERS = frozenset({
@@ -70,7 +72,7 @@ def read_event(record: logging.LogRecord) -> TraceEvent | None:
     if not isinstance(metadata, dict):
         return None
     for name, data in metadata.items():
-        if name == "artifact" and isinstance(data, dict):
+        if name in NAMED_INSIDE and isinstance(data, dict):
             name = str(data.get("name", ""))
         if is_read(name):
             payload = getattr(record, "payload", None)

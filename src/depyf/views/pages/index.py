@@ -28,6 +28,7 @@ from depyf.run.files.layout import (
     TIMINGS,
     graph_file,
 )
+from depyf.run.global_names import PACKAGE
 from depyf.run.observations.all_observations import observations_of
 from depyf.run.observations.compiled_differs import checked_line, not_compared
 from depyf.run.records import EntryState, GraphRecord
@@ -102,7 +103,7 @@ def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, ker
             counted(len(run.never_compiled), "function"),
         ),
         IndexSection(
-            "Graphs of no compiled function", _alone(run), REST, "captured for `torch.export` or by a caller like it"
+            "Graphs of no compiled function", _alone(run), REST, "for `torch.export`, AOTInductor or the like"
         ),
         IndexSection("Graph breaks", break_lines(breaks), BREAKS, counted(len(breaks), BREAK)),
         IndexSection(
@@ -201,7 +202,9 @@ def _alone(run: Run) -> list[str]:
     for graph in run.graphs:
         if graph.key.function not in known and graph.key not in told:
             told.add(graph.key)
-            lines.append(f"- {graph.key.label}: {_file(graph)}; torch does not say what it is of")
+            package = graph.key.text.startswith(PACKAGE)
+            what = "compiled by AOTInductor for a package" if package else "torch does not say what it is of"
+            lines.append(f"- {graph.key.label}: {_file(graph)}; {what}")
     return lines
 
 

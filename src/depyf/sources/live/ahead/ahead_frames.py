@@ -80,6 +80,18 @@ def ahead_work() -> AheadWork | None:
     return None
 
 
+def package_work() -> int:
+    """Tells what AOTInductor compiles for a package at this moment from others; 0 where this thread compiles none."""
+    frame: types.FrameType | None = sys._getframe(1)
+    for _ in range(_DEEPEST):
+        if frame is None:
+            return 0
+        if frame.f_code.co_name == "compile_fx_aot":
+            return id(frame)
+        frame = frame.f_back
+    return 0
+
+
 @dataclass(frozen=True, slots=True)
 class LoadedWork:
     """An entry of a function that is loaded at this moment."""

@@ -20,7 +20,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from depyf.run.trace_events import PHASE, TraceEvent, is_read, phase_event, read_event
+from depyf.run.trace_events import NAMED_INSIDE, PHASE, TraceEvent, is_read, phase_event, read_event
 from depyf.safety.guarded import Door
 
 TRACE_LOGGER = "torch.__trace"
@@ -63,10 +63,10 @@ class Listener(logging.Handler):
             if name == PHASE:
                 self._timed(known["payload_fn"]())
                 return False
-            if name != "artifact" and not is_read(name):
+            if name not in NAMED_INSIDE and not is_read(name):
                 return False
             data = _data(known["metadata_fn"])
-            if name == "artifact" and not is_read(name := str(data["name"])):
+            if name in NAMED_INSIDE and not is_read(name := str(data["name"])):
                 return False
             from torch._guards import CompileContext
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from depyf.run.advice.number_operands import taken_as_number
 from depyf.run.compile_stages import BY_EVENT, CAPTURED
+from depyf.run.global_names import PACKAGE
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.node_origins import NodeOrigins
 from depyf.run.made import Made
@@ -34,8 +35,10 @@ from depyf.run.records import (
 )
 from depyf.run.trace_events import TraceEvent, cache_of
 from depyf.safety.guarded import Door
-from depyf.sources.live.ahead.ahead_frames import AheadWork, LoadedWork, ahead_work, loaded_work
+from depyf.sources.live.ahead.ahead_frames import AheadWork, LoadedWork, ahead_work, loaded_work, package_work
 from depyf.sources.live.ahead.ahead_functions import ahead_entry, name_ahead
+from depyf.sources.live.ahead.cpp_texts import as_python
+from depyf.sources.live.ahead.work_names import WorkNames
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.caches.loaded_entries import name_loaded
 from depyf.sources.live.calls.call_facts import call_facts
@@ -107,8 +110,7 @@ class Capture:
         """Called in a forked child by the first event there: the capture of a dump of the child's own."""
         self.ahead: dict[tuple[int, str], weakref.ref[Any]] = {}
         """What is compiled ahead of time, or loaded: the object that the program calls."""
-        self._loads: list[tuple[int, str]] = []
-        """Of each function that was loaded so far which work that was, and the id that it got here."""
+        self._work = WorkNames()
         self.on_ahead: Callable[[CompileKey, types.CodeType, types.CodeType], None] | None = None
         """Called with what Dynamo made ahead of time, and of what."""
         self.on_inputs: Callable[[GraphRecord, Any], None] | None = None
@@ -186,8 +188,9 @@ class Capture:
                 self._restart(entry, event.attempt)
             if event.name in BY_EVENT:
                 path = str(event.data.get("file_path") or event.data.get("filename") or "")
+                text = as_python(event.name, event.payload)
                 added = self.add_graph(
-                    key, BY_EVENT[event.name], event.payload, path, event.attempt, self._facts(event),
+                    key, BY_EVENT[event.name], text, path, event.attempt, self._facts(event),
                     origins=self._origins(event),
                 )  # fmt: skip
                 if added is not None and added.stage == CAPTURED and self.on_inputs is not None:
@@ -244,6 +247,11 @@ class Capture:
             work = ahead_work()
             if work is not None:
                 return self._begin_ahead(self._key_of_work(work, event.compile_id), work), work
+            package = 0 if event.compile_id else package_work()
+            if package:
+                key = self.key(self._work.name(package, PACKAGE))
+                if event.name == "compilation_metrics":
+                    self._work.let_go(package)
         return key, None
 
     def _begin_loaded(self, key: CompileKey, loaded: LoadedWork) -> CompileKey:
@@ -261,11 +269,7 @@ class Capture:
             begun = (key.text for key, entry in self.entries.items() if entry.work == work.frame and not entry.closed)
             key = self.key(compile_id or work.compile_id or next(begun, ""))
             return self._renew(key.text) if key in self.entries and self.entries[key].is_other(work.frame) else key
-        ids = dict(self._loads)
-        if work.frame not in ids:
-            ids[work.frame] = f"loaded{len(self._loads)}/0"
-            self._loads.append((work.frame, ids[work.frame]))
-        return self.key(ids[work.frame])
+        return self.key(self._work.name(work.frame, "loaded"))
 
     def _begin_ahead(self, key: CompileKey, work: AheadWork) -> CompileKey:
         entry = self.entry(key)
@@ -287,7 +291,7 @@ class Capture:
             self.on_ahead(entry.key, work.original, work.code)
         if work.made is Made.AHEAD_LOADED:  # nothing more is said of it
             entry.closed = True
-            self._loads[:] = [(0 if frame == work.frame else frame, text) for frame, text in self._loads]
+            self._work.let_go(work.frame)
             self._on_closed(entry.key)
 
     def live_entries(self, function: tuple[int, str]) -> tuple[LiveEntry, ...]:
