@@ -52,6 +52,12 @@ answers = {
     "served": torch.equal(compiled(torch.ones(3)), broken(torch.ones(3))),
     "made": sum(torch._dynamo.utils.counters["frames"].values()),
 }
+from depyf.sources.live.caches import loaded_entries
+loaded_entries._KNOWN.clear()
+loaded_entries._stored = lambda code: ("", ())  # as where the package is gone
+answers["hidden"] = str(depyf.explain(compiled))
+answers["hidden runs"] = depyf.why(compiled, torch.ones(4)).outcome
+answers["hidden again"] = depyf.why(compiled, torch.ones(7)).outcome
 print(json.dumps(answers))
 """
 
@@ -109,6 +115,13 @@ def test_answers_are_of_what_was_loaded(warm, how):
     assert answers["replayed"]
     assert "DIFFERENT" not in answers["compared"]
     assert "2 graphs" in answers["compared"]
+
+
+def test_an_entry_without_code_is_said_to_be_there(warm):
+    answers = warm[1]["plain"]
+    assert "torch has loaded 2 entries for it, and shows their guards, not their code" in answers["hidden"]
+    assert answers["hidden runs"].startswith("an entry runs that torch has loaded")
+    assert "torch compiles it" in answers["hidden again"]
 
 
 @pytest.mark.parametrize("how", ["dump", "plain"])

@@ -23,6 +23,7 @@ from depyf.safety.guarded import Door, warn
 from depyf.sources.live.ahead.ahead_functions import checks_guards
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.caches.inner_functions import InnerFunctions
+from depyf.sources.live.caches.loaded_entries import hidden_guards
 from depyf.sources.live.events.compilations import Compilation, of_code, recent_compilations
 from depyf.sources.live.events.graph_breaks import gives_up, told_later
 from depyf.sources.live.events.torch_options import in_force, recompile_limit
@@ -165,6 +166,8 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
         with Door("what is compiled inside the call could not be told", warn):
             inside = inner_answers(target, L, InnerFunctions(compilations), resolve, _refusal)
     otherwise = _otherwise(target, entries, compilations)
+    if not target.ahead and any(manager.check_verbose(L).result for manager in hidden_guards(code)):
+        otherwise = "an entry runs that torch has loaded, and whose code it does not show"
     return Why(name, place, runs, refusals, otherwise, later, inside, made, rests)
 
 

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from depyf.decompiler.bytecode.host.written_names import qualified_name
+from depyf.run.causes.folding import counted
 from depyf.run.global_names import readable_globals
 from depyf.run.nearest import nearest_first, without_lone_marks
 from depyf.run.records import (
@@ -35,6 +36,7 @@ from depyf.sources.live.caches.entries import LiveEntry, cache_entries, guard_te
 from depyf.sources.live.caches.inner_functions import InnerFunctions
 from depyf.sources.live.caches.kept_breaks import kept_breaks, kept_failure
 from depyf.sources.live.caches.live_graphs import captured_graphs, compiled_functions, live_code
+from depyf.sources.live.caches.loaded_entries import hidden_guards
 from depyf.sources.live.caches.seen_code import codes_seen, why_never_compiled
 from depyf.sources.live.caches.wrapped_objects import WrappedObjects
 from depyf.sources.live.decorated import of_object, stands_for
@@ -64,6 +66,7 @@ NO_REASON = (
     "there was nothing to compile in it, or Dynamo gave up on it (a graph break in a loop); this torch keeps no "
     "reason: put its first call under depyf.prepare_debug"
 )
+_HIDDEN = "for it, and shows their guards, not their code: depyf.why says whether one runs"
 FORGOTTEN = "torch remembers its last compilations only: what was compiled inside before is missing"
 _NO_LINE = Place("", 0)
 
@@ -173,7 +176,12 @@ class _LiveFunctions:
             record = record if rest else self._sources.with_source(record)
             entries = tuple(without_lone_marks(nearest_first(found)))
             self._functions[id(code)] = _LiveFunction(code, number, record, entries)
-            if not found and any(code is known for known in codes_seen()):
+            hidden = len(hidden_guards(code))
+            if hidden:
+                self.never_compiled.append(
+                    (record, f"torch has loaded {counted(hidden, 'entry', 'entries')} {_HIDDEN}")
+                )
+            elif not found and any(code is known for known in codes_seen()):
                 self.never_compiled += [(record, reason) for reason in why_never_compiled([code]).values()]
             path = (*(callers(EntryBuilder(found[0].key)) if found else path), CallerRecord(_NO_LINE, number))
         for entry in live:

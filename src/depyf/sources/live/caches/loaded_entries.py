@@ -66,6 +66,16 @@ def loaded_entries(code: types.CodeType) -> tuple[LoadedEntry, ...]:
     )
 
 
+def hidden_guards(code: types.CodeType) -> tuple[Any, ...]:
+    """The guards of the entries of which nothing tells the code."""
+    try:
+        from torch._C._dynamo.eval_frame import _debug_get_precompile_entries as get_entries
+    except ImportError:
+        return ()
+    shown = len(loaded_entries(code))
+    return tuple(entry.guard_manager for entry in get_entries(code)[shown:])
+
+
 def codes_loaded() -> list[types.CodeType]:
     """The code objects that are known to have such entries, as far as they live."""
     return [code for known in list(_KNOWN.values()) if (code := known.code()) is not None]
