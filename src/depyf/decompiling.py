@@ -51,8 +51,8 @@ def owner_of_code(target: Any) -> types.CodeType | types.FunctionType | None:
     """The function inside ``target``, whose ``__code__`` can be exchanged, or a code object; None where there is none.
 
     Looked through are methods, ``functools.partial`` and its like, wrappers of ``lru_cache``, what ``torch.compile``
-    returns, descriptors (``staticmethod``, ``property``), generators, and objects that can be called, modules among
-    them.
+    and its ``aot_compile`` return, descriptors (``staticmethod``, ``property``), generators, and objects that can be
+    called, modules among them.
     """
     seen: list[Any] = []
     while not any(target is known for known in seen):
@@ -90,6 +90,10 @@ def _one_step_inside(target: Any) -> Any:
         return target
     if isinstance(target, types.MethodType) and getattr(target.__func__, "__name__", "") in _MODULE_CALLS:
         return getattr(target.__self__, "forward", target.__func__)
+    from depyf.sources.live.ahead.ahead_functions import ahead_functions, original_code
+
+    if ahead := ahead_functions(target):
+        return original_code(ahead[0])
     attributes = _INSIDE if isinstance(target, _WRAPPERS) else ("__wrapped__", "_orig_mod")
     for name in attributes:
         inner = getattr(target, name, None)

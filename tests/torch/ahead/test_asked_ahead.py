@@ -95,6 +95,40 @@ def test_compare_sees_a_global_that_was_rebound(monkeypatch):
     assert not depyf.compare(made, torch.ones(3))
 
 
+def test_decompile_shows_the_function_as_for_what_torch_compile_returns(compiled):
+    assert "x.sin() + 1" in depyf.decompile(compiled)
+
+
+def test_debug_stops_in_its_graphs_and_leaves_it_as_it_is(tmp_path, monkeypatch):
+    with depyf.prepare_debug(str(tmp_path)):
+        made = ahead(scaled, torch.ones(3))
+    seen = set()
+
+    def trace(frame, event, argument):
+        seen.add(frame.f_code.co_filename)
+        return
+
+    with depyf.debug():
+        sys.settrace(trace)
+        try:
+            result = made(torch.ones(3))
+        finally:
+            sys.settrace(None)
+    assert torch.equal(result, scaled(torch.ones(3)))
+    assert str(tmp_path / "__compiled_fn_0_0.Forward_graph.0.py") in seen
+    assert "runs as it was compiled ahead of time" in depyf.why(made, torch.ones(3)).outcome
+
+
+def test_entries_of_debug_are_not_called_loaded(tmp_path):
+    with depyf.prepare_debug(str(tmp_path)):
+        made = torch.compile(scaled, backend="aot_eager")
+        made(torch.ones(3))
+    with depyf.debug():
+        made(torch.ones(3))
+        inside = str(depyf.explain(made)), depyf.why(made, torch.ones(5)).outcome
+    assert "loaded" not in inside[0] + inside[1]
+
+
 def test_a_function_is_asked_apart_from_what_was_made_of_it_ahead(compiled):
     assert "no cache entry" in depyf.why(scaled, torch.ones(3)).outcome
     assert compiled is not None

@@ -14,7 +14,7 @@ from depyf.run.observations.compiled_differs import compiled_differs
 from depyf.run.observations.failed_exports import failed_exports
 from depyf.run.observations.idle_modes import idle_modes
 from depyf.run.observations.in_place_modules import passed_over
-from depyf.run.observations.never_called import never_called
+from depyf.run.observations.never_called import compiled_ahead, never_called
 from depyf.run.observations.nothing_compiled import nothing_compiled
 from depyf.run.observations.observation import Observation
 from depyf.run.observations.unrolled import unrolled
@@ -35,9 +35,10 @@ def nothing_to_fix(runs: Sequence[Run]) -> str:
     """That there is nothing to fix, with what was looked at."""
     totals = totals_of(runs)
     if not totals.compilations:
-        return "torch compiled nothing while the program ran."
-    results = sum(call.made for run in runs for call in run.compile_calls)
-    called = sum(call.called for run in runs for call in run.compile_calls)
+        loaded = f", and loaded {counted(totals.loaded, 'function')}" if totals.loaded else ""
+        return f"torch compiled nothing while the program ran{loaded}."
+    calls = [call for run in runs for call in run.compile_calls if not compiled_ahead(run, call)]
+    results, called = sum(call.made for call in calls), sum(call.called for call in calls)
     largest = max((e.operations or 0 for run in runs for _, e in run.entries), default=0)
     told = [counted(totals.compilations, "compilation")]
     told += [f"the largest of {counted(largest, 'operation')}"] if largest else []

@@ -15,11 +15,16 @@ from depyf.run.run import Run
 
 def never_called(run: Run) -> Iterator[Observation]:
     """Not of a run whose forked children compiled something: a call there is not heard here."""
-    ahead = {(f.code.filename, f.code.line) for f in run.functions if any(entry.made.apart for entry in f.entries)}
     for call in run.compile_calls if not run.forks else ():
-        of_ahead = call.body is not None and (call.body.filename, call.body.line) in ahead
-        if not call.called and not call.inlined and not of_ahead:
+        if not call.called and not call.inlined and not compiled_ahead(run, call):
             yield Observation(ObservationKind.NEVER_CALLED, call.place, _text(call), _ways(call))
+
+
+def compiled_ahead(run: Run, call: CompileCall) -> bool:
+    """Whether the result was compiled ahead of time: it need not be called then."""
+    place = None if call.body is None else (call.body.filename, call.body.line)
+    ahead = (f for f in run.functions if any(entry.made.apart for entry in f.entries))
+    return any((f.code.filename, f.code.line) == place for f in ahead)
 
 
 def _text(call: CompileCall) -> str:

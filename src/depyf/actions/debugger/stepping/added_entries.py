@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from depyf.safety.guarded import say
+from depyf.sources.live.caches.loaded_entries import ADDED
 
 Question = Callable[[dict[str, Any]], bool]
 """torch's question about a call; its argument: the locals of the frame."""
@@ -93,4 +94,6 @@ def _asking(question: Question) -> Any:
         add(question, ["depyf.debug()"], None)
     except TypeError:  # older torch has no third parameter
         add(question, ["depyf.debug()"])
-    return GuardManagerWrapper(root)
+    made: Any = GuardManagerWrapper(root)
+    setattr(made, ADDED, True)
+    return made

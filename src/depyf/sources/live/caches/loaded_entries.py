@@ -16,6 +16,9 @@ from typing import Any
 
 from depyf.sources.live.pure_access import attribute
 
+ADDED = "_depyf_added"
+"""What the guards of our own entries are marked with."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoadedEntry:
@@ -35,6 +38,8 @@ class _Loaded:
     frame: str
     made: tuple[types.CodeType, ...] = ()
     module: str = ""
+    looked_for: int = 0
+    """For how many entries code was looked for."""
 
 
 _KNOWN: dict[int, _Loaded] = {}
@@ -48,32 +53,34 @@ def name_loaded(code: types.CodeType, compile_id: str) -> None:
 
 def loaded_entries(code: types.CodeType) -> tuple[LoadedEntry, ...]:
     """Those of ``code``; () where there are none, and in a torch that has none."""
-    try:
-        from torch._C._dynamo.eval_frame import _debug_get_precompile_entries as get_entries
-    except ImportError:
-        return ()
-    found = get_entries(code)
+    found = _managers(code)
     if not found:
         return ()
     known = _known(code, f"cached{len(_KNOWN)}")
-    if len(known.made) < len(found):
+    if len(known.made) < len(found) and known.looked_for != len(found):
         known.module, known.made = _stored(code)
+        known.looked_for = len(found)
     scope = attribute(sys.modules.get(known.module), "__dict__")
     pairs = zip(found, known.made) if len(known.made) >= len(found) else ()
     return tuple(
-        LoadedEntry(f"{known.frame}/{number}", entry.guard_manager, made, scope if type(scope) is dict else None)
-        for number, (entry, made) in enumerate(pairs)
+        LoadedEntry(f"{known.frame}/{number}", manager, made, scope if type(scope) is dict else None)
+        for number, (manager, made) in enumerate(pairs)
     )
+
+
+def _managers(code: types.CodeType) -> list[Any]:
+    """The guards of the entries that torch loaded; those that ``depyf.debug()`` adds are asked for the program only."""
+    try:
+        from torch._C._dynamo.eval_frame import _debug_get_precompile_entries as get_entries
+    except ImportError:
+        return []
+    managers = [entry.guard_manager for entry in get_entries(code)]
+    return [manager for manager in managers if attribute(manager, ADDED) is None]
 
 
 def hidden_guards(code: types.CodeType) -> tuple[Any, ...]:
     """The guards of the entries of which nothing tells the code."""
-    try:
-        from torch._C._dynamo.eval_frame import _debug_get_precompile_entries as get_entries
-    except ImportError:
-        return ()
-    shown = len(loaded_entries(code))
-    return tuple(entry.guard_manager for entry in get_entries(code)[shown:])
+    return tuple(_managers(code)[len(loaded_entries(code)) :])
 
 
 def codes_loaded() -> list[types.CodeType]:
