@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_METHODS = (".size", ".stride", ".storage_offset")
-_METHOD = re.compile(r"\.(?:size|stride|storage_offset)$")
 _OF_MODULE = re.compile(r"\._(?:modules|parameters|buffers)\['(\w+)'\]")
 _IN_DICT = re.compile(r"\.__dict__\['(\w+)'\]")
 _ARGUMENT = re.compile(r"(?:\bL\['args'\]|\bargs)\[(\d+)\]")
@@ -24,8 +22,8 @@ def by_attribute(source: str) -> str:
 
 
 def named(source: str) -> str:
-    """``L['self'].k`` -> ``self.k``; ``G['MODE']`` -> ``the global MODE``; methods such as ``.size()`` are cut."""
-    text = by_attribute(_METHOD.sub("", source) if source.endswith(_METHODS) else source)
+    """``L['self'].k`` -> ``self.k``; ``G['MODE']`` -> ``the global MODE``."""
+    text = by_attribute(source)
     text = _OF_MODULE.sub(r".\1", text) if "._" in text else text
     if text.startswith("len(") and text.endswith(")"):
         return f"len({named(text[4:-1])})"
