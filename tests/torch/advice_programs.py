@@ -72,6 +72,17 @@ def a_smaller_last_batch(advised):
     return [double_c(x) for (x,) in loader][:2]
 
 
+@needs("no-static")
+def sizes_of_what_is_compiled_for_each(advised):
+    """A size, and a number that is an index of what a module returns."""
+    double_c = compiled(scaled_by, **({} if advised else {"dynamic": False}))
+    return [double_c(torch.ones(n, 2), n) for n in (4, 5, 6, 7)]
+
+
+def scaled_by(x, n):
+    return x.relu()[:n] * n
+
+
 class Trainer:
     """Has the name of the one of transformers, which is not needed here."""
 

@@ -162,8 +162,7 @@ def test_ways_out_are_measured(tmp_path):
     assert tried["mark-dynamic"]["ways"][0]["function"] == "twice" and tried["mark-dynamic"]["compilations"] == 3
     harmful = tried["capture-scalars"]
     assert harmful["outcome"] == "harmful" and harmful["results"] == "differ" and "scaled, call 1" in harmful["detail"]
-    together = next(way for way in page["tried"] if len(way["ways"]) > 1)
-    assert "capture-scalars" not in [way["id"] for way in together["ways"]] and together["outcome"] == "helps"
+    assert len(page["tried"]) == 3, "alternatives of one cause are not followed together"
     assert page["causes"] and page["seconds"] > 0
 
 

@@ -115,7 +115,7 @@ def test_values_between_graph_breaks(tmp_path):
         print(end="")
         return z * 2 + y
 
-    compiled = torch.compile(broken, backend="eager", dynamic=False)
+    compiled = torch.compile(broken, backend="eager")
     with prepare_debug(tmp_path):
         compiled(torch.ones(3), 1)
         compiled(torch.ones(4), 1)

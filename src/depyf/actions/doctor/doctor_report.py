@@ -102,7 +102,7 @@ def _tried_lines(before: Measured, tried: Sequence[TriedWay], difference: str) -
 
 
 def _predicted(way: TriedWay) -> str:
-    return "" if way.plan.after is None else str(way.plan.after)
+    return "" if way.plan.after is None else f"{way.plan.after}{'+' if way.plan.or_more else ''}"
 
 
 def _numbers(measured: Measured) -> tuple[str, str, str, str, str]:

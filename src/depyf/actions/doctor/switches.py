@@ -46,8 +46,18 @@ def follow(use: AdviceUse, function: str = "") -> Callable[[], None]:
     name = use.value(switch.value) if switch.kind is SwitchKind.ADD else ""
     if name.startswith(OF_LOGGERS) and function_named(name) is None:  # the program imports what defines it
         return _when_compiling(functools.partial(_add, switch.name, name), undo)
+    if switch.kind is SwitchKind.COMPILING:
+        return _when_compiling(functools.partial(_set_again, switch), undo)
     setattr(config, switch.name, _value(switch, use, before))
     return undo
+
+
+def _set_again(switch: Switch, _frame: Any) -> bool:
+    """Set the option for the compilation that begins: ``torch.compile`` has set it, and sets it back."""
+    from torch._dynamo import config
+
+    setattr(config, switch.name, ast.literal_eval(switch.value))
+    return False
 
 
 def _add(option: str, name: str, _frame: Any) -> bool:

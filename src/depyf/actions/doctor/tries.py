@@ -12,7 +12,7 @@ from pathlib import Path
 
 from depyf.actions.doctor.returned_values import first_difference
 from depyf.actions.doctor.trial import DoctorProgram, FollowedAdvice, Measured, more_advice, run_once
-from depyf.actions.doctor.ways import TOGETHER, PlannedWay, TriedWay, WayOutcome, judged, ways_out
+from depyf.actions.doctor.ways import TOGETHER, PlannedWay, TriedWay, all_that_help, judged, ways_out
 
 MOST = 8
 """So many ways out are tried by default."""
@@ -64,10 +64,9 @@ def try_ways(
     again = run(1, "as it is, once more")
     difference = first_difference(base.calls or {}, again.calls or {})
     tried = [judged(way, base, run(number, way.text, *way.ways), not difference) for number, way in enumerate(ways, 2)]
-    helping = [way.plan for way in tried if way.outcome is WayOutcome.HELPS]
-    if len(helping) > 1:
+    every = all_that_help(tried)
+    if every:
         runs += 1
-        every = tuple(dict.fromkeys(one for plan in helping for one in plan.ways))
         measured = run(runs, TOGETHER, *every)
         tried.append(replace(judged(PlannedWay(every), base, measured, not difference), together=True))
     return Tries(tuple(tried), difference, len(found) - len(ways))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from depyf.actions.doctor.returned_values import first_difference
 from depyf.actions.doctor.trial import FollowedAdvice, Measured
@@ -43,6 +43,10 @@ class PlannedWay:
     """Compilations of the run as it is; None where nothing is predicted."""
     after: int | None = None
     """Compilations that are left, predicted."""
+    or_more: bool = False
+    """More may be left."""
+    causes: frozenset[int] = frozenset()
+    """The numbers of the causes that it is a way out of."""
 
     @property
     def removed(self) -> int:
@@ -77,7 +81,10 @@ class TriedWay:
         """Whether something else was measured than was predicted."""
         predicted = self.plan.after
         finished = self.outcome not in (WayOutcome.FAILED, WayOutcome.HARMFUL)
-        return predicted is not None and finished and self.measured.totals.compilations != predicted
+        measured = self.measured.totals.compilations
+        if predicted is None or not finished:
+            return False
+        return measured < predicted if self.plan.or_more else measured != predicted
 
 
 def way_in_words(way: FollowedAdvice) -> str:
@@ -98,7 +105,7 @@ def ways_out(causes: Iterable[Cause], named: Iterable[tuple[AdviceUse, str]]) ->
     for use, function in named:
         functions.setdefault(use, []).append(function)
     found: dict[tuple[FollowedAdvice, ...], PlannedWay] = {}
-    for cause in causes:
+    for number, cause in enumerate(causes):
         for way in cause.ways:
             if not all(_switch(use) for use in way.uses):
                 continue
@@ -107,7 +114,8 @@ def ways_out(causes: Iterable[Cause], named: Iterable[tuple[AdviceUse, str]]) ->
                     _followed(use, function) for use in way.uses for function in functions.get(use, [cause.function])
                 )
             )
-            found.setdefault(followed, PlannedWay(followed, way.before, way.after))
+            plan = found.get(followed) or PlannedWay(followed, way.before, way.after, way.or_more)
+            found[followed] = replace(plan, causes=plan.causes | {number})
     return tuple(sorted(found.values(), key=lambda way: -way.removed))
 
 
@@ -125,6 +133,8 @@ def _followed(use: AdviceUse, function: str) -> FollowedAdvice:
 
 def judged(plan: PlannedWay, before: Measured, after: Measured, deterministic: bool) -> TriedWay:
     """What a way did, against the program as it is."""
+    if before.status and not after.status and after.totals.errors < before.totals.errors:
+        return TriedWay(plan, after, WayOutcome.HELPS, "", "unknown")  # it comes to its end now
     if (
         after.status != before.status
         or (after.seconds is None and before.seconds is not None)
@@ -162,6 +172,19 @@ def best_first(tried: Iterable[TriedWay]) -> list[TriedWay]:
     """Those that help, by how much; then those that do not."""
     rank = list(WayOutcome)
     return sorted(tried, key=lambda way: (rank.index(way.outcome), _left(way.measured)))
+
+
+def all_that_help(tried: Iterable[TriedWay]) -> tuple[FollowedAdvice, ...]:
+    """The best way out of each cause, where that is not one and the same for all: alternatives of one cause are not
+    followed together."""
+    chosen: list[PlannedWay] = []
+    for way in best_first(tried):
+        met = frozenset[int]().union(*(plan.causes for plan in chosen))
+        if way.outcome is WayOutcome.HELPS and not way.plan.causes <= met:
+            chosen.append(way.plan)
+    if len(chosen) < 2:
+        return ()
+    return tuple(dict.fromkeys(one for plan in chosen for one in plan.ways))
 
 
 def _counts(measured: Measured) -> tuple[int, int, int]:

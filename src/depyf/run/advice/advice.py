@@ -22,6 +22,8 @@ class SwitchKind(enum.Enum):
     """A dimension of a tensor is marked before the first call."""
     LIMIT = "limit"
     """An option of torch that is a number is raised."""
+    COMPILING = "compiling"
+    """An option of torch is set back before each compilation: ``torch.compile`` sets it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class Frees(enum.Enum):
     """The same, after it changed once."""
     SYMBOLS = "symbols"
     """All values that could be symbols."""
+    SYMBOLS_WHEN_CHANGED = "symbols when changed"
+    """The same, after they changed once."""
     NOTHING = "nothing"
 
 

@@ -336,7 +336,8 @@ _VIOLATED = re.compile(r"Constraints violated \(L\['(?P<tensor>\w+)'\][^ ,)]*\.s
 
 
 _OF_TORCH = re.compile(
-    r"(?:InternalTorchDynamoError|AttributeError|TypeError|KeyError|IndexError|AssertionError|NameError)\b"
+    r"(?:InternalTorchDynamoError|AttributeError|TypeError|KeyError|IndexError|AssertionError|NameError"
+    r"|AsPythonConstantNotImplementedError)\b"
 )
 """Errors that torch does not raise on purpose."""
 

@@ -42,6 +42,15 @@ SIZES = (
         frees=Frees.SYMBOLS,
     ),
     Advice(
+        "no-static",
+        "a size or a number that differs between calls of what is compiled with dynamic=False",
+        "leave out dynamic=False: what changes becomes a symbol then",
+        "sizes and numbers that change are symbols from the second compilation on",
+        _GENERAL,
+        Switch(SwitchKind.COMPILING, "automatic_dynamic_shapes", "True"),
+        frees=Frees.SYMBOLS_WHEN_CHANGED,
+    ),
+    Advice(
         "mark-unbacked",
         "a size that is 0 or 1 in some calls",
         "torch._dynamo.decorators.mark_unbacked({tensor}, {dimension}) before the first call (where the program asks "
@@ -62,8 +71,8 @@ SIZES = (
         "pad-size",
         "a size that is 0 or 1 in some calls",
         (
-            "pad dimension {dimension} of {tensor} to 2 or more, or accept an entry for it: "
-            "sizes 0 and 1 are always compiled separately"
+            "pad or expand dimension {dimension} of {tensor} to 2 or more in every call, "
+            "or accept an entry for it: sizes 0 and 1 are always compiled separately"
         ),
         _ONE_ENTRY,
         "the padding is computed, too",

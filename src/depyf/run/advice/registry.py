@@ -46,6 +46,12 @@ def option_key(switch: Switch, use: AdviceUse) -> str:
     return f"{switch.name}:{use.value(switch.value)}" if switch.kind is SwitchKind.ADD else switch.name
 
 
+STATIC = "dynamic=False"
+"""The key that says that nothing becomes a symbol when it changes."""
+_BY_SYMBOL = frozenset("compile-dynamic mark-dynamic dynamic-parameters unspecialised-int fixed-value".split())
+"""Advice on what would be a symbol but for dynamic=False."""
+
+
 def applicable(uses: Iterable[AdviceUse], in_force: frozenset[str]) -> tuple[AdviceUse, ...]:
     """The advice for a case without what is followed already, or what this torch does not know.
 
@@ -62,4 +68,8 @@ def applicable(uses: Iterable[AdviceUse], in_force: frozenset[str]) -> tuple[Adv
             left.append(given)
         elif given.id == "unspecialised-int" and not dynamic:  # the first change still compiles a second time
             left.append(use("compile-dynamic"))
+    if STATIC in in_force and any(given.id in _BY_SYMBOL for given in left):
+        # parameters and numbers of modules are symbols only if that is left out, too
+        own = [given for given in left if given.id in ("dynamic-parameters", "unspecialised-int")]
+        left = [*own, use("no-static"), *(given for given in left if given.id not in _BY_SYMBOL)]
     return tuple(dict.fromkeys(left))

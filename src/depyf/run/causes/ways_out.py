@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.run.advice.advice import AdviceUse, Frees
+from depyf.run.advice.advice import AdviceUse, Frees, SwitchKind
 from depyf.run.advice.registry import ADVICE, text_of
 from depyf.run.causes.folding import counted, listed
 from depyf.run.causes.guard_replay import NOTHING, FreedValues, GuardedValue, GuardTable, Values, failed_in, in_order
@@ -21,6 +21,9 @@ from depyf.run.causes.value_advice import Uses, ValueAdvice
 from depyf.run.records import FunctionRecord
 
 _ALTERNATIVES = 3
+_NO_STATIC = AdviceUse("no-static")
+_ALL_SYMBOLS = {Frees.SYMBOLS, Frees.SYMBOLS_WHEN_CHANGED}
+_OPTIONS = (SwitchKind.CONFIG, SwitchKind.COMPILING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +35,16 @@ class WayOut:
     """Compilations of the run; None where nothing can be predicted."""
     after: int | None = None
     """How many are left of them."""
+    or_more: bool = False
+    """Calls were not recorded, or no entry shows what the program asks about a symbol: more may be left."""
 
     @property
     def predicted(self) -> str:
         """``8 compilations -> 2, predicted``; "" where nothing is."""
         if self.before is None or self.after is None:
             return ""
-        return f"{counted(self.before, 'compilation')} -> {self.after}, predicted"
+        more = " or more" if self.or_more else ""
+        return f"{counted(self.before, 'compilation')} -> {self.after}{more}, predicted"
 
     @property
     def text(self) -> str:
@@ -54,6 +60,7 @@ class WayOut:
             "advice": [{"id": use.id, "values": dict(use.values)} for use in self.uses],
             "compilations": self.before,
             "left": self.after,
+            **({"or_more": True} if self.or_more else {}),
         }
 
 
@@ -104,12 +111,18 @@ class FunctionReplay:
 
     def __init__(self, function: FunctionRecord) -> None:
         self._function = function
+        self.entries = function.entries
         self.table = GuardTable(function.entries)
 
     @property
     def known(self) -> bool:
         """Whether it is recorded what failed, of all compilations but the first."""
         return all(self.table.rows[1:])
+
+    @property
+    def at_limit(self) -> bool:
+        """Whether the function ran as ordinary Python in the end, so that later calls are not recorded."""
+        return any(entry.failed and entry.recompiles for entry in self.entries)
 
     @functools.cached_property
     def advice(self) -> dict[GuardedValue, Uses]:
@@ -139,11 +152,23 @@ class FunctionReplay:
             return _Freed(plain)
         if frees is Frees.SYMBOL_WHEN_CHANGED:
             return _Freed(when_changed=plain)
-        if frees is Frees.SYMBOLS:
-            return _Freed(
-                frozenset(one for one, uses in self.advice.items() if use in uses and not one.small), ducks=True
+        if frees in (Frees.SYMBOLS, Frees.SYMBOLS_WHEN_CHANGED):
+            symbols = frozenset(
+                one for one, uses in self.advice.items() if use in uses and not one.small and not _both(uses)
             )
+            return _Freed(symbols, ducks=True) if frees is Frees.SYMBOLS else _Freed(when_changed=symbols)
         return _Freed(value.whole if frees is Frees.VALUE else NOTHING)
+
+    def left_after(self, uses: Collection[AdviceUse], options_only: bool = False) -> int:
+        """How many compilations are left where ``uses`` are followed: options of torch are of all values of the
+        process.  ``options_only``: the rest of them is for another function."""
+        ids = {use.id for use in uses if _is_option(use)}
+        freed = _Freed()
+        for value, known in self.advice.items():
+            for use in known:
+                if use.id in ids or (use in uses and not options_only):
+                    freed |= self.freed(use, value)
+        return self.table.left(freed.values, freed.when_changed, freed.ducks)
 
     @functools.cached_property
     def unknown(self) -> Values:
@@ -167,16 +192,17 @@ class FunctionReplay:
 def ways_out(
     replays: Sequence[FunctionReplay],
     values: Iterable[GuardedValue],
-    compilations: int,
+    others: Iterable[FunctionReplay] = (),
     more: Iterable[AdviceUse] = (),
 ) -> tuple[WayOut, ...]:
     """The ways that leave fewer compilations, the best of each first.
 
-    ``values``: what a cause is about, the first of them what it is named after; ``compilations``: those of the run, of
-    these functions and all others; ``more``: advice that is no matter of a
-    value.  () also where values stand in the way of which it is not known what frees them.
+    ``values``: what a cause is about, the first of them what it is named after; ``others``: the other functions of the
+    run, for which an option of torch is set, too; ``more``: advice that is no matter of a value.  () also where values
+    stand in the way of which it is not known what frees them.
     """
-    before = sum(replay.table.compilations for replay in replays)
+    rest = tuple(others)
+    compilations = sum(replay.table.compilations for replay in (*replays, *rest))
     asked = tuple(dict.fromkeys(values))
     found: dict[Uses, WayOut] = {}
     for lead in asked:
@@ -184,16 +210,31 @@ def ways_out(
         for use in offered:
             for at_once in (False, True):
                 uses: dict[AdviceUse, None] = {use: None}
-                after = compilations - before
                 for replay in replays:
-                    freed = _follow(replay, lead, use, frozenset(asked), uses, at_once)
-                    after += replay.table.left(freed.values, freed.when_changed, freed.ducks)
+                    _follow(replay, lead, use, frozenset(asked), uses, at_once)
+                _complete(uses, replays)
+                after = _left(uses, replays, rest)
+                for other in [one for one in uses if one != use and not _is_option(one)]:
+                    without = uses.keys() - {other}
+                    if _left(without, replays, rest) <= after:
+                        del uses[other]
                 if after < compilations:
-                    found.setdefault(tuple(uses), WayOut(tuple(uses), compilations, after))
+                    or_more = _NO_STATIC in uses or any(replay.at_limit for replay in replays)
+                    found.setdefault(tuple(uses), WayOut(tuple(uses), compilations, after, or_more))
                     break
         if found:
             break
     return (*list(found.values())[:_ALTERNATIVES], *(WayOut((use,)) for use in more if is_remedy(use)))
+
+
+def _left(uses: Collection[AdviceUse], replays: Iterable[FunctionReplay], others: Iterable[FunctionReplay]) -> int:
+    return sum(replay.left_after(uses) for replay in replays) + sum(one.left_after(uses, True) for one in others)
+
+
+def _is_option(use: AdviceUse) -> bool:
+    """Whether it is an option of torch, for all functions and values."""
+    switch = ADVICE[use.id].switch
+    return switch is not None and switch.kind in _OPTIONS
 
 
 def unpredicted(advice: Iterable[AdviceUse]) -> tuple[WayOut, ...]:
@@ -213,23 +254,45 @@ def _follow(
     asked: Values,
     uses: dict[AdviceUse, None],
     at_once: bool,
-) -> _Freed:
-    """What is free where ``use`` is followed for ``lead``, and for what has to be freed with it what is nearest to it;
-    that is added to ``uses``.  ``at_once``: what frees a value from the first call on is preferred to what does so when
+) -> None:
+    """Add to ``uses`` for what has to be freed with ``lead`` what is nearest to ``use``, which frees that.
+
+    ``at_once``: what frees a value from the first call on is preferred to what does so when
     it has changed."""
     wanted = replay.together(asked & replay.table.values)
     freed = replay.freed(use, lead) if lead in replay.table.values else _Freed()
     for value in sorted(wanted - freed.all, key=in_order):
-        offered = [one for one in replay.advice.get(value, ()) if is_remedy(one) and _goes_with(one, use)]
+        known = replay.advice.get(value, ())
+        offered = [one for one in known if is_remedy(one) and _goes_with(one, use)]
+        if _both(known):
+            offered = [one for one in offered if one != _NO_STATIC]
         if at_once:
             offered.sort(key=lambda one: ADVICE[one.id].frees is Frees.SYMBOL_WHEN_CHANGED)
         other = next((one for one in offered if one in uses or one.id == use.id), next(iter(offered), None))
         if other is not None:
             uses[other] = None
             freed |= replay.freed(other, value)
-    return freed
 
 
 def _goes_with(one: AdviceUse, use: AdviceUse) -> bool:
     """Whether both are worth being followed: one of them may do all that the other does."""
-    return Frees.SYMBOLS not in (ADVICE[one.id].frees, ADVICE[use.id].frees) or one == use
+    if one == use:
+        return True
+    frees = {ADVICE[one.id].frees, ADVICE[use.id].frees}
+    if {one.id, use.id} == {"mark-dynamic", "dynamic-parameters"}:
+        return False  # a marked size that must be that of a parameter is an error in the first call
+    return not frees & _ALL_SYMBOLS or Frees.SYMBOL_WHEN_CHANGED in frees
+
+
+def _both(uses: Iterable[AdviceUse]) -> bool:
+    """Whether a value with this advice is free only if dynamic=False is left out, too."""
+    ids = {use.id for use in uses}
+    return _NO_STATIC.id in ids and any(ADVICE[id].frees is Frees.SYMBOL_WHEN_CHANGED for id in ids)
+
+
+def _complete(uses: dict[AdviceUse, None], replays: Iterable[FunctionReplay]) -> None:
+    """Add to ``uses`` that dynamic=False is left out, where others help only then."""
+    if any(
+        _both(known) and not uses.keys().isdisjoint(known) for replay in replays for known in replay.advice.values()
+    ):
+        uses[_NO_STATIC] = None

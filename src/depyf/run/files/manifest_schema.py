@@ -184,6 +184,7 @@ _WAY = _object(
     ("advice!", [_ADVICE], "what is to be followed, all of it"),
     ("compilations!", (int, None), "compilations of the run; null where nothing is predicted"),
     ("left!", (int, None), "how many are left then, predicted"),
+    ("or_more", bool, "true where more may be left: calls were not recorded, or no entry shows what is asked of a symbol"),
 )
 _CAUSE = _object(
     "cause",

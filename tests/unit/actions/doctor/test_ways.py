@@ -6,7 +6,7 @@ from depyf.actions.doctor.doctor_report import tries_lines
 from depyf.actions.doctor.returned_values import first_difference
 from depyf.actions.doctor.trial import FollowedAdvice, Measured
 from depyf.actions.doctor.tries import Tries
-from depyf.actions.doctor.ways import PlannedWay, WayOutcome, judged, way_in_words, ways_out
+from depyf.actions.doctor.ways import PlannedWay, WayOutcome, all_that_help, judged, way_in_words, ways_out
 from depyf.run.advice.registry import use
 from depyf.run.causes.cause import Cause, CauseKind, Costs
 from depyf.run.causes.ways_out import WayOut
@@ -55,6 +55,32 @@ def test_ways_that_need_an_edit_are_not_tried():
     assert found[0].text.startswith("torch._dynamo.mark_dynamic(x, 0) before the first call of f; torch._dynamo.mark")
     number = FollowedAdvice(use("unspecialised-int", name="self.n"), "")
     assert way_in_words(number) == "torch._dynamo.config.allow_unspec_int_on_nn_module = True"
+
+
+def test_only_ways_out_of_different_causes_are_followed_together():
+    first, other, both = (FollowedAdvice(use("mark-dynamic", tensor=name, dimension="0"), "f") for name in "xyz")
+    base = measured(0, 9, 0, 0)
+
+    def tried(left, one, *causes):
+        return judged(PlannedWay((one,), causes=frozenset(causes)), base, measured(0, left, 0, 0), True)
+
+    assert all_that_help([tried(3, first, 0), tried(5, other, 0)]) == (), "alternatives of one cause"
+    assert all_that_help([tried(3, first, 0), tried(5, other, 1)]) == (first, other)
+    assert all_that_help([tried(3, first, 0), tried(9, other, 1)]) == (), "one of them does not help"
+    assert all_that_help([tried(2, both, 0, 1), tried(3, first, 0), tried(5, other, 1)]) == ()
+
+
+def test_a_prediction_without_an_upper_end():
+    plan = PlannedWay((FollowedAdvice(use("compile-dynamic"), ""),), 9, 2, or_more=True)
+    base = measured(0, 9, 0, 0)
+    more, less = (judged(plan, base, measured(0, left, 0, 0), True) for left in (3, 1))
+    assert less.wrong and not more.wrong
+    assert "2+" in "\n".join(tries_lines(base, Tries((more,))))
+
+
+def test_a_program_that_comes_to_its_end_under_a_way_is_helped():
+    base = measured(1, 8, 0, 0, errors=1, seconds=1.0)
+    assert outcome(base, measured(0, 12, 0, 0, seconds=1.0)) is WayOutcome.HELPS
 
 
 def test_a_prediction_that_was_wrong_is_told():

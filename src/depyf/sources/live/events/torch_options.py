@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from depyf.run.advice.advice import Switch, SwitchKind
-from depyf.run.advice.registry import SWITCHES
+from depyf.run.advice.registry import STATIC, SWITCHES
 
 _MISSING = object()
 
@@ -31,6 +31,8 @@ def in_force() -> frozenset[str]:
             found |= {switch.name, switch.name + ":"}
         else:
             found |= _as_advised(switch, value)
+    if getattr(config, "automatic_dynamic_shapes", True) is False:
+        found.add(STATIC)
     return frozenset(found)
 
 
