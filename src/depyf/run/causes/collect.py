@@ -6,19 +6,22 @@ and attempts met it.  Pure: the same records give the same causes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.advice.registry import ADVICE
+from depyf.run.advice.source_names import root
 from depyf.run.causes.cause import Cause, CauseKind, Costs
 from depyf.run.causes.compiled_apart import breaks_before_what_follows, first_order, functions_apart
 from depyf.run.causes.events import CostlyEvent, advice_of, events_of
 from depyf.run.causes.guard_replay import GuardedValue, guarded_value
 from depyf.run.causes.sentences import break_sentence, consequence, failure_sentence, recompile_sentence
 from depyf.run.causes.ways_out import FunctionReplay, WayOut, is_remedy, unpredicted, ways_out
-from depyf.run.records import CompileKey, FunctionRecord
+from depyf.run.records import CompileKey, FunctionRecord, Place
 from depyf.run.run import Run
+from depyf.run.uses.computed_from import computed_from
 
 _FAILED, _LIMIT, _PYTHON, _BREAK, _COMPILATION, _OPERATIONS = 100.0, 8.0, 5.0, 2.0, 1.0, 0.05
 """What one of each weighs.  A compilation is paid once, a break and ordinary Python in every call; where a function has
@@ -41,17 +44,16 @@ def causes_of(run: Run) -> tuple[Cause, ...]:
         group.append(event)
         for key in keys:
             of_key.setdefault(key, group)
-    groups = _with_one_way_out(_with_their_functions(_with_consequences(groups)))
+    known = {function.function: function for function in run.functions}
+    groups = _with_one_way_out(_with_their_functions(_with_consequences(groups, known)))
     replays = {function.function: FunctionReplay(function) for function in run.functions}
     groups = _freed_together(groups, replays)
     cells = dict(run.cells)
-    known = {function.function: function for function in run.functions}
     rests: dict[str, list[FunctionRecord]] = {}
     for function in run.functions:
         for name in function.resume_names if function.resume_of is not None else ():
             rests.setdefault(name, []).append(function)
-    compilations = run.compilations
-    made = (_cause(group, known, rests, replays, compilations) for group in groups)
+    made = (_cause(group, known, rests, replays) for group in groups)
     causes = [(in_notebook(cause, cells), functions_apart(group)) for cause, group in zip(made, groups, strict=True)]
     if not run.graph_count:  # then a break of torch's own is why nothing was compiled
         causes = [(replace(cause, advice=_edits(cause.advice)), apart) for cause, apart in causes]
@@ -72,22 +74,49 @@ def in_notebook(cause: Cause, cells: Mapping[str, str]) -> Cause:
     return replace(cause, place=replace(place, filename=cells[place.filename]))
 
 
-def _with_consequences(groups: list[list[CostlyEvent]]) -> list[list[CostlyEvent]]:
-    """Recompilations for a value that went over a graph break, with the break: without it they would not be."""
+def _with_consequences(
+    groups: list[list[CostlyEvent]], functions: Mapping[tuple[int, str], FunctionRecord]
+) -> list[list[CostlyEvent]]:
+    """Recompilations for a value that went over a graph break, or is computed from one that did, with the break:
+    without it they would not be."""
     breaks: dict[tuple[str, int], list[CostlyEvent]] = {}
+    inside: dict[tuple[int, str], list[tuple[Place, list[CostlyEvent]]]] = {}
     for group in groups:
         for event in group:
             if event.kind is CauseKind.BREAKS and event.place is not None:
                 breaks.setdefault((event.place.filename, event.place.line), group)
+                inside.setdefault(event.function.function, []).append((event.place, group))
     left = []
     for group in groups:
         place = group[0].place
         cause = breaks.get((place.filename, place.line)) if place is not None and group[0].over_break else None
+        if cause is None and all(event.kind is CauseKind.RECOMPILES for event in group):
+            cause = _break_before(group[0], inside, functions)
         if cause is None:
             left.append(group)
         else:
             cause += group
     return left
+
+
+def _break_before(
+    event: CostlyEvent,
+    inside: Mapping[tuple[int, str], Sequence[tuple[Place, list[CostlyEvent]]]],
+    functions: Mapping[tuple[int, str], FunctionRecord],
+) -> list[CostlyEvent] | None:
+    """The break that the value of a recompilation is from: that before the rest of the function which was compiled
+    again, or one at a line from which the value is computed."""
+    function, met = event.function, list[tuple[Place, list[CostlyEvent]]]()
+    while function.resume_of is not None and function.resume_of in functions and len(met) <= len(functions):
+        function = functions[function.resume_of]
+        found = inside.get(function.function, ())
+        if event.over_break and found:
+            return found[0][1] if len(found) == 1 else None
+        met += found
+    name = root(event.subject.name) if event.subject is not None else ""
+    code = function.code
+    own = ((place, group) for place, group in met if place.filename == code.filename)
+    return next((group for place, group in own if name in computed_from(code.source, place.line, code.line)), None)
 
 
 def _with_their_functions(groups: list[list[CostlyEvent]]) -> list[list[CostlyEvent]]:
@@ -165,7 +194,6 @@ def _ways(
     events: Sequence[CostlyEvent],
     advice: Iterable[AdviceUse],
     replays: Replays,
-    compilations: int,
 ) -> tuple[WayOut, ...]:
     """The ways out of a cause."""
     if kind is CauseKind.FAILED:
@@ -177,7 +205,10 @@ def _ways(
     if not values or not all(replay.known for replay in mine):
         return unpredicted(dict.fromkeys(use for event in events for use in advice_of(event)))
     limit = dict.fromkeys(use for event in events if event.limit for use in event.entry.advice)
-    found = ways_out(mine, values, compilations, limit)
+    others = (replay for replay in replays.values() if replay not in mine)
+    found = ways_out(mine, values, others, limit)
+    if any(entry.raised for replay in replays.values() for entry in replay.entries):
+        return tuple(replace(way, before=None, after=None) for way in found)  # the run may have ended there
     hidden = not found and any(replay.helps(frozenset(values) | replay.unknown) for replay in mine)
     return unpredicted(advice) if hidden else found
 
@@ -218,13 +249,14 @@ def _cause(
     known: dict[tuple[int, str], FunctionRecord],
     rests: Mapping[str, Sequence[FunctionRecord]],
     replays: Replays,
-    compilations: int,
 ) -> Cause:
-    """``rests``: the rests of functions by the names under which they are called; ``compilations``: of the run."""
+    """``rests``: the rests of functions by the names under which they are called."""
     names = {event.name for event in met} - {""}
-    events = [event for event in met if event.around_comprehension not in names]  # its function tells of it
+    events = _most_frequent_first(
+        [event for event in met if event.around_comprehension not in names]  # its function tells of it
+    )
     broke = [event for event in events if event.broken is not None]
-    first = min(broke or events, key=lambda event: event.entry.key.order)
+    first = min(broke, key=lambda event: event.entry.key.order) if broke else events[0]
     kind = first.kind
     python = {event.function.function for event in events if _ended_as_python(event)}
     if kind is CauseKind.BREAKS and python and all(_ended_as_python(event) for event in broke):
@@ -237,7 +269,7 @@ def _cause(
         breaks=len({e.function.function for e in broke if not _ended_as_python(e)}) if kind is CauseKind.BREAKS else 0,
     )
     advice: dict[AdviceUse, None] = {}
-    for event in events:
+    for event in broke or events:
         given = advice_of(event)
         advice.update(dict.fromkeys(_to_first_remedy(given) if kind is CauseKind.RECOMPILES else given))
     sentence = {
@@ -262,8 +294,18 @@ def _cause(
         functions=tuple(dict.fromkeys(event.name for event in events)),
         python=tuple(dict.fromkeys(_ended(event) for event in events if _ended_as_python(event))),
         caused=caused,
-        ways=_ways(kind, events, advice, replays, compilations),
+        ways=_ways(kind, events, advice, replays),
     )
+
+
+def _most_frequent_first(events: Sequence[CostlyEvent]) -> list[CostlyEvent]:
+    """In the order of the compilations, those about the value that made the most of them first: a cause is called by
+    it."""
+    ordered = sorted(events, key=lambda event: event.entry.key.order)
+    if any(event.kind is not CauseKind.RECOMPILES for event in ordered):
+        return ordered
+    often = Counter(event.key for event in ordered).most_common(1)
+    return sorted(ordered, key=lambda event: bool(often) and event.key != often[0][0])
 
 
 def _to_first_remedy(given: Sequence[AdviceUse]) -> Sequence[AdviceUse]:

@@ -7,7 +7,7 @@ cost, which stands after it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -92,12 +92,13 @@ def _shown_name(name: str, event: CostlyEvent) -> str:
     return _over_break(event) if _GONE_OVER.search(name) else in_code(name)
 
 
-def _values(events: Iterable[CostlyEvent]) -> list[str]:
-    """The values that were expected and met, in the order of the calls."""
+def _values(events: Sequence[CostlyEvent]) -> list[str]:
+    """The values that were expected and met, in the order of the calls, of what the first event is about."""
     found: dict[str, None] = {}
+    first = events[0].key
     for event in events:
         record = event.recompile
-        if record is not None:
+        if record is not None and event.key == first:
             found.update(dict.fromkeys(value for value in (record.expected, record.actual) if value))
     return list(found)
 

@@ -6,11 +6,13 @@ of the guard says, or better where the entry knows what became of the value.
 
 from __future__ import annotations
 
+import ast
+
 from depyf.run.advice.advice import AdviceUse, Frees
 from depyf.run.advice.for_guards import for_number_operand, for_specialised
 from depyf.run.advice.number_operands import numbers_of
 from depyf.run.advice.registry import ADVICE, applicable
-from depyf.run.advice.source_names import named
+from depyf.run.advice.source_names import named, of_wrapped
 from depyf.run.advice.symbol_places import places_of
 from depyf.run.causes.guard_replay import FailedValue
 from depyf.run.causes.subjects import GLOBAL
@@ -23,6 +25,7 @@ from depyf.run.uses.value_uses import indexed_by, uses_of
 Uses = tuple[AdviceUse, ...]
 
 
+_NOT_FOUND = frozenset((ValueUse.UNKNOWN,))
 _NEEDED = frozenset((ValueUse.LOOP, ValueUse.KEY, ValueUse.CONSTANT))
 """Uses for which torch must know a number while compiling: a loop is unrolled."""
 _SYMBOLS = (Frees.SYMBOL_WHEN_CHANGED, Frees.SYMBOLS)
@@ -33,7 +36,11 @@ class ValueAdvice:
 
     def __init__(self, function: FunctionRecord, entry: EntryRecord) -> None:
         self._code = function.code
-        self._tensors = frozenset(layout.tensor for guard in entry.guards if (layout := layout_of(guard.expression)))
+        layouts = (layout_of(guard.expression) for guard in entry.guards)
+        tensors = (named(layout.tensor) for layout in layouts if layout is not None)
+        self._tensors = frozenset(
+            of_wrapped(name, entry.wrapped_parameters) if entry.wrapped else name for name in tensors
+        )
         self._places = places_of(entry.symbols)
         self._numbers = numbers_of(entry.guards)
         self._in_force = frozenset(entry.in_force)
@@ -62,19 +69,43 @@ class ValueAdvice:
         own = self._code.source and (place is None or place.filename == self._code.filename)
         text = self._code.source if own else _alone(place.text) if place is not None else ""
         uses = uses_of(text, name)
-        return bool(uses & _NEEDED) or (ValueUse.INDEX in uses and not self._indexes_tensors(text, name))
+        if uses == _NOT_FOUND and place is not None:  # another function reads it, and calls its owner otherwise
+            text = _alone(place.text)
+            spelled = _spelled(text, name)
+            uses = uses_of(text, spelled) if spelled else uses
+            return bool(uses & _NEEDED) or (ValueUse.INDEX in uses and not self._indexes_tensors(text, spelled, name))
+        return bool(uses & _NEEDED) or (ValueUse.INDEX in uses and not self._indexes_tensors(text, name, name))
 
-    def _indexes_tensors(self, text: str, name: str) -> bool:
-        """Whether all that ``name`` is an index of are tensors that the guards know: of lists torch must know the
-        index."""
-        indexed = indexed_by(text, name)
-        return bool(indexed) and all(f"L[{one!r}]" in self._tensors for one in indexed)
+    def _indexes_tensors(self, text: str, spelled: str, name: str) -> bool:
+        """Whether all that ``name``, which ``text`` calls ``spelled``, is an index of are tensors that the guards know,
+        or what a module returns: of lists torch must know the index."""
+        indexed = indexed_by(text, spelled)
+        owner, other = spelled.rpartition(".")[0], name.rpartition(".")[0]
+        known = (one.replace(owner, other, 1) if owner and one.startswith(f"{owner}.") else one for one in indexed)
+        return bool(indexed) and all(one in self._tensors or _returned(one) for one in known)
 
     @staticmethod
     def _without_symbols(found: Uses, name: str, place: Place | None) -> Uses:
         """The line that needs the number, in the place of what would make a symbol of it, or a tensor."""
         where = () if place is None else for_specialised(name, place)
         return where or tuple(one for one in found if ADVICE[one.id].frees not in _SYMBOLS)
+
+
+def _returned(text: str) -> bool:
+    """Whether an expression is what a module returns, or a part of it: ``self.proj(x)[mask]``."""
+    return text.startswith("self.") and "(" in text
+
+
+def _spelled(text: str, name: str) -> str:
+    """How ``text`` spells the attribute ``name``: ``self.layer_idx`` for ``block.layer_idx``; "" where it does not, or
+    in several ways."""
+    last = name.rpartition(".")[2]
+    try:
+        nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute) and node.attr == last]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    found = {ast.unparse(node) for node in nodes}
+    return found.pop() if "." in name and len(found) == 1 else ""
 
 
 def _alone(line: str) -> str:

@@ -384,6 +384,13 @@ class _FunctionWalk(Followed):
         held = [self.value(part) for part in (node.left, *node.comparators)]
         if not any(one.followed for one in held):
             return Held.PLAIN if all(one is Held.PLAIN for one in held) else Held.OTHER
+        literal = (ast.Tuple, ast.List, ast.Set)
+        if (
+            held[0].followed
+            and isinstance(node.ops[0], (ast.In, ast.NotIn))
+            and not isinstance(node.comparators[0], literal)
+        ):
+            self.use(ValueUse.INDEX, node)
         if all(isinstance(op, (ast.In, ast.NotIn, ast.Is, ast.IsNot)) for op in node.ops):
             return Held.VALUE
         if all(one in (Held.VALUE, Held.PLAIN) for one in held):

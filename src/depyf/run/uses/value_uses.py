@@ -83,16 +83,25 @@ def reads_used_at(lines: Sequence[str], line: int) -> frozenset[ValueUse]:
 
 
 def indexed_by(source: str, expression: str) -> frozenset[str]:
-    """What the value of ``expression`` is an index of in ``source``: ``cache`` of ``cache[self.layer_idx]``; what has
-    no name is written out."""
+    """What the value of ``expression``, or a variable that it is assigned to, is an index of in ``source``: ``cache``
+    of ``cache[self.layer_idx]``; what has no name is written out."""
     module = _parsed(textwrap.dedent(source))
     if module is None:
         return frozenset()
+    wanted = _expression(expression)
+    names = {ast.dump(wanted)} if wanted is not None else set()
+    names |= {
+        ast.dump(ast.Name(target.id, ast.Load()))
+        for node in ast.walk(module)
+        if isinstance(node, ast.Assign) and ast.dump(node.value) in names
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
     subscripts = (node for node in ast.walk(module) if isinstance(node, ast.Subscript))
     return frozenset(
         ast.unparse(node.value)
         for node in subscripts
-        if any(isinstance(part, ast.expr) and path_of(part) == expression for part in ast.walk(node.slice))
+        if any(isinstance(part, ast.expr) and ast.dump(part) in names for part in ast.walk(node.slice))
     )
 
 

@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from depyf.run.uses.use_kinds import PlacedUse, ValueUse
-from depyf.run.uses.value_uses import placed_uses_of, reads_used_at, uses_at, uses_of
+from depyf.run.uses.value_uses import indexed_by, placed_uses_of, reads_used_at, uses_at, uses_of
 
 BODIES = {
     # a branch
@@ -201,3 +201,14 @@ def test_many_loops_in_each_other():
     body = "".join("    " * depth + f"for i{depth} in range(3):\n" for depth in range(15))
     body += "    " * 15 + "".join(f"v{n} = v{n - 1}; " for n in range(30, 0, -1)) + "v0 = x.item()\n"
     assert uses_of(function(body + "if v9: return y"), "x.item()") == {ValueUse.BRANCH}
+
+
+def test_what_a_number_is_an_index_of():
+    source = "def f(self, x, packed):\n    n = packed['len']\n    return self.kv(x)[:n] + self.k[packed['len']]\n"
+    assert indexed_by(source, "packed['len']") == {"self.kv(x)", "self.k"}
+    assert indexed_by("def f(:", "n") == frozenset()
+
+
+@pytest.mark.parametrize(("test", "index"), [("n in cache", True), ("n not in cache", True), ("n in (1, 2)", False)])
+def test_a_number_that_is_looked_up(test, index):
+    assert (ValueUse.INDEX in uses_of(f"def f(n, cache):\n    if {test}:\n        return 1\n", "n")) is index

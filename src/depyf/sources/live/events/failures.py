@@ -34,6 +34,15 @@ _FAKE = re.compile(r"got (?P<error>\w+)\((?P<quote>['\"])(?P<said>.*)(?P=quote),
 _EXPRESSION = re.compile(
     r"Could not (?:guard on|extract specialized integer from) data-dependent expression (?P<it>.+?) \(unhinted"
 )
+_SAID = {
+    "FailOnRecompileLimitHit": (
+        "this was compiled as often as recompile_limit allows, and with fullgraph=True one more is an error"
+    ),
+    "AsPythonConstantNotImplementedError": (
+        "this line needs a constant, and the value is known only when the compiled code runs"
+    ),
+}
+"""Errors of torch whose kind says all -> what happened."""
 _ERROR = re.compile(r"^(?P<name>[A-Za-z_][\w.]*(?:Error|Exception|Failed))\b:?", re.M)
 
 
@@ -63,6 +72,8 @@ def _words(kind: str, reason: str) -> str:
     fake = _FAKE.search(reason)
     if fake is not None:
         return f"this operation fails, most likely without torch.compile, too: {fake['error']}: {fake['said']}"
+    if kind in _SAID:
+        return _SAID[kind]
     expression = _EXPRESSION.search(reason)
     if expression is not None:
         return "what this line asks depends on the values in a tensor, and those are not known while compiling"

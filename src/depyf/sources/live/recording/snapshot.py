@@ -404,7 +404,8 @@ def _advice(entry: EntryBuilder, live: LiveEntry | None) -> tuple[AdviceUse, ...
     """What would avoid that nothing was compiled, where neither a break nor a guard says it."""
     if not _failure(entry, live):
         return ()
-    if entry.recompiles and not entry.started and not entry.raised:
+    at_limit = not entry.raised or entry.failed.startswith("FailOnRecompileLimitHit")
+    if entry.recompiles and not entry.started and at_limit:
         limit = recompile_limit()
         return () if limit is None else for_limit(limit)
     pinned = entry.pinned.by if entry.pinned is not None else ()

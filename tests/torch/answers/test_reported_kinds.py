@@ -1,0 +1,123 @@
+"""Kinds of programs that users of torch.compile reported: what is said first, and what is not said."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from depyf.api import prepare_debug
+from depyf.run.causes.cause import CauseKind
+from depyf.run.causes.collect import causes_of
+from depyf.run.store.loading import load
+
+pytestmark = pytest.mark.torch
+
+
+def causes(run, folder):
+    torch._dynamo.reset()
+    with prepare_debug(folder):
+        try:
+            run()
+        except Exception as error:  # what torch raises into the program is a cause
+            assert "torch" in type(error).__module__, error
+    return causes_of(load(folder))
+
+
+def ids(cause):
+    return [[use.id for use in way.uses] for way in cause.ways]
+
+
+class Cache(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("k", torch.zeros(1, 32, 4))
+        self.size = 0
+
+    def forward(self, x):
+        self.k[:, self.size : self.size + x.shape[1]] = x
+        self.size += x.shape[1]
+        return self.k.sum(1)
+
+
+def test_a_counter_that_is_called_as_a_method_of_tensors(tmp_path):
+    """meta-pytorch/torchtune#1663: the first call has another length than those after it."""
+
+    def run():
+        cache = torch.compile(nn.Sequential(Cache()), backend="eager")
+        for length in (3, *[1] * 8):
+            cache(torch.ones(1, length, 4))
+
+    cause = causes(run, tmp_path)[0]
+    assert "self.0.size" in cause.text and "4" in cause.text
+    assert "self.size" in cause.place.text
+    assert ids(cause)[0] == ["unspecialised-int"]
+
+
+def pasted(box, mask):
+    w = int(box[2] - box[0]) + 1
+    h = int(box[3] - box[1]) + 1
+    return mask.new_ones(h, w)
+
+
+def test_a_value_that_is_computed_before_the_break_is_the_breaks(tmp_path):
+    """pytorch/torchdynamo#1940."""
+
+    def run():
+        paste = torch.compile(pasted, backend="eager")
+        for n in range(3, 9):
+            paste(torch.tensor([0, 0, n, n + 2]), torch.ones(1))
+
+    found = causes(run, tmp_path)
+    assert {cause.kind for cause in found} == {CauseKind.BREAKS}, [cause.text for cause in found]
+    assert all(ids(cause)[0] == ["capture-scalars"] for cause in found)
+
+
+def test_the_limit_under_fullgraph(tmp_path):
+    """HomebrewML/HeavyBall#16: dynamic=False and parameters of many shapes."""
+
+    def update(p, g):
+        p.sub_(g * 0.1)
+
+    def run():
+        step = torch.compile(update, backend="eager", fullgraph=True, dynamic=False)
+        with torch.no_grad():
+            for n in range(2, 12):
+                step(nn.Parameter(torch.ones(n)), torch.ones(n))
+
+    failed, sizes = causes(run, tmp_path)
+    assert failed.kind is CauseKind.FAILED and "fullgraph" in failed.text and ids(failed) == [["raise-limit"]]
+    assert {"no-static", "dynamic-parameters"} == set(ids(sizes)[0]), ids(sizes)
+    assert sizes.ways[0].predicted == "", "the run ended there"
+
+
+def test_a_constant_that_is_read_out_of_a_tensor(tmp_path):
+    """pytorch/pytorch#158642."""
+
+    def forward(x):
+        return x.clone().requires_grad_(torch.rand(1).item() > 0.5) * 2
+
+    (cause,) = causes(lambda: torch.compile(forward, backend="eager", fullgraph=True)(torch.ones(2)), tmp_path)
+    assert "Symbol" not in cause.text and "SymNode" not in cause.text and ids(cause) == [["not-traced"]]
+
+
+class Block(nn.Module):
+    def __init__(self, index):
+        super().__init__()
+        self.layer_idx = index
+
+    def forward(self, x, cache):
+        return x + cache[0] if self.layer_idx in cache else x * 2
+
+
+def test_a_number_that_picks_a_key_is_needed_whoever_owns_it(tmp_path):
+    """pytorch/pytorch#143670: the module is an argument of what is compiled."""
+
+    def run():
+        call = torch.compile(lambda block, x, cache: block(x, cache), backend="eager")
+        for index in range(6):
+            call(Block(index), torch.ones(2), {0: torch.ones(2)})
+
+    (cause,) = causes(run, tmp_path)
+    assert "layer_idx" in cause.text
+    assert not any("unspecialised-int" in way for way in ids(cause)), ids(cause)
