@@ -101,6 +101,21 @@ def test_a_constant_that_is_read_out_of_a_tensor(tmp_path):
     assert "Symbol" not in cause.text and "SymNode" not in cause.text and ids(cause) == [["not-traced"]]
 
 
+def test_a_mark_is_of_the_tensor_of_the_first_call(tmp_path):
+    """pytorch/pytorch#110803: the entry without gradients is made for another tensor."""
+
+    def run():
+        layer = torch.compile(nn.Sequential(nn.Linear(4, 4)), backend="eager")
+        layer(torch.ones(8, 4))
+        with torch.no_grad():
+            for size in (8, 5):
+                layer(torch.ones(size, 4))
+
+    sizes, gradients = causes(run, tmp_path)
+    assert ids(sizes) == [["compile-dynamic"]] and sizes.ways[0].after == 2
+    assert gradients.needed
+
+
 class Block(nn.Module):
     def __init__(self, index):
         super().__init__()

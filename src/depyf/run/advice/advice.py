@@ -43,7 +43,8 @@ class Frees(enum.Enum):
     VALUE = "value"
     """The value that the guard is on."""
     SYMBOL = "symbol"
-    """The same, but for the sizes 0 and 1, of which torch makes no symbol."""
+    """The same in the first entry and in those made after it changed, but for the sizes 0 and 1, of which torch makes
+    no symbol."""
     SYMBOL_WHEN_CHANGED = "symbol when changed"
     """The same, after it changed once."""
     SYMBOLS = "symbols"

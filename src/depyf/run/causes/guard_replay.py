@@ -135,11 +135,14 @@ class GuardTable:
     def compilations(self) -> int:
         return len(self.names)
 
-    def left(self, freed: Values, when_changed: Values = NOTHING, ducks: bool = False) -> int:
+    def left(
+        self, freed: Values, when_changed: Values = NOTHING, ducks: bool = False, at_first: Values = NOTHING
+    ) -> int:
         """How many entries are still made.
 
         ``freed``: values that may change from the first call on; ``when_changed``: values that are free in entries
-        made after they changed, as torch makes a size dynamic by default.
+        made after they changed, as torch makes a size dynamic by default; ``at_first``: the same, and in the first
+        entry, as a mark on the tensor of the first call does.
 
         An entry that serves the call of another one, too, has the guards of both: where a size is free, the program's
         questions about it are conditions, which the entry for one size does not show.  ``ducks``: sizes that are equal
@@ -157,8 +160,9 @@ class GuardTable:
             if found is not None:
                 found.append(name)
                 continue
-            changed |= {v for one, _ in kept for other in one for v in row.get(other, NOTHING) & when_changed}
-            kept.append(([name], changed))
+            later = when_changed | {value for value in at_first if not value.small}
+            changed |= {v for one, _ in kept for other in one for v in row.get(other, NOTHING) & later}
+            kept.append(([name], changed if kept else at_first))
         return len(kept)
 
     @staticmethod

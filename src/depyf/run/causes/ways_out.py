@@ -94,16 +94,18 @@ class _Freed:
 
     values: Values = NOTHING
     when_changed: Values = NOTHING
+    at_first: Values = NOTHING
     ducks: bool = False
     """Sizes that are equal are one symbol."""
 
     def __or__(self, other: _Freed) -> _Freed:
         ducks = self.ducks or other.ducks
-        return _Freed(self.values | other.values, self.when_changed | other.when_changed, ducks)
+        at_first = self.at_first | other.at_first
+        return _Freed(self.values | other.values, self.when_changed | other.when_changed, at_first, ducks)
 
     @property
     def all(self) -> Values:
-        return self.values | self.when_changed
+        return self.values | self.when_changed | self.at_first
 
 
 class FunctionReplay:
@@ -149,7 +151,7 @@ class FunctionReplay:
         frees = ADVICE[use.id].frees
         plain = frozenset({value} if not value.small else ())
         if frees is Frees.SYMBOL:
-            return _Freed(plain)
+            return _Freed(at_first=plain)
         if frees is Frees.SYMBOL_WHEN_CHANGED:
             return _Freed(when_changed=plain)
         if frees in (Frees.SYMBOLS, Frees.SYMBOLS_WHEN_CHANGED):
@@ -157,7 +159,9 @@ class FunctionReplay:
                 one for one, uses in self.advice.items() if use in uses and not one.small and not _both(uses)
             )
             return _Freed(symbols, ducks=True) if frees is Frees.SYMBOLS else _Freed(when_changed=symbols)
-        return _Freed(value.whole if frees is Frees.VALUE else NOTHING)
+        whole = value.whole if frees is Frees.VALUE else NOTHING
+        switch = ADVICE[use.id].switch
+        return _Freed(at_first=whole) if switch is not None and switch.kind is SwitchKind.MARK else _Freed(whole)
 
     def left_after(self, uses: Collection[AdviceUse], options_only: bool = False) -> int:
         """How many compilations are left where ``uses`` are followed: options of torch are of all values of the
@@ -168,7 +172,7 @@ class FunctionReplay:
             for use in known:
                 if use.id in ids or (use in uses and not options_only):
                     freed |= self.freed(use, value)
-        return self.table.left(freed.values, freed.when_changed, freed.ducks)
+        return self.table.left(freed.values, freed.when_changed, freed.ducks, freed.at_first)
 
     @functools.cached_property
     def unknown(self) -> Values:

@@ -184,7 +184,7 @@ _WAY = _object(
     ("advice!", [_ADVICE], "what is to be followed, all of it"),
     ("compilations!", (int, None), "compilations of the run; null where nothing is predicted"),
     ("left!", (int, None), "how many are left then, predicted"),
-    ("or_more", bool, "true where more may be left: calls were not recorded, or no entry shows what is asked of a symbol"),
+    ("or_more", bool, "true where more may be left: there were calls that are not recorded, or no symbols yet"),
 )
 _CAUSE = _object(
     "cause",
