@@ -223,7 +223,8 @@ def ways_out(
                     if _left(without, replays, rest) <= after:
                         del uses[other]
                 if after < compilations:
-                    or_more = _NO_STATIC in uses or any(replay.at_limit for replay in replays)
+                    reached = [*replays, *(rest if any(map(_is_option, uses)) else ())]
+                    or_more = _NO_STATIC in uses or any(replay.at_limit for replay in reached)
                     found.setdefault(tuple(uses), WayOut(tuple(uses), compilations, after, or_more))
                     break
         if found:
