@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import random
+
 import pytest
 import torch
 from torch import nn
@@ -12,6 +15,9 @@ from depyf.run.causes.collect import causes_of
 from depyf.run.store.loading import load
 
 pytestmark = pytest.mark.torch
+
+
+LOG = logging.getLogger("reported")
 
 
 def causes(run, folder):
@@ -114,6 +120,39 @@ def test_a_mark_is_of_the_tensor_of_the_first_call(tmp_path):
     sizes, gradients = causes(run, tmp_path)
     assert ids(sizes) == [["compile-dynamic"]] and sizes.ways[0].after == 2
     assert gradients.needed
+
+
+def test_a_size_that_a_line_fixes_is_not_marked_unbacked(tmp_path):
+    """xdit-project/xDiT#781: a batch of timesteps of one, or of as many as the other batch."""
+
+    def run():
+        scaled = torch.compile(lambda x, t: x * t[:, None], backend="eager")
+        for batch, steps in ((4, 1), (4, 4), (6, 1), (6, 6)):
+            scaled(torch.ones(batch, 2), torch.ones(steps))
+
+    ways = [way for cause in causes(run, tmp_path) for way in cause.ways]
+    assert ways and not [
+        use for way in ways for use in way.uses if use.id == "mark-unbacked" and use.value("tensor") == "t"
+    ]
+    assert not [way.predicted for way in ways if way.uses[0].id == "mark-dynamic" and way.predicted]
+
+
+def test_a_random_number_that_decides(tmp_path):
+    """pytorch/pytorch#95425."""
+
+    def dropped(x):
+        return x * 2 if random.random() < 0.5 else x
+
+    (cause,) = causes(lambda: torch.compile(dropped, backend="eager")(torch.ones(2)), tmp_path)
+    assert [use.values for way in cause.ways for use in way.uses] == [(("function", "random.random"),)]
+
+
+def test_a_question_to_a_logger(tmp_path):
+    def asked(x):
+        return x * 2 if LOG.isEnabledFor(logging.DEBUG) else x
+
+    (cause,) = causes(lambda: torch.compile(asked, backend="eager")(torch.ones(2)), tmp_path)
+    assert "ignore-logging" not in [one for way in ids(cause) for one in way]
 
 
 class Block(nn.Module):

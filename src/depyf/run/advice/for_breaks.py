@@ -64,6 +64,10 @@ _LOGGED = (
     re.compile(r"\.(?P<method>debug|info|warning|warn|error|exception|critical|log)\("),
 )
 """The method of a logger, in what torch says to its developers, and in the program's line."""
+_OF_SETTINGS = frozenset(
+    "isEnabledFor getEffectiveLevel hasHandlers getChild setLevel addHandler addFilter filter".split()
+)
+"""Methods of a logger that write nothing: the program uses what they return."""
 _PLAIN_PYTHON = frozenset({
     "builtins", "time", "os", "sys", "random", "datetime", "warnings", "_warnings", "logging", "gc", "threading", "io",
     "copy", "json", "pickle", "uuid", "inspect", "tqdm", "traceback", "socket", "subprocess", "builtin",
@@ -122,7 +126,8 @@ def _skipped(facts: BreakFacts) -> Uses:
     if name in ("_warnings.warn", "warnings.warn", "warn"):
         return _writes("warnings.warn")
     if name.startswith("<unknown"):  # a method of a value that waits for the call: what broke before is to be seen to
-        return ()
+        called = _called(facts.expression)
+        return (use("call-outside", function=called),) if called.partition(".")[0] in _PLAIN_PYTHON else ()
     outside = use("call-outside", function=name)
     if "C/C++" in " ".join(facts.hints) and name.partition(".")[0] not in _PLAIN_PYTHON:
         return outside, use("custom-operator", function=name)
@@ -135,7 +140,8 @@ def _writes(function: str) -> Uses:
 
 def _logs(facts: BreakFacts) -> Uses:
     found = _LOGGED[0].search(facts.text) or _LOGGED[1].search(facts.line)
-    function = f"logging.Logger.{found['method']}" if found else ""
+    writes = found is not None and found["method"] not in _OF_SETTINGS
+    function = f"logging.Logger.{found['method']}" if found is not None and writes else ""
     outside = use("write-outside", function="the logger")
     if not function:
         return (outside,)

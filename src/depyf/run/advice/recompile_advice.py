@@ -80,8 +80,8 @@ SIZES = (
     Advice(
         "dynamic-parameters",
         "a size of a module's parameter or buffer that differs between calls",
-        "torch._dynamo.config.force_parameter_static_shapes = False ({tensor} is a parameter or a buffer: marks and "
-        "dynamic=True do not reach it)",
+        "torch._dynamo.config.force_parameter_static_shapes = False (for {tensor}: marks and dynamic=True do not reach "
+        "a parameter or a buffer)",
         "sizes of parameters and buffers become symbols when they change",
         _GENERAL,
         Switch(SwitchKind.CONFIG, "force_parameter_static_shapes", "False"),

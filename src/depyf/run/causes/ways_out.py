@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,7 +135,16 @@ class FunctionReplay:
             for refusal in row:
                 for failed in failed_in(refusal.failed):
                     found.setdefault(failed.value, {}).update(dict.fromkeys(advice.on(failed)))
+        needed = _needed(found)
+        for value, uses in found.items():
+            if value.small and value.whole & needed:  # a line asks for the size
+                found[value] = {use: None for use in uses if use.id != "mark-unbacked"}
         return {value: tuple(uses) for value, uses in found.items()}
+
+    @functools.cached_property
+    def needed(self) -> Values:
+        """The sizes that a line makes constants."""
+        return _needed(self.advice)
 
     @functools.cached_property
     def fixed(self) -> Values:
@@ -160,8 +169,7 @@ class FunctionReplay:
             )
             return _Freed(symbols, ducks=True) if frees is Frees.SYMBOLS else _Freed(when_changed=symbols)
         whole = value.whole if frees is Frees.VALUE else NOTHING
-        switch = ADVICE[use.id].switch
-        return _Freed(at_first=whole) if switch is not None and switch.kind is SwitchKind.MARK else _Freed(whole)
+        return _Freed(at_first=whole) if _is_mark(use) else _Freed(whole)
 
     def left_after(self, uses: Collection[AdviceUse], options_only: bool = False) -> int:
         """How many compilations are left where ``uses`` are followed: options of torch are of all values of the
@@ -225,7 +233,10 @@ def ways_out(
                 if after < compilations:
                     reached = [*replays, *(rest if any(map(_is_option, uses)) else ())]
                     or_more = _NO_STATIC in uses or any(replay.at_limit for replay in reached)
-                    found.setdefault(tuple(uses), WayOut(tuple(uses), compilations, after, or_more))
+                    way = WayOut(tuple(uses), compilations, after, or_more)
+                    if any(map(_is_mark, uses)) and any(replay.needed - {lead} for replay in replays):
+                        way = WayOut(tuple(uses))  # a size that is fixed to the marked one is free with it
+                    found.setdefault(tuple(uses), way)
                     break
         if found:
             break
@@ -234,6 +245,17 @@ def ways_out(
 
 def _left(uses: Collection[AdviceUse], replays: Iterable[FunctionReplay], others: Iterable[FunctionReplay]) -> int:
     return sum(replay.left_after(uses) for replay in replays) + sum(one.left_after(uses, True) for one in others)
+
+
+def _needed(advice: Mapping[GuardedValue, Iterable[AdviceUse]]) -> Values:
+    return frozenset(
+        value for value, uses in advice.items() if value.what == "size" and any(u.id == "needed-value" for u in uses)
+    )
+
+
+def _is_mark(use: AdviceUse) -> bool:
+    switch = ADVICE[use.id].switch
+    return switch is not None and switch.kind is SwitchKind.MARK
 
 
 def _is_option(use: AdviceUse) -> bool:

@@ -102,7 +102,7 @@ def outcome(before, after, deterministic=True):
 
 
 def measured(status, compilations, breaks, python, errors=0, **others):
-    return Measured(status, RunTotals(compilations, breaks, ran_as_python=python, errors=errors), **others)
+    return Measured(status, RunTotals(compilations, breaks=breaks, ran_as_python=python, errors=errors), **others)
 
 
 def test_verdicts():
