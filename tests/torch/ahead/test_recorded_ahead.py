@@ -156,6 +156,21 @@ def test_what_is_loaded_is_called_loaded(tmp_path):
     assert "0 compilations, 2 loaded" in (dump / "index.md").read_text()
 
 
+def test_what_was_compiled_before_is_in_the_dump(tmp_path):
+    made, other = ahead(scaled, torch.ones(3)), ahead(scaled, torch.ones(4))
+    with depyf.prepare_debug(str(tmp_path / "first")):
+        inside = ahead(scaled, torch.ones(5))
+    with depyf.prepare_debug(str(tmp_path / "second")):
+        made(torch.ones(3))
+    run = load(tmp_path / "second")
+    assert [(entry.made, entry.before) for _, entry in run.entries] == [(Made.AHEAD, True)] * 3
+    assert len({entry.key for _, entry in run.entries}) == 3
+    assert all(entry.guards and entry.transformed.source for _, entry in run.entries)
+    assert "compiled before the recording began" in (tmp_path / "second" / "index.md").read_text()
+    assert len(load(tmp_path / "first").entries) == 3
+    assert other is not inside
+
+
 def test_a_graph_of_no_function_is_not_called_nothing(tmp_path):
     with depyf.prepare_debug(str(tmp_path)):
         torch.export.export(Net(), (torch.ones(3),), strict=True)

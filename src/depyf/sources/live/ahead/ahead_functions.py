@@ -7,6 +7,7 @@ that it was made of.  Nothing is called.
 from __future__ import annotations
 
 import builtins
+import gc
 import os
 import sys
 import types
@@ -32,6 +33,18 @@ def name_ahead(function: Any, compile_id: str, made: Made) -> weakref.ref[Any]:
     reference = weakref.ref(function, gone)
     _NAMED[place] = reference, compile_id, made
     return reference
+
+
+def ahead_alive() -> list[Any]:
+    """All functions of this process that were compiled ahead of time."""
+    module = sys.modules.get("torch._dynamo.aot_compile")
+    kind = attribute(module, "AOTCompiledFunction")
+    return [one for one in gc.get_objects() if type(one) is kind] if isinstance(kind, type) else []
+
+
+def known_name(function: Any) -> str:
+    """What a recording calls ``function``; "" where none has seen it."""
+    return _NAMED[id(function)][1] if id(function) in _NAMED else ""
 
 
 def ahead_functions(value: Any) -> tuple[Any, ...]:

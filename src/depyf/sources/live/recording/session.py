@@ -45,6 +45,7 @@ from depyf.safety.escape import safe_name
 from depyf.safety.guarded import Door, problem, warn
 from depyf.safety.source_lines import source_text
 from depyf.sources.live import page_access as live
+from depyf.sources.live.ahead.ahead_functions import ahead_alive, ahead_entry, known_name, name_ahead, original_code
 from depyf.sources.live.caches.code_exchange import GraphMatch, graph_codes, match_graphs, module_functions, step_text
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.caches.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
@@ -210,6 +211,7 @@ class Session:
     def _finish(self) -> bool:
         """Whether the manifest is written, so that all is."""
         self._add_compiled_before()
+        self._add_ahead_before()
         self._add_loaded_entries()
         self._add_cached_wrappers()
         self._add_loaded_code()
@@ -295,6 +297,22 @@ class Session:
                 self._add_made(builder, code, entry, BEFORE)
                 for record in graphs_alive(key, entry):
                     self.capture.add_graph(key, record.stage, record.text)
+
+    def _add_ahead_before(self) -> None:
+        """What was compiled ahead of time before the recording began, and lives: no event names it."""
+        known = {id(own()) for own in self.capture.ahead.values()}
+        fresh = [function for function in ahead_alive() if id(function) not in known]
+        for number, function in enumerate(fresh if not self._of_fork else ()):
+            entry, key = ahead_entry(function), self.capture.key(known_name(function))
+            if not key.text or key.function in self.capture.functions:
+                key = self.capture.key(f"ahead{number}/0")
+            self.capture.begin(original_code(function), key.text)
+            self.capture.ahead[key.function] = name_ahead(function, key.text, entry.made)
+            builder = self.capture.entry(key)
+            builder.before, builder.backend = True, str(entry.backend or "")
+            self._add_made(builder, original_code(function), entry, BEFORE)
+            for record in graphs_alive(key, entry):
+                self.capture.add_graph(key, record.stage, record.text)
 
     def _add_loaded_entries(self) -> None:
         """What torch has loaded while this was recorded: it tells the first id of each function, and no code."""
