@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, overload
 from depyf.sources.live.require import require_torch
 
 if TYPE_CHECKING:
-    from depyf.actions.asking.against_model import ModelComparison
-    from depyf.actions.asking.compare import Comparison
     from depyf.actions.asking.replay import Replay
     from depyf.actions.asking.watched import Watched
     from depyf.actions.asking.why import Why
+    from depyf.actions.comparing.against_model import ModelComparison
+    from depyf.actions.comparing.compare import Comparison
     from depyf.actions.edit.edited.edited_comparison import EditedComparison
     from depyf.actions.edit.edited.edited_run import Edited
 
@@ -182,10 +182,10 @@ def compare(
 
         return compare_edited(fn, args, kwargs, edited)
     if reference is not None:
-        from depyf.actions.asking.against_model import against_model
+        from depyf.actions.comparing.against_model import against_model
 
         return against_model(fn, reference, args, kwargs, rtol, atol)
-    from depyf.actions.asking.compare import compare as run
+    from depyf.actions.comparing.compare import compare as run
 
     given = {"backend": backend, "fullgraph": fullgraph, "dynamic": dynamic, "mode": mode, "options": options}
     asked = {name: value for name, value in given.items() if value is not None}

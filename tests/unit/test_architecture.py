@@ -16,6 +16,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 TORCH_ALLOWED = (
     "sources/live/",
     "actions/asking/",
+    "actions/comparing/",
     "actions/debugger/",
     "actions/doctor/",
     "actions/edit/",
@@ -120,8 +121,8 @@ LAYERS = (
     ("actions.gallery", "views.report", "actions.repro", "actions.export"),
     ("sources.live",),
     ("decompiling", "dynamo", "actions.debugger", "actions.doctor"),
-    ("contexts", "actions.asking"),
-    ("actions.checking", "actions.edit", "actions.explaining"),
+    ("contexts", "actions.asking", "actions.comparing"),
+    ("actions.edit", "actions.explaining"),
     ("api", "decompiler", "doctor", "explain", "export", "gallery", "optimization", "report", "testing", "utils"),
     ("cli", "pytest_plugin", "__main__"),
 )
@@ -221,6 +222,7 @@ def test_checker_knows_nothing_of_the_making() -> None:
 
 ON_COPIES = (
     "compare.py",
+    "compiled_graph.py",
     "tensors.py",
     "against_model.py",
     "undeclared_writes.py",
@@ -244,7 +246,7 @@ TELLING = {"is_leaf", "grad_fn", "storage_offset", "untyped_storage", "data_ptr"
     "path",
     sorted(
         path
-        for room in ("sources", "actions/asking", "actions/debugger", "actions/edit")
+        for room in ("sources", "actions/asking", "actions/comparing", "actions/debugger", "actions/edit")
         for path in (SOURCE / room).rglob("*.py")
     ),
     ids=relative,

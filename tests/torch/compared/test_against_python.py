@@ -297,7 +297,7 @@ def test_a_graph_that_a_backend_refuses():
 
     result = depyf.compare(lambda x: x + 1, torch.ones(2), backends=("eager", refuses))
     assert not result and "it could not be compared: RuntimeError: not today" in str(result)
-    assert "compiled against Python: the same" in str(result)
+    assert "Dynamo's code, its graphs in eager mode, against Python: the same" in str(result)
     assert result._repr_html_()
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import depyf
-from depyf.actions.asking.reference import is_rounding
+from depyf.actions.comparing.reference import is_rounding
 
 pytestmark = pytest.mark.torch
 
@@ -75,6 +75,25 @@ def test_wrong_pass(compile_graph):
     assert "h = torch.relu(h @ w2)" in result.first.node.place
     assert result.first.difference.expected.low == 0.0 and result.first.difference.got.low < 0.0
     assert "DIFFERENT" in str(result)
+
+
+@pytest.mark.parametrize(
+    "where, layer", (("lowering", "Inductor"), ("decomposition", "AOTAutograd: its graphs differ once"))
+)
+def test_the_layer_below_dynamo(where, layer, monkeypatch):
+    """``erf`` is made a ``tanh`` in one of Inductor's tables."""
+    import torch._inductor.decomposition as decomposition
+    import torch._inductor.lowering as lowering
+
+    erf, tanh = torch.ops.aten.erf.default, torch.ops.aten.tanh.default
+    if where == "lowering":
+        monkeypatch.setitem(lowering.lowerings, erf, lambda value: lowering.lowerings[tanh](value))
+    else:
+        monkeypatch.setitem(decomposition.decompositions, erf, torch.tanh)
+        decomposition.fast_random_decomps.cache_clear()
+    result = depyf.compare(lambda x: x.erf() * 2, torch.randn(8))
+    assert f"the layer is {layer}" in str(result) and result.first.node.name == "erf"
+    assert depyf.compare(lambda x: x.tanh(), torch.randn(8)).first is None
 
 
 def test_wrong_gradient():

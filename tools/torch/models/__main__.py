@@ -45,6 +45,9 @@ def main() -> int:
         "--again", nargs="+", default=[], metavar="STATUS", help="run what ended so once more (ok, fault, torch, ...)"
     )
     parser.add_argument("--table", action="store_true", help="run nothing, print the table of the results file")
+    parser.add_argument(
+        "--compare", action="store_true", help="ask depyf.compare, and dump nothing; with another --results"
+    )
     parser.add_argument("--keep", type=Path, help="keep the dumps, one folder per task")
     arguments = parser.parse_args()
     number, _, shards = arguments.shard.partition("/")
@@ -104,7 +107,7 @@ def _run(
         for task in todo:
             progress.update(bar, description=f"{task.row.name} {task.mode} {task.backend}", refresh=True)
             keep = arguments.keep / "-".join(task.key) if arguments.keep else None
-            result = {**sweep.run_forked(task, arguments.seconds, log, keep), "version": version}
+            result = {**sweep.run_forked(task, arguments.seconds, log, keep, arguments.compare), "version": version}
             found[task.key] = result
             with arguments.results.open("a") as stream:
                 stream.write(json.dumps(result) + "\n")

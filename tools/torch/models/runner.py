@@ -19,6 +19,7 @@ from typing import Any
 import torch
 from torch._dynamo.convert_frame import register_bytecode_hook
 
+import depyf
 from depyf import prepare_debug
 from tools.torch.models import kernels
 from tools.torch.models.build import build, seed
@@ -50,14 +51,16 @@ class Result:
     version: str = ""
 
 
-def check(row: Row, mode: str, backend: str, keep: Path | None = None) -> Result:
-    """Run a model both ways.  Never raises: what goes wrong is the status and the reason."""
+def check(row: Row, mode: str, backend: str, keep: Path | None = None, compare: bool = False) -> Result:
+    """Run a model both ways; ``compare``: ask ``depyf.compare`` instead.  Never raises: what goes wrong is the status
+    and the reason."""
     started = time.time()
     result = Result(row.name, mode, backend, "ok")
     try:
         settle()
         warm_up(backend)
-        result = dataclasses.replace(result, **_both(row, mode, backend, keep))
+        found = _compared(row, mode, backend) if compare else _both(row, mode, backend, keep)
+        result = dataclasses.replace(result, **found)
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         result = dataclasses.replace(
@@ -88,6 +91,28 @@ def _both(row: Row, mode: str, backend: str, keep: Path | None) -> dict[str, Any
         if keep is None:
             shutil.rmtree(folder, ignore_errors=True)
     return {**_judged(dump, same(want, got)), "ratio": round(with_depyf / max(plain, 1e-3), 2)}
+
+
+def _compared(row: Row, mode: str, backend: str) -> dict[str, Any]:
+    """What ``depyf.compare`` says of a call that was compiled before."""
+    with contextlib.redirect_stderr(None):
+        built = build(row)
+    module = built.module.train() if mode == TRAINING else built.module.eval()
+    positional = [value for name, value in built.inputs.items() if name.isdigit()]
+    named = {name: value for name, value in built.inputs.items() if not name.isdigit()}
+    run = torch.compile(module, backend=backend)
+    with torch.set_grad_enabled(mode == TRAINING):
+        try:
+            run(*positional, **named)
+        except Exception as error:
+            return {"status": "torch", "reason": f"fails without depyf: {type(error).__name__}: {str(error)[:400]}"}
+        with_python = None if backend == "eager" else ("eager", backend)
+        found = depyf.compare(run, *positional, backends=with_python or ("eager", "aot_eager"), **named)
+    if found.python.apart or any(graph.finding is not None for graph in found.graphs):
+        return {"status": "different", "reason": str(found)[:1500]}
+    if not found.python.ran or not found.python.entry:
+        return {"status": "fault", "reason": " | ".join(found.python.not_compared)[:1500] or "no entry ran"}
+    return {"reason": " | ".join(found.python.not_compared)[:400], "frames": len(found.graphs)}
 
 
 def _judged(dump: Dumped, difference: str) -> dict[str, Any]:

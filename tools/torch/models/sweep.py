@@ -78,7 +78,9 @@ def earlier(path: Path, wanted: str | None) -> dict[tuple[str, str, str], dict[s
     return found
 
 
-def run_forked(task: Task, seconds: float, log: Path, keep: Path | None = None) -> dict[str, object]:
+def run_forked(
+    task: Task, seconds: float, log: Path, keep: Path | None = None, compare: bool = False
+) -> dict[str, object]:
     """The result of one task, whatever happens to the process that runs it."""
     started = time.time()
     receive, send = os.pipe()
@@ -86,7 +88,7 @@ def run_forked(task: Task, seconds: float, log: Path, keep: Path | None = None) 
     sys.stderr.flush()
     child = os.fork()
     if child == 0:
-        _in_child(task, send, log, keep)
+        _in_child(task, send, log, keep, compare)
     os.close(send)
     timed_out = False
     status = 0
@@ -112,7 +114,7 @@ def run_forked(task: Task, seconds: float, log: Path, keep: Path | None = None) 
         }  # fmt: skip
 
 
-def _in_child(task: Task, send: int, log: Path, keep: Path | None) -> None:
+def _in_child(task: Task, send: int, log: Path, keep: Path | None, compare: bool) -> None:
     """Never returns.  Everything that is printed goes to ``log``."""
     try:
         os.setpgid(0, 0)
@@ -122,7 +124,7 @@ def _in_child(task: Task, send: int, log: Path, keep: Path | None) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         from tools.torch.models.runner import check
 
-        result = check(task.row, task.mode, task.backend, keep)
+        result = check(task.row, task.mode, task.backend, keep, compare)
         os.write(send, json.dumps(dataclasses.asdict(result)).encode())
         os._exit(0)
     finally:

@@ -88,7 +88,7 @@ def record_program(
 
     prepare = PrepareDebug(folder, True, False, record=record)
     if check is not None:
-        from depyf.actions.checking.checked_run import CheckedRun
+        from depyf.actions.comparing.checked_run import CheckedRun
 
         prepare.checks = functools.partial(CheckedRun, check.every, check.seconds)
     prepare.gives_way = True  # the program may have such contexts of its own

@@ -13,9 +13,9 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from depyf.actions.asking.against_python import AgainstPython, Calls
-from depyf.actions.asking.call_outcome import CallOutcome, seen
-from depyf.actions.asking.compare import Finding, compare, original_of
+from depyf.actions.comparing.against_python import AgainstPython, Calls
+from depyf.actions.comparing.call_outcome import CallOutcome, seen
+from depyf.actions.comparing.compare import Finding, compare, original_of
 from depyf.run.installed_files import library_file
 from depyf.run.program_calls.checked_calls import CallDifference, CheckedCalls
 from depyf.run.program_calls.compile_calls import CompileCall

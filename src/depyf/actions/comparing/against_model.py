@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from depyf.actions.asking.compare import copied
+from depyf.actions.comparing.compiled_graph import copied
 from depyf.sources.live.caches.own_stance import own_stance
 from depyf.sources.live.tensors import TensorDifference, difference, gradients_of, relative_tolerance
 
@@ -136,7 +136,7 @@ class ModelComparison:
         return f"<depyf.compare: {self.headline}{'; print() shows where' if self.first is not None else ''}>"
 
     def _repr_html_(self) -> str:
-        from depyf.actions.asking.answers_html import model_html
+        from depyf.actions.comparing.comparison_html import model_html
 
         return model_html(self)
 

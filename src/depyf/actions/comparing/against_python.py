@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from depyf.actions.asking.call_outcome import CallOutcome, Output, outcome, outcomes_apart
-from depyf.actions.asking.stale_entries import guard_texts, why_stale
+from depyf.actions.comparing.call_outcome import CallOutcome, Output, outcome, outcomes_apart
+from depyf.actions.comparing.stale_entries import guard_texts, why_stale
 from depyf.errors import DepyfError
 from depyf.safety.guarded import problem
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
@@ -36,6 +36,8 @@ class AgainstPython:
     """What was compared, in words."""
     entry: str = ""
     """The compile id of the program's own entry that ran; "" where none did."""
+    graphs_only: bool = True
+    """Nothing ran but Dynamo's code, with its graphs in eager mode."""
     causes: tuple[str, ...] = ()
     """The layer and the cause, a sentence each."""
     ways: tuple[str, ...] = ()
@@ -56,7 +58,8 @@ class AgainstPython:
 
     @property
     def headline(self) -> str:
-        what = f"entry {self.entry}" if self.entry else "compiled"
+        alone = "Dynamo's code, its graphs in eager mode," if self.graphs_only else "compiled"
+        what = f"entry {self.entry}" if self.entry else alone
         said = f" ({', '.join(self.compared)})" if self and self.compared else ""
         return f"{what} against Python: {self.outcome}{said}"
 
@@ -284,6 +287,7 @@ def _of_backend(
 ) -> AgainstPython:
     """What the call does compiled apart, as the caller of ``compare`` wants it."""
     apart = calls.apart(python, own)
+    found = replace(found, graphs_only=False)
     if not apart:
         return found
     if python.drew:
@@ -293,7 +297,7 @@ def _of_backend(
     backend = calls.target.backend if calls.target is not None else None
     if all(one.rounding for one in apart) and was_compared(backend) and graphs_agree():
         return replace(found, compared=(*found.compared, "up to rounding"))
-    return AgainstPython(apart, causes=_backend_differs(was_compared(backend)), not_compared=found.not_compared)
+    return replace(found, apart=apart, causes=_backend_differs(was_compared(backend)))
 
 
 def _backend_differs(compared: bool) -> tuple[str, ...]:

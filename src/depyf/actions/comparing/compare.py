@@ -12,26 +12,40 @@ from __future__ import annotations
 import contextlib
 import functools
 import types
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from depyf.actions.asking.against_python import AgainstPython, Calls, against_python
-from depyf.actions.asking.call_outcome import Output
-from depyf.actions.asking.reference import doubled, in_double, is_rounding
-from depyf.actions.asking.undeclared_writes import has_custom_operators, undeclared_write
-from depyf.actions.debugger.stepping.levels import no_caches
+from depyf.actions.comparing.against_python import AgainstPython, Calls, against_python
+from depyf.actions.comparing.call_outcome import Output
+from depyf.actions.comparing.compiled_graph import (
+    Backend,
+    Compiled,
+    copied,
+    is_tensor,
+    node_values,
+    steady_random_numbers,
+)
+from depyf.actions.comparing.reference import doubled, in_double, is_rounding
+from depyf.actions.comparing.undeclared_writes import has_custom_operators, undeclared_write
 from depyf.errors import DepyfError
 from depyf.safety.guarded import Door, problem
 from depyf.sources.live.ahead.ahead_functions import ahead_functions
 from depyf.sources.live.caches.live_run import backend_name
 from depyf.sources.live.origins.probes import ProbedNode, clean_copy, describe, operations, with_offsets, with_outputs
 from depyf.sources.live.state.graph_tensors import GraphTensors
-from depyf.sources.live.state.kept_tensors import computed_as, own_copy, own_leaf
 from depyf.sources.live.target import find_target
 from depyf.sources.live.tensors import TensorDifference, difference
 
-Backend = str | Callable[..., Any]
+_LAYERS = (
+    ("aot_eager", "AOTAutograd: its graphs differ when PyTorch's own kernels run them, too"),
+    (
+        "aot_eager_decomp_partition",
+        "AOTAutograd: its graphs differ once operators are decomposed and the graph is split for the backward",
+    ),
+)
+"""Backends that stop after a layer, and that layer."""
+_INDUCTOR = "Inductor: the graphs that it is given agree with Python when PyTorch's own kernels run them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +64,8 @@ class Finding:
     writes: tuple[str, str] | None = None
     """An operator and the argument it writes to without declaring that; then ``difference`` is of the argument, before
     and after."""
+    layer: str = ""
+    """The layer below Dynamo that makes the difference, in words; "" where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +140,7 @@ class Comparison:
         return f"<depyf.compare: {self.remarks()[0]}: {found}; print() shows all of it>"
 
     def _repr_html_(self) -> str:
-        from depyf.actions.asking.answers_html import compare_html
+        from depyf.actions.comparing.comparison_html import compare_html
 
         return compare_html(self)
 
@@ -161,6 +177,8 @@ def _describe(finding: Finding, first: str, second: str) -> list[str]:
         lines.append(f"from {finding.node.place}")
     if finding.node is not None and finding.node.module:
         lines.append(f"in module {finding.node.module}")
+    if finding.layer:
+        lines.append(f"the layer is {finding.layer}")
     if finding.writes is not None:
         first, second = "before", "after"
     for user in finding.used_by:
@@ -223,10 +241,26 @@ class _Run:
             return Finding(None, False, whole)
         apart = self._first_apart(expected, got, lambda: Compiled("eager", in_double(gm)).outputs(doubled(inputs)))
         if apart is not None:
-            return self._locate(gm, inputs, apart[1], gradient=False)
+            found = self._locate(gm, inputs, apart[1], gradient=False)
+            return replace(found, layer=self._layer(gm, inputs, expected, gradient=False))
         expected, got = first.gradients(inputs), second.gradients(inputs)
         apart = self._first_apart(expected, got, lambda: Compiled("eager", in_double(gm)).gradients(doubled(inputs)))
-        return None if apart is None else self._locate(gm, inputs, apart[1], gradient=True)
+        if apart is None:
+            return None
+        found = self._locate(gm, inputs, apart[1], gradient=True)
+        return replace(found, layer=self._layer(gm, inputs, expected, gradient=True))
+
+    def _layer(self, gm: Any, inputs: tuple[Any, ...], expected: list[Any], *, gradient: bool) -> str:
+        """The first of the layers of Inductor whose results differ, each with those before it."""
+        if backend_name(self.backends[1]) != "inductor" and self.backends[1] != "inductor":
+            return ""
+        for backend, layer in _LAYERS:
+            with contextlib.suppress(Exception):  # a layer that fails alone says nothing
+                compiled = Compiled(backend, clean_copy(gm))
+                got = compiled.gradients(inputs) if gradient else compiled.outputs(inputs)
+                if len(got) == len(expected) and self._first_apart(expected, got, list) is not None:
+                    return layer
+        return _INDUCTOR
 
     def _first_apart(
         self, expected: list[Any], got: list[Any], exactly: Callable[[], list[Any]]
@@ -317,113 +351,6 @@ def _undeclared(gm: Any, inputs: tuple[Any, ...]) -> Finding | None:
             node = describe(found.node) if found.node is not None else None
             return Finding(node, False, found.difference, writes=(found.operator, found.argument))
     return None
-
-
-class Compiled:
-    """A graph on one backend."""
-
-    def __init__(self, backend: Backend, gm: Any, made: Callable[..., Any] | None = None) -> None:
-        """``made``: the graph, compiled already."""
-        self._backend = backend
-        self._gm = gm
-        self._made = made
-
-    @property
-    def made(self) -> Callable[..., Any]:
-        """What the backend made; after the first call."""
-        assert self._made is not None
-        return self._made
-
-    def _call(self, inputs: tuple[Any, ...]) -> list[Any]:
-        """Run with fixed random numbers; the graph is compiled for the first inputs."""
-        import torch
-
-        with steady_random_numbers():
-            if self._made is None:
-                from torch._dynamo.backends.registry import lookup_backend
-
-                compiler = lookup_backend(self._backend) if isinstance(self._backend, str) else self._backend
-                self._made = compiler(self._gm, list(inputs))
-            torch.manual_seed(0)
-            result = self._made(*inputs)
-        return list(result) if isinstance(result, (tuple, list)) else [result]
-
-    def outputs(self, inputs: tuple[Any, ...]) -> list[Any]:
-        """Its outputs and, for what it writes into, its inputs and its own tensors afterwards."""
-        own = copied(inputs)
-        with GraphTensors(self._gm) as held:
-            return [*self._call(own), *own, *held.copies()]
-
-    def gradients(self, inputs: tuple[Any, ...], *, all_inputs: bool = False) -> list[Any]:
-        """The gradients of the inputs for made-up gradients of the outputs; None for an input that gets none."""
-        import torch
-
-        leaves = tuple(own_leaf(value) if isinstance(value, torch.Tensor) else value for value in inputs)
-        own = tuple(computed_as(v, leaf) if leaf is not v else v for v, leaf in zip(inputs, leaves))
-        wanted = [value for value in leaves if isinstance(value, torch.Tensor) and value.requires_grad]
-        if not torch.is_grad_enabled() or not wanted:
-            return []
-        with GraphTensors(self._gm):
-            found = self._gradients(own, wanted)
-
-        if not found or not all_inputs:
-            return found
-        by_id = {id(value): gradient for value, gradient in zip(wanted, found)}
-        return [by_id.get(id(value)) for value in leaves]
-
-    def _gradients(self, own: tuple[Any, ...], wanted: list[Any]) -> list[Any]:
-        import torch
-
-        results = [value for value in self._call(own) if isinstance(value, torch.Tensor) and value.requires_grad]
-        if not results:
-            return []
-        made_up = torch.Generator().manual_seed(0)
-        tangents = [
-            torch.randn(value.shape, generator=made_up, dtype=torch.float32).to(value.device, value.dtype)
-            for value in results
-        ]
-        return list(torch.autograd.grad(results, wanted, tangents, allow_unused=True))
-
-
-@contextlib.contextmanager
-def steady_random_numbers() -> Iterator[None]:
-    """Both backends draw the same random numbers, the program's are not disturbed, and no cache is read or written."""
-    import torch
-    import torch._inductor.config as inductor_config
-
-    with torch.random.fork_rng(), inductor_config.patch(fallback_random=True), no_caches():
-        torch.manual_seed(0)
-        yield
-
-
-def copied(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Copies with the same values and layout, which require gradients where the originals do."""
-    import torch
-
-    return tuple(own_copy(value) if isinstance(value, torch.Tensor) else value for value in values)
-
-
-def node_values(gm: Any, inputs: tuple[Any, ...]) -> dict[str, Any]:
-    """The value of every operation, computed eagerly."""
-    import torch
-
-    values: dict[str, Any] = {}
-
-    class Recorder(torch.fx.Interpreter):  # type: ignore[misc]
-        def run_node(self, n: Any) -> Any:
-            value = super().run_node(n)
-            values[n.name] = value.detach().clone() if isinstance(value, torch.Tensor) else value
-            return value
-
-    with steady_random_numbers(), GraphTensors(gm):
-        Recorder(clean_copy(gm)).run(*copied(inputs))
-    return values
-
-
-def is_tensor(value: Any) -> bool:
-    import torch
-
-    return isinstance(value, torch.Tensor)
 
 
 def original_of(fn: Any) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from depyf.actions.asking.call_outcome import CallOutcome
+from depyf.actions.comparing.call_outcome import CallOutcome
 from depyf.run.advice.source_names import named
 from depyf.run.guards.guard_kind import sources_in, tree_of
 from depyf.sources.live.caches.entries import LiveEntry
@@ -19,7 +19,7 @@ from depyf.sources.live.guards.guard_tree import live_guards
 from depyf.sources.live.pure_access import own_attributes
 
 if TYPE_CHECKING:
-    from depyf.actions.asking.against_python import Calls
+    from depyf.actions.comparing.against_python import Calls
 
 _HOOKS = {
     "_forward_hooks": "forward hook",

@@ -1,1 +1,0 @@
-"""Compares calls of a run with Python while it runs: ``depyf run --check``."""

@@ -1,0 +1,124 @@
+"""A graph as one backend runs it: outputs, what it writes into, and gradients, with the same random numbers each time.
+
+Input: a graph module and inputs of the program, which stay as they are.  Output: lists of tensors.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from depyf.actions.debugger.stepping.levels import no_caches
+from depyf.sources.live.origins.probes import clean_copy
+from depyf.sources.live.state.graph_tensors import GraphTensors
+from depyf.sources.live.state.kept_tensors import computed_as, own_copy, own_leaf
+
+Backend = str | Callable[..., Any]
+
+
+class Compiled:
+    """A graph on one backend."""
+
+    def __init__(self, backend: Backend, gm: Any, made: Callable[..., Any] | None = None) -> None:
+        """``made``: the graph, compiled already."""
+        self._backend = backend
+        self._gm = gm
+        self._made = made
+
+    @property
+    def made(self) -> Callable[..., Any]:
+        """What the backend made; after the first call."""
+        assert self._made is not None
+        return self._made
+
+    def _call(self, inputs: tuple[Any, ...]) -> list[Any]:
+        """Run with fixed random numbers; the graph is compiled for the first inputs."""
+        import torch
+
+        with steady_random_numbers():
+            if self._made is None:
+                from torch._dynamo.backends.registry import lookup_backend
+
+                compiler = lookup_backend(self._backend) if isinstance(self._backend, str) else self._backend
+                self._made = compiler(self._gm, list(inputs))
+            torch.manual_seed(0)
+            result = self._made(*inputs)
+        return list(result) if isinstance(result, (tuple, list)) else [result]
+
+    def outputs(self, inputs: tuple[Any, ...]) -> list[Any]:
+        """Its outputs and, for what it writes into, its inputs and its own tensors afterwards."""
+        own = copied(inputs)
+        with GraphTensors(self._gm) as held:
+            return [*self._call(own), *own, *held.copies()]
+
+    def gradients(self, inputs: tuple[Any, ...], *, all_inputs: bool = False) -> list[Any]:
+        """The gradients of the inputs for made-up gradients of the outputs; None for an input that gets none."""
+        import torch
+
+        leaves = tuple(own_leaf(value) if isinstance(value, torch.Tensor) else value for value in inputs)
+        own = tuple(computed_as(v, leaf) if leaf is not v else v for v, leaf in zip(inputs, leaves))
+        wanted = [value for value in leaves if isinstance(value, torch.Tensor) and value.requires_grad]
+        if not torch.is_grad_enabled() or not wanted:
+            return []
+        with GraphTensors(self._gm):
+            found = self._gradients(own, wanted)
+
+        if not found or not all_inputs:
+            return found
+        by_id = {id(value): gradient for value, gradient in zip(wanted, found)}
+        return [by_id.get(id(value)) for value in leaves]
+
+    def _gradients(self, own: tuple[Any, ...], wanted: list[Any]) -> list[Any]:
+        import torch
+
+        results = [value for value in self._call(own) if isinstance(value, torch.Tensor) and value.requires_grad]
+        if not results:
+            return []
+        made_up = torch.Generator().manual_seed(0)
+        tangents = [
+            torch.randn(value.shape, generator=made_up, dtype=torch.float32).to(value.device, value.dtype)
+            for value in results
+        ]
+        return list(torch.autograd.grad(results, wanted, tangents, allow_unused=True))
+
+
+@contextlib.contextmanager
+def steady_random_numbers() -> Iterator[None]:
+    """Both backends draw the same random numbers, the program's are not disturbed, and no cache is read or written."""
+    import torch
+    import torch._inductor.config as inductor_config
+
+    with torch.random.fork_rng(), inductor_config.patch(fallback_random=True), no_caches():
+        torch.manual_seed(0)
+        yield
+
+
+def copied(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Copies with the same values and layout, which require gradients where the originals do."""
+    import torch
+
+    return tuple(own_copy(value) if isinstance(value, torch.Tensor) else value for value in values)
+
+
+def node_values(gm: Any, inputs: tuple[Any, ...]) -> dict[str, Any]:
+    """The value of every operation, computed eagerly."""
+    import torch
+
+    values: dict[str, Any] = {}
+
+    class Recorder(torch.fx.Interpreter):  # type: ignore[misc]
+        def run_node(self, n: Any) -> Any:
+            value = super().run_node(n)
+            values[n.name] = value.detach().clone() if isinstance(value, torch.Tensor) else value
+            return value
+
+    with steady_random_numbers(), GraphTensors(gm):
+        Recorder(clean_copy(gm)).run(*copied(inputs))
+    return values
+
+
+def is_tensor(value: Any) -> bool:
+    import torch
+
+    return isinstance(value, torch.Tensor)
