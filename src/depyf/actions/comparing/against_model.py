@@ -142,7 +142,7 @@ class ModelComparison:
 
 
 @dataclass
-class _Trace:
+class Trace:
     """What one model computed, in order."""
 
     steps: list[ModelStep] = field(default_factory=list)
@@ -158,7 +158,7 @@ def against_model(
 ) -> ModelComparison:
     """See ``depyf.compare``."""
     wanted, made = _traced(reference, args, kwargs), _traced(model, args, kwargs)
-    compare = _Comparing(wanted, made, rtol, atol)
+    compare = Comparing(wanted, made, rtol, atol)
     if not wanted.values or not made.values:
         return ModelComparison((_name(model), _name(reference)), 0, None)
     first = compare.along_paths() if _same_paths(wanted, made) else compare.by_values()
@@ -168,7 +168,7 @@ def against_model(
     return ModelComparison((_name(model), _name(reference)), compare.compared, first)
 
 
-def _same_paths(wanted: _Trace, made: _Trace) -> bool:
+def _same_paths(wanted: Trace, made: Trace) -> bool:
     """Whether most of the modules that the model calls have a namesake in the reference that does the same."""
     keys = set(wanted.keys)
     inner = [key in keys for key in made.keys]
@@ -176,9 +176,9 @@ def _same_paths(wanted: _Trace, made: _Trace) -> bool:
 
 
 @dataclass
-class _Comparing:
-    wanted: _Trace
-    made: _Trace
+class Comparing:
+    wanted: Trace
+    made: Trace
     rtol: float | None
     atol: float | None
     compared: int = 0
@@ -273,7 +273,7 @@ class _Comparing:
                 return ModelDifference(step, step, apart, None)
         return None
 
-    def _after(self, trace: _Trace, start: int, value: Any) -> int:
+    def _after(self, trace: Trace, start: int, value: Any) -> int:
         """The number of the first step from ``start`` on that computes another value."""
         while start < len(trace.values) - 1 and self._may_be(trace.values[start], value):
             if self._apart(trace.values[start], value) is not None:
@@ -323,7 +323,7 @@ def _noise(expected: Any, got: Any) -> bool:
     )
 
 
-def _first(trace: _Trace, numbers: Iterator[int]) -> ModelStep | None:
+def _first(trace: Trace, numbers: Iterator[int]) -> ModelStep | None:
     return next((trace.steps[number] for number in numbers), None)
 
 
@@ -366,15 +366,15 @@ def _name(model: Any) -> str:
     return str(getattr(found, "__qualname__", None) or type(found).__qualname__)
 
 
-def _traced(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Trace:
+def _traced(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Trace:
     """Call ``model`` once, as Python, and keep what it computes, backward included."""
     import torch
     from torch.utils import _pytree
 
-    trace, plain = _Trace(), _uncompiled(model)
+    trace, plain = Trace(), _uncompiled(model)
     own_args, own_kwargs = _own((args, kwargs))
     with torch.random.fork_rng(), own_stance("force_eager"):  # both begin from the program's random numbers
-        with _recording(plain, trace) as record:
+        with recording(plain, trace) as record:
             result = plain(*own_args, **own_kwargs)
             record(RESULT, result)
         named = dict(plain.named_parameters()) if isinstance(plain, torch.nn.Module) else {}
@@ -396,7 +396,7 @@ def _own(values: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _recording(model: Any, trace: _Trace) -> Iterator[Callable[[str, Any], None]]:
+def recording(model: Any, trace: Trace) -> Iterator[Callable[[str, Any], None]]:
     """Hooks on each module, and a mode that sees each operation; both are gone afterwards."""
     import torch
     from torch.overrides import TorchFunctionMode
@@ -410,7 +410,7 @@ def _recording(model: Any, trace: _Trace) -> Iterator[Callable[[str, Any], None]
     def record(operation: str, value: Any, place: str = "") -> None:
         copying[0] = True
         try:
-            tensors = _tensors_in(value)
+            tensors = tensors_in(value)
         finally:
             copying[0] = False
         if not tensors:
@@ -425,7 +425,7 @@ def _recording(model: Any, trace: _Trace) -> Iterator[Callable[[str, Any], None]
     class OperationsSeen(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             result = func(*args, **(kwargs or {}))
-            name = "" if copying[0] else _operation(func)
+            name = "" if copying[0] else operation_name(func)
             if name:
                 record(name, result, _place(sys._getframe(1)))
             return result
@@ -454,7 +454,7 @@ def _recording(model: Any, trace: _Trace) -> Iterator[Callable[[str, Any], None]
             handle.remove()
 
 
-def _tensors_in(value: Any) -> list[Any]:
+def tensors_in(value: Any) -> list[Any]:
     """Copies of the tensors in a value, in order."""
     import torch
     from torch.utils import _pytree
@@ -467,7 +467,7 @@ _SAME_NAMES = {"radd": "add", "rmul": "mul", "iadd": "add", "imul": "mul", "true
                "sub": "sub", "rmatmul": "matmul", "getitem": "getitem"}  # fmt: skip
 
 
-def _operation(func: Any) -> str:
+def operation_name(func: Any) -> str:
     """``linear``, ``add``: the same for a function, a method and an operator; "" for what only reads a property."""
     name = str(getattr(func, "__name__", ""))
     if name in ("__get__", "__set__", "__len__", "__setitem__", "__repr__", "__format__", "__bool__"):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from depyf.actions.comparing.call_outcome import CallOutcome, Output, outcome, outcomes_apart
+from depyf.actions.comparing.dynamo_step import dynamo_step
 from depyf.actions.comparing.stale_entries import guard_texts, why_stale
 from depyf.errors import DepyfError
 from depyf.safety.guarded import problem
@@ -76,6 +77,9 @@ class AgainstPython:
         return [*found, *self.causes, *ways, *(f"not compared: {text}" for text in self.not_compared)]
 
 
+Looked = Callable[[Any], object]
+
+
 @dataclass
 class Calls:
     """One function and its arguments, to be called in several ways from one state."""
@@ -133,28 +137,41 @@ class Calls:
             given = {id(leaf) for leaf in _pytree.tree_leaves((self.args, self.kwargs))}
         return next((once for once in self.state.once if id(once.value) in given), None)
 
-    def as_python(self) -> CallOutcome:
-        """The program's own code, and nothing compiled."""
+    def as_python(self, looked: Looked | None = None) -> CallOutcome:
+        """The program's own code, and nothing compiled.  ``looked`` is given the result while it is there."""
         with _stance("force_eager"):
-            return self._call(self.original)
+            return self._call(self.original, looked)
 
-    def _call(self, fn: Callable[..., Any]) -> CallOutcome:
+    def _call(self, fn: Callable[..., Any], looked: Looked | None = None) -> CallOutcome:
         args, kwargs, copies = _with_own_history(self.args, self.kwargs)
         self.copied |= copies.keys()
-        return outcome(self.state, lambda: fn(*args, **kwargs), self.output, copies)
 
-    def as_graphs(self, backend: Callable[..., Any]) -> CallOutcome:
+        def call() -> Any:
+            value = fn(*args, **kwargs)
+            if looked is not None:
+                looked(value)
+            return value
+
+        return outcome(self.state, call, self.output, copies)
+
+    def as_graphs(self, backend: Callable[..., Any], looked: Looked | None = None) -> CallOutcome:
         """Compiled apart: Dynamo's code around graphs that ``backend`` runs."""
-        return self.anew(backend, dynamic=self.asked.get("dynamic", False))
+        return self.anew(backend, dynamic=self.asked.get("dynamic", False), looked=looked)
 
-    def anew(self, backend: Any, dynamic: bool | None = None, then: Callable[[], object] = lambda: None) -> CallOutcome:
+    def anew(
+        self,
+        backend: Any,
+        dynamic: bool | None = None,
+        then: Callable[[], object] = lambda: None,
+        looked: Looked | None = None,
+    ) -> CallOutcome:
         """Compiled apart; ``then`` is called before what was compiled is forgotten."""
         import torch
 
         with unentered(), _stance("default"):
             fullgraph = bool(self.asked.get("fullgraph"))
             compiled = torch.compile(self.original, backend=backend, dynamic=dynamic, fullgraph=fullgraph)
-            made = self._call(compiled)
+            made = self._call(compiled, looked)
             then()
         return made
 
@@ -267,8 +284,11 @@ def against_python(
         remarks.append("the program's own compiled code, for no cache entry for this call was found")
     apart = calls.apart(python, captured)
     if apart:
+        step: tuple[str, ...] = ()
         layer = "the layer is Dynamo: its graphs differ from Python when eager mode runs them, too"
-        return AgainstPython(apart, causes=(layer,), not_compared=tuple(remarks))
+        with contextlib.suppress(Exception):  # what differs is said without it
+            step = dynamo_step(calls)
+        return AgainstPython(apart, causes=(layer, *step), not_compared=tuple(remarks))
     found = AgainstPython(compared=_compared(calls.state, python), not_compared=tuple(remarks), error=python.error)
     if own is None:
         return found

@@ -248,6 +248,8 @@ class _Run:
         if apart is None:
             return None
         found = self._locate(gm, inputs, apart[1], gradient=True)
+        if found.node is None and not found.error:
+            found = _of_an_input(gm, inputs, apart[0], found)
         return replace(found, layer=self._layer(gm, inputs, expected, gradient=True))
 
     def _layer(self, gm: Any, inputs: tuple[Any, ...], expected: list[Any], *, gradient: bool) -> str:
@@ -339,6 +341,16 @@ class _Run:
         graph = with_offsets(gm, names)
         gradients = Compiled(backend, graph).gradients((*inputs, *offsets), all_inputs=True)[count:]
         return [gradients[order.index(name)] for name in names]
+
+
+def _of_an_input(gm: Any, inputs: tuple[Any, ...], position: int, found: Finding) -> Finding:
+    """The gradient of an input differs, and that of no operation: the backward of what uses the input is wrong."""
+    placeholders = [node for node in gm.graph.nodes if node.op == "placeholder"]
+    wanted = [node for node, value in zip(placeholders, inputs) if is_tensor(value) and value.requires_grad]
+    if position >= len(wanted):
+        return found
+    users = tuple(describe(user) for user in wanted[position].users if user.op != "output")
+    return replace(found, node=describe(wanted[position]), used_by=users)
 
 
 def _undeclared(gm: Any, inputs: tuple[Any, ...]) -> Finding | None:

@@ -1,0 +1,321 @@
+"""Programs whose compiled call does something else than Python, each with the layer and the line that must be named.
+
+A function that makes the trap returns what to compare; where it says so, the call was compiled before the trap was set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+from unittest import mock
+
+import torch
+import torch._inductor.decomposition as decomposition
+import torch._inductor.lowering as lowering
+from torch import nn
+
+GUARDS = "the layer is the guards"
+DYNAMO = "the layer is Dynamo"
+BACKEND = "the layer is the backend"
+INDUCTOR = "the layer is Inductor"
+AOT = "the layer is AOTAutograd"
+
+
+@dataclass
+class Trap:
+    """What ``depyf.compare`` is asked."""
+
+    fn: Callable[..., Any]
+    args: tuple[Any, ...]
+    layer: str
+    named: tuple[str, ...] = ()
+    """What else the answer says: the line, the operation, the value."""
+    backends: tuple[Any, Any] | None = ("eager", "aot_eager")
+    within: AbstractContextManager[Any] = field(default_factory=nullcontext)
+    """What is wrong while the answer is made, as it was when the program was compiled."""
+
+
+SCALE = 2.0
+
+
+def small() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
+
+
+def forward_hook() -> Trap:
+    model, x = small(), torch.ones(2, 4)
+    compiled = torch.compile(model, backend="eager")
+    compiled(x)
+    model[1].register_forward_hook(lambda module, args, out: out * 2)
+    return Trap(compiled, (x,), GUARDS, ("the forward hook of self[1]", "skip_nnmodule_hook_guards"))
+
+
+def forward_pre_hook() -> Trap:
+    model, x = small(), torch.ones(2, 4)
+    compiled = torch.compile(model, backend="eager")
+    compiled(x)
+    model[0].register_forward_pre_hook(lambda module, args: (args[0] + 1,))
+    return Trap(compiled, (x,), GUARDS, ("the forward pre-hook of self[0]",))
+
+
+def a_global_without_guard() -> Trap:
+    global SCALE
+
+    def scaled(x):
+        return x * SCALE
+
+    SCALE = 2.0
+    compiled = torch.compile(scaled, backend="eager", options={"guard_filter_fn": lambda guards: [False] * len(guards)})
+    compiled(torch.ones(2))
+    SCALE = 3.0
+    return Trap(compiled, (torch.ones(2),), GUARDS, ("SCALE",))
+
+
+def an_attribute_without_guard() -> Trap:
+    class Scales(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.factor = 2
+
+        def forward(self, x):
+            return x * self.factor
+
+    model = Scales()
+    compiled = torch.compile(
+        model, backend="eager", options={"guard_filter_fn": lambda guards: ["factor" not in g.name for g in guards]}
+    )
+    compiled(torch.ones(2))
+    model.factor = 5
+    return Trap(compiled, (torch.ones(2),), GUARDS, ("self.factor",))
+
+
+def a_cell_without_guard() -> Trap:
+    factor = 2
+
+    def scaled(x):
+        return x * factor
+
+    compiled = torch.compile(scaled, backend="eager", options={"guard_filter_fn": lambda guards: [False] * len(guards)})
+    compiled(torch.ones(2))
+    factor = 4
+    return Trap(compiled, (torch.ones(2),), GUARDS, ("factor",))
+
+
+ANSWER = [1]
+
+
+@torch.compiler.assume_constant_result
+def answer():
+    return ANSWER[0]
+
+
+def a_result_that_is_assumed_constant() -> Trap:
+    def added(x):
+        return x + answer()
+
+    ANSWER[0] = 1
+    compiled = torch.compile(added, backend="eager")
+    compiled(torch.ones(2))
+    ANSWER[0] = 2
+    return Trap(compiled, (torch.ones(2),), GUARDS)
+
+
+class Box:
+    def __init__(self, t):
+        self.t = t
+
+
+box = None
+
+
+@torch.compiler.nested_compile_region
+def region():
+    return box.t + 1
+
+
+def a_region_that_is_used_again() -> Trap:
+    def rebound(h):
+        global box
+        for _ in range(2):
+            box = Box(h)
+            h = region()
+        return h
+
+    return Trap(rebound, (torch.tensor(0.0),), DYNAMO, ("in region: return box.t + 1",))
+
+
+def bigger(x):
+    return x + 1
+
+
+@torch.compiler.substitute_in_graph(bigger)
+def bigger_in_graphs(x):
+    return x + 2
+
+
+def a_wrong_substitute() -> Trap:
+    def three_times(x):
+        return bigger(x.sin()) * 3
+
+    return Trap(three_times, (torch.ones(2),), DYNAMO, ("add",))
+
+
+def turned(wrong: Callable[[Any], Any]) -> Callable[..., Any]:
+    def backend(gm, inputs):
+        for node in gm.graph.nodes:
+            if node.target in (torch.relu, torch.nn.functional.relu) or node.name.startswith("relu"):
+                node.target, node.op, node.kwargs = wrong, "call_function", {}
+                node.args = node.args[:1]
+        gm.recompile()
+        return gm.forward
+
+    return backend
+
+
+def a_wrong_pass() -> Trap:
+    def layer(x, w):
+        hidden = torch.relu(x @ w)
+        return hidden.sum(0)
+
+    torch.manual_seed(0)
+    args = torch.randn(3, 4), torch.randn(4, 4)
+    compiled = torch.compile(layer, backend=turned(torch.sigmoid))
+    compiled(*args)
+    return Trap(compiled, args, BACKEND, ("hidden = torch.relu(x @ w)",), None)
+
+
+class WrongSlope(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.relu()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 3
+
+
+def wrong_slope(x):
+    return WrongSlope.apply(x)
+
+
+def a_wrong_gradient() -> Trap:
+    def layer(x):
+        hidden = torch.relu(x)
+        return hidden * 2
+
+    return Trap(layer, (torch.ones(3, requires_grad=True),), "first difference: gradient of", ("torch.relu(x)",),
+                ("eager", turned(wrong_slope)))  # fmt: skip
+
+
+def gelu(x, w):
+    hidden = x @ w
+    return torch.nn.functional.gelu(hidden)
+
+
+def _matrices() -> tuple[Any, Any]:
+    torch.manual_seed(0)
+    return torch.randn(4, 8), torch.randn(8, 8)
+
+
+ERF, TANH = torch.ops.aten.erf.default, torch.ops.aten.tanh.default
+
+
+def a_wrong_lowering() -> Trap:
+    wrong = mock.patch.dict(lowering.lowerings, {ERF: lambda value: lowering.lowerings[TANH](value)})
+    return Trap(gelu, _matrices(), INDUCTOR, ("torch.nn.functional.gelu(hidden)",), None, wrong)
+
+
+def a_wrong_decomposition() -> Trap:
+    wrong = mock.patch.dict(decomposition.decompositions, {ERF: torch.tanh})
+    return Trap(lambda x: x.erf() + 1, (torch.randn(6),), AOT, ("x.erf() + 1",), None, wrong)
+
+
+def _plus_one(graph: Any) -> None:
+    for node in list(graph.nodes):
+        if node.target is torch.ops.aten.add.Tensor:
+            node.args = (node.args[0], 7)
+            return
+
+
+def a_wrong_pass_of_inductor() -> Trap:
+    import torch._inductor.config as config
+
+    wrong = config.patch(post_grad_custom_post_pass=_plus_one)
+    return Trap(lambda x: x.sin() + 1, (torch.randn(6),), INDUCTOR, ("x.sin() + 1",), None, wrong)
+
+
+class Averages(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(2))
+
+    def forward(self, x):
+        self.mean.mul_(0.9).add_(x.mean(0))
+        return x - self.mean
+
+
+def state_that_is_not_written() -> Trap:
+    def forgets(gm, inputs):
+        def run(*given):
+            kept = [value.detach().clone() for value in given]
+            result = gm(*given)
+            with torch.no_grad():
+                for value, before in zip(given, kept):
+                    value.copy_(before)
+            return result
+
+        return torch._dynamo.disable(run)
+
+    model, x = Averages(), torch.ones(3, 2)
+    compiled = torch.compile(model, backend=forgets)
+    compiled(x)
+    return Trap(compiled, (x,), BACKEND, ("self.mean",))
+
+
+def a_result_that_is_an_argument() -> Trap:
+    compiled = torch.compile(lambda x: x.clone(), backend=lambda gm, inputs: torch._dynamo.disable(lambda x: (x,)))
+    compiled(torch.ones(3))
+    return Trap(compiled, (torch.ones(3),), BACKEND, ("the result's memory",))
+
+
+def output_that_is_printed_twice() -> Trap:
+    def chatty(gm, inputs):
+        def run(*given):
+            print("run")
+            return gm(*given)
+
+        return torch._dynamo.disable(run)
+
+    compiled = torch.compile(lambda x: x + 1, backend=chatty)
+    compiled(torch.ones(3))
+    return Trap(compiled, (torch.ones(3),), BACKEND, ("standard output",))
+
+
+@torch.library.custom_op("depyf_wrong::doubles", mutates_args=())
+def doubles(x: torch.Tensor) -> torch.Tensor:
+    x.mul_(2)
+    return x.clone()
+
+
+@doubles.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+def a_write_that_is_not_declared() -> Trap:
+    def uses(x):
+        y = x + 1
+        return doubles(y)
+
+    return Trap(uses, (torch.ones(3),), "depyf_wrong::doubles writes to its argument x", ("return doubles(y)",))
+
+
+TRAPS = (
+    forward_hook, forward_pre_hook, a_global_without_guard, an_attribute_without_guard, a_cell_without_guard,
+    a_result_that_is_assumed_constant, a_region_that_is_used_again, a_wrong_substitute, a_wrong_pass, a_wrong_gradient,
+    a_wrong_lowering, a_wrong_decomposition, a_wrong_pass_of_inductor, state_that_is_not_written,
+    a_result_that_is_an_argument, output_that_is_printed_twice, a_write_that_is_not_declared,
+)  # fmt: skip
