@@ -15,6 +15,7 @@ from typing import Any
 
 from depyf.actions.explaining.inside_object import InsideObject, object_record, parts_inside
 from depyf.actions.explaining.reported_breaks import ReportedBreak, left_alone
+from depyf.actions.explaining.unguarded import Unguarded, unguarded
 from depyf.errors import DepyfError
 from depyf.run.advice.registry import sentence
 from depyf.run.advice.source_names import of_wrapped
@@ -191,6 +192,8 @@ class Report:
     Python; and what is compiled by itself inside the object that was asked about."""
     parts: tuple[InsideObject, ...] = ()
     """What was given to ``torch.compile`` inside the object that was asked about."""
+    unguarded: tuple[Unguarded, ...] = ()
+    """What the code of the function reads, and no guard of an entry looks at; hooks of modules, too."""
 
     @property
     def function(self) -> str:
@@ -303,6 +306,7 @@ class Report:
             "causes": [cause.to_json() for cause in self.causes],
             "observations": [observation.to_json() for observation in observations_of(self.part)],
             "parts": [part.to_json() for part in self.parts],
+            "unguarded": [value.to_json() for value in self.unguarded],
         }
 
     def __str__(self) -> str:
@@ -367,7 +371,8 @@ def explain(fn: Any) -> Report:
     decorated = {(target.code.co_filename, target.code.co_firstlineno) for target in wrapped}
     records = (r for r in run.functions if r.function in apart or (r.code.filename, r.code.line) in decorated)
     inside = [_report(run, record, seen) for record in records if record.function not in seen]
-    return replace(report, inside=(*report.inside, *inside), parts=held)
+    free = unguarded(target, fn) if target is not None else ()
+    return replace(report, inside=(*report.inside, *inside), parts=held, unguarded=free)
 
 
 def _report(run: Run, record: FunctionRecord, seen: list[tuple[int, str]]) -> Report:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from depyf.actions.explaining.explanation import EntryReport, Report
 
 _FEW = 3
+_MOST_UNGUARDED = 6
 
 
 def explain_text(report: Report) -> str:
@@ -57,6 +58,15 @@ def nothing_lines(report: Report) -> list[str]:
     return lines
 
 
+def unguarded_lines(report: Report) -> list[str]:
+    """What may change without a recompilation."""
+    more = len(report.unguarded) - _MOST_UNGUARDED
+    return [
+        *(f"no guard on {value}" for value in report.unguarded[:_MOST_UNGUARDED]),
+        *([f"no guard on {more} more values; `.unguarded` has them all"] if more > 0 else []),
+    ]
+
+
 def forgotten_lines(report: Report) -> list[str]:
     """A remark where torch does not remember every compilation."""
     return [] if report.complete else ["torch no longer remembers all of these compilations: reasons may be missing"]
@@ -71,7 +81,7 @@ def _lines(report: Report, within: bool = False) -> list[str]:
     lines += _folded_entries(report.entries) if within else _all_entries(report.entries)
     for item in report.breaks:
         lines += break_lines("graph break", item)
-    lines += [f"  {text}" for text in forgotten_lines(report)]
+    lines += [f"  {text}" for text in (*unguarded_lines(report), *forgotten_lines(report))]
     for resume in report.resumes:
         lines += ["", *_lines(resume, within)]
     for inner in report.inside:

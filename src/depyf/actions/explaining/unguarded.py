@@ -1,0 +1,274 @@
+"""What compiled code took from the program, and no guard looks at: it may change, and the entry runs all the same.
+
+Input: a function and its live cache entries.  Output: ``Unguarded`` records.  What the function reads is in its
+source: globals, cells, attributes and items with constant keys, in the statements that every call runs.  What a guard
+looks at is in the guards.  Of modules also the hooks, which no guard looks at while a setting says so.  Nothing of the
+program runs, and nothing is compiled.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from depyf.run.causes.folding import counted
+from depyf.run.guards.guard_kind import sources_in, tree_of
+from depyf.run.installed_files import library_file
+from depyf.run.records import Place
+from depyf.safety.unheard import parse
+from depyf.sources.live.caches.entries import LiveEntry, cache_entries
+from depyf.sources.live.guards.guard_tree import live_guards
+from depyf.sources.live.pure_access import SCALARS, UnreadableError, attribute, in_classes, item, own_attributes
+from depyf.sources.live.recording.code_record import ProgramSources, code_record
+from depyf.sources.live.target import Target, free_variables
+
+_SETTING = "torch._dynamo.config.skip_nnmodule_hook_guards"
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_OF_MODULE = re.compile(r"\.(?:_modules|_parameters|_buffers|__dict__)\[(['\"])([A-Za-z_]\w*)\1\]")
+_VARIABLE = re.compile(r"^[LG]\[(['\"])(.+?)\1\]")
+_MOST = 2000
+_GONE = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Unguarded:
+    """A value that the entries do not look at."""
+
+    name: str
+    """As the program writes it: ``self.factor``, ``SCALE``."""
+    place: Place
+    """The line that reads it."""
+    why: str
+    """Why no guard looks at it."""
+    entries: tuple[str, ...]
+    """The compile ids of the entries."""
+
+    def __str__(self) -> str:
+        at = f"{self.place.filename.rpartition('/')[2]}:{self.place.line}"
+        return f"{self.name} ({at}): {self.why}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "at": f"{self.place.filename}:{self.place.line}",
+            "why": self.why,
+            "compile_ids": list(self.entries),
+        }
+
+
+def unguarded(target: Target, compiled: Any) -> tuple[Unguarded, ...]:
+    """``compiled``: what the program calls, which knows the filter of guards."""
+    entries = cache_entries(target.code)
+    if not entries:
+        return ()
+    reads = list(_reads(target))
+    looked_at = {entry.compile_id: _looked_at(entry) for entry in entries}
+    found = []
+    for name, line, value in reads:
+        own = tuple(key for key, names in looked_at.items() if not _covered(name, names))
+        if own:
+            found.append(Unguarded(name, _place(target, line), _why(value, compiled), own))
+    return (*found, *_hooks(target, tuple(looked_at)))
+
+
+def _place(target: Target, line: int) -> Place:
+    code = target.code
+    text = linecache.getline(code.co_filename, line).strip()
+    return Place(code.co_filename, line, code.co_name, text)
+
+
+def plain_source(source: str) -> str:
+    """``L['self']._modules['fc'].weight`` as ``self.fc.weight``."""
+    return _OF_MODULE.sub(lambda match: f".{match[2]}", _VARIABLE.sub(r"\2", source))
+
+
+def _looked_at(entry: LiveEntry) -> set[str]:
+    trees = (tree_of(guard.record.expression) for guard in live_guards(entry))
+    return {plain_source(source) for tree in trees if tree is not None for source in sources_in(tree)}
+
+
+def _covered(name: str, looked_at: set[str]) -> bool:
+    return any(known == name or known.startswith((f"{name}.", f"{name}[")) for known in looked_at)
+
+
+def _why(value: _Value, compiled: Any) -> str:
+    owner = value.owner
+    if type(owner) is types.ModuleType and library_file(getattr(owner, "__file__", "") or ""):
+        return f"a constant of the library {owner.__name__.partition('.')[0]}"
+    if _filter_of(compiled) is not None:
+        return "guard_filter_fn left its guard out"
+    return "torch made no guard for it"
+
+
+def _filter_of(compiled: Any) -> Any:
+    """``guard_filter_fn`` of what torch.compile returned."""
+    context = attribute(compiled, "dynamo_ctx")
+    if context is None and type(compiled) is types.FunctionType:
+        context = free_variables(compiled).get("self")
+    return attribute(attribute(attribute(context, "callback"), "hooks"), "guard_filter_fn")
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    value: Any
+    owner: Any
+    """What it is an attribute or an item of."""
+
+
+def _reads(target: Target) -> Iterator[tuple[str, int, _Value]]:
+    """The values that are no objects of their own, each once, at the first line that reads it."""
+    function = target.function
+    tree = _tree(function)
+    if tree is None:
+        return
+    roots = _roots(target, tree)
+    said: set[str] = set()
+    for node in _run_always(tree.body):
+        name, value = _chain(node, roots)
+        if name in said or value is None or not _is_plain(value.value):
+            continue
+        said.add(name)
+        yield name, node.lineno + function.__code__.co_firstlineno - 1, value
+
+
+def _tree(function: types.FunctionType) -> ast.FunctionDef | None:
+    try:
+        tree = parse(ProgramSources().with_source(code_record(function.__code__)).source)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    first = tree.body[0] if isinstance(tree, ast.Module) and len(tree.body) == 1 else None
+    return first if isinstance(first, ast.FunctionDef) else None
+
+
+def _roots(target: Target, tree: ast.FunctionDef) -> dict[str, _Value]:
+    """The variables whose values are known without a call: ``self``, cells, globals."""
+    function = target.function
+    stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    known: dict[str, _Value] = {
+        name: _Value(value, function.__globals__) for name, value in function.__globals__.items() if type(name) is str
+    }
+    known |= {name: _Value(value, None) for name, value in free_variables(function).items()}
+    for name in {*function.__code__.co_varnames, *stored}:
+        known.pop(name, None)
+    if target.leading and function.__code__.co_argcount:
+        first = function.__code__.co_varnames[0]
+        if first not in stored:
+            known[first] = _Value(target.leading[0], None)
+    return known
+
+
+def _run_always(body: list[ast.stmt]) -> Iterator[ast.expr]:
+    """The expressions that every call evaluates, up to the first statement that may end it."""
+    for statement in body:
+        if isinstance(statement, (ast.With, ast.AsyncWith)):
+            for one in statement.items:
+                yield from _evaluated(one.context_expr)
+            yield from _run_always(statement.body)
+        elif isinstance(statement, ast.For):
+            yield from _evaluated(statement.iter)
+        elif isinstance(statement, (ast.If, ast.While)):
+            yield from _evaluated(statement.test)
+        elif isinstance(statement, ast.Try):
+            yield from _run_always(statement.body[:1])
+        elif not isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef, ast.Global, ast.Nonlocal)):
+            for child in ast.iter_child_nodes(statement):
+                if isinstance(child, ast.expr):
+                    yield from _evaluated(child)
+        ends = (ast.Return, ast.Raise, ast.If, ast.While, ast.For, ast.Try, ast.Assert)
+        if isinstance(statement, ends) and any(isinstance(n, (ast.Return, ast.Raise)) for n in ast.walk(statement)):
+            return
+
+
+def _evaluated(node: ast.AST) -> Iterator[ast.expr]:
+    """Names, attributes and items in ``node`` that are evaluated whenever it is, the longest of a chain alone."""
+    if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Load):
+        if _spelled(node):
+            yield node
+            return
+    if isinstance(node, (ast.Lambda, ast.GeneratorExp)):
+        return
+    if isinstance(node, ast.BoolOp):
+        yield from _evaluated(node.values[0])
+    elif isinstance(node, ast.IfExp):
+        yield from _evaluated(node.test)
+    elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp)):
+        yield from _evaluated(node.generators[0].iter)
+    else:
+        for child in ast.iter_child_nodes(node):
+            yield from _evaluated(child)
+
+
+def _spelled(node: ast.expr) -> str:
+    """``self.opts['k']``; "" where it is no chain of attributes and constant items."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        inner = _spelled(node.value)
+        return f"{inner}.{node.attr}" if inner else ""
+    if (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.slice, ast.Constant)
+        and type(node.slice.value) in (str, int)
+    ):
+        inner = _spelled(node.value)
+        return f"{inner}[{node.slice.value!r}]" if inner else ""
+    return ""
+
+
+def _chain(node: ast.expr, roots: Mapping[str, _Value]) -> tuple[str, _Value | None]:
+    """Its name, and its value; the value of the longest part that is plain: ``self.size`` of ``self.size.numel``."""
+    name = _spelled(node)
+    if isinstance(node, ast.Name):
+        return name, roots.get(node.id)
+    assert isinstance(node, (ast.Attribute, ast.Subscript))
+    inner_name, inner = _chain(node.value, roots)
+    if inner is None or _is_plain(inner.value, containers=False):
+        return inner_name, inner
+    if isinstance(node, ast.Attribute):
+        value = attribute(inner.value, node.attr, _GONE)
+    else:
+        assert isinstance(node.slice, ast.Constant)
+        try:
+            value = item(inner.value, node.slice.value)
+        except UnreadableError:  # it is not there now
+            value = _GONE
+    return name, None if value is _GONE else _Value(value, inner.value)
+
+
+def _is_plain(value: Any, containers: bool = True) -> bool:
+    """A value that a program changes by assigning another one."""
+    return type(value) in SCALARS or (containers and type(value) in (list, tuple, dict, set, frozenset))
+
+
+def _hooks(target: Target, entries: tuple[str, ...]) -> Iterator[Unguarded]:
+    """Those of the modules within reach of ``self``, in one record."""
+    import torch
+
+    if not target.leading or not getattr(torch._dynamo.config, "skip_nnmodule_hook_guards", False):
+        return
+    modules = list(_modules("self", target.leading[0]))
+    if modules:
+        more = f" and {counted(len(modules) - 1, 'more module')}" if len(modules) > 1 else ""
+        name = f"the hooks of {modules[0][0]}{more}"
+        yield Unguarded(name, _place(target, target.code.co_firstlineno), f"{_SETTING} is True", entries)
+
+
+def _modules(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    queue = [(path, value)]
+    met: set[int] = set()
+    while queue and len(met) < _MOST:
+        path, value = queue.pop(0)
+        own = own_attributes(value)
+        if id(value) in met or not in_classes(type(value), "Module") or own is None:
+            continue
+        met.add(id(value))
+        if any(name in own for name in _HOOKS):
+            yield path, value
+        inner = own.get("_modules")
+        if type(inner) is dict:
+            queue += [(f"{path}.{name}", module) for name, module in dict.items(inner) if type(name) is str]

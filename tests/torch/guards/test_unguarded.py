@@ -1,0 +1,97 @@
+"""``explain(f).unguarded``: what may change without a recompilation.  Each value that is named is changed: the entry still
+runs; each that is not named is changed, too: it does not."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+import depyf
+
+pytestmark = pytest.mark.torch
+SCALE = 2.0
+TABLE = {"k": 3, "other": 4}
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.factor, self.options, self.unused = 2, {"k": 3}, 5
+
+    def forward(self, x):
+        y = self.layer(x) * self.factor * SCALE + self.options["k"]
+        if self.factor > 100:
+            return y * self.unused
+        return y * math.pi
+
+
+def none(guards):
+    return [False] * len(guards)
+
+
+def without(*parts):
+    return lambda guards: [not any(part in guard.name for part in parts) for guard in guards]
+
+
+def asked(keep):
+    torch._dynamo.reset()
+    model, count = Net(), []
+
+    def backend(gm, inputs):
+        count.append(gm)
+        return gm
+
+    options = {"guard_filter_fn": keep} if keep else None
+    compiled = torch.compile(model, backend=backend, **({"options": options} if options else {}))
+    compiled(torch.ones(1, 2))
+    return model, compiled, count, depyf.explain(compiled).unguarded
+
+
+CHANGES = {
+    "self.factor": lambda model: setattr(model, "factor", 3),
+    "self.options['k']": lambda model: model.options.update(k=7),
+    "SCALE": lambda model: globals().update(SCALE=9.0),
+}
+
+
+@pytest.mark.parametrize("keep", (None, none, without("factor"), without("SCALE", "options")))
+def test_what_is_named_is_not_looked_at_and_the_rest_is(keep, monkeypatch):
+    monkeypatch.setitem(globals(), "SCALE", 2.0)
+    names = {value.name for value in asked(keep)[3]}
+    assert "self.unused" not in names, "a line that the call does not come to"
+    for name, change in CHANGES.items():
+        globals()["SCALE"] = 2.0
+        model, compiled, count, _ = asked(keep)
+        change(model)
+        compiled(torch.ones(1, 2))
+        assert (len(count) == 1) is (name in names), name
+
+
+def test_why_and_where():
+    found = {value.name: value for value in asked(without("factor"))[3]}
+    assert found["self.factor"].why == "guard_filter_fn left its guard out"
+    assert found["self.factor"].place.text.startswith("y = self.layer(x)") and found["self.factor"].entries == ("0/0",)
+    assert "skip_nnmodule_hook_guards is True" in found["the hooks of self and 1 more module"].why
+
+
+def test_a_closure_and_a_constant_of_a_library():
+    torch._dynamo.reset()
+    factor = 2
+
+    def scaled(x):
+        return x * factor * math.pi * TABLE["k"]
+
+    compiled = torch.compile(scaled, backend="eager", options={"guard_filter_fn": none})
+    compiled(torch.ones(2))
+    report = depyf.explain(compiled)
+    assert {value.name: value.why for value in report.unguarded} == {
+        "factor": "guard_filter_fn left its guard out",
+        "math.pi": "a constant of the library math",
+        "TABLE['k']": "guard_filter_fn left its guard out",
+    }
+    assert "no guard on factor (test_unguarded.py:" in str(report)
+    assert [value["name"] for value in report.to_json()["unguarded"]] == [value.name for value in report.unguarded]
