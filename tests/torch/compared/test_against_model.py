@@ -183,3 +183,44 @@ def test_gradient_that_does_not_flow():
     found = depyf.compare(lambda x: (x.detach() * 2) + 0 * x, x, reference=lambda x: x * 2)
     assert not found and str(found.first.step) == "the gradient of argument 1"
     assert x.grad is None
+
+
+class Summed(torch.nn.Module):
+    """Sums up step by step, in one of two ways."""
+
+    def __init__(self, loop=False, offset=0.0, last=torch.relu):
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.head = torch.nn.Linear(4, 4), torch.nn.Linear(4, 2)
+        self.loop, self.offset, self.last = loop, offset, last
+
+    def forward(self, x):
+        y = self.first(x)
+        if self.loop:
+            total, sums = torch.zeros(x.shape[0]), []
+            for i in range(4):
+                total = total + y[:, i]
+                sums.append(total)
+            y = torch.stack(sums, 1)
+        else:
+            y = torch.cumsum(y, 1)
+        if self.offset:
+            y = y + self.offset  # an offset
+        return self.head(self.last(y))  # the last one
+
+
+@pytest.mark.parametrize(
+    "offset, last, own, other",
+    (
+        (0.5, torch.relu, "relu", "add"),
+        (0.0, torch.nn.functional.gelu, "relu", "gelu"),
+    ),
+)
+def test_what_agrees_in_value_is_no_difference(offset, last, own, other):
+    x = torch.randn(3, 4)
+    assert depyf.compare(Summed(), x, reference=Summed(loop=True))
+    found = depyf.compare(Summed(), x, reference=Summed(True, offset, last))
+    assert not found and f"first difference: {own}, where the reference has {other}" in str(found)
+    assert str(found.first.last_common) == "cumsum"
+    places = dict(found.first.places())
+    assert ("# an offset" if offset else "# the last one") in places["reference"]

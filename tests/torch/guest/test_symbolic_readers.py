@@ -32,7 +32,7 @@ from depyf.sources.live.pure_access import UnreadableError
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
 SOURCES = pathlib.Path(depyf.__file__).parent
-ROOMS = ("sources", "actions/asking", "actions/debugger", "actions/doctor", "actions/edit")
+ROOMS = ("sources", "actions/asking", "actions/comparing", "actions/debugger", "actions/doctor", "actions/edit")
 """What runs in the process that compiles; the other actions read dumps, and what they carry runs elsewhere."""
 LAYOUT = ("size", "stride", "storage_offset", "shape", "numel", "nbytes")
 """What a tensor is asked for its layout by."""
@@ -173,7 +173,7 @@ READERS = {
 READERS_FUNCTION = node_of
 
 OF_RUNS = {
-    "against_model._Comparing._may_be", "compare.Compiled._gradients", "reference.is_rounding", "reference._size",
+    "value_traces._shapes", "compiled_graph.Compiled._gradients", "images.Images._tensor", "reference.is_rounding", "reference._size",
     "against_python._with_own_history", "images.Image.text", "images.Images.of", "images._of_tensors", "images._plain",
     "images._shown_in", "kept_tensors.KeptStorage.__init__", "kept_tensors.KeptStorage.changed",
     "kept_tensors.KeptStorage.write", "kept_tensors._layout", "kept_tensors.own_leaf", "reached.ReachedState._array",

@@ -8,8 +8,9 @@ from depyf.views.pages import notebook
 from depyf.views.pages.notebook import Markup, Part, chip, dim, folded, joined, line
 
 if TYPE_CHECKING:
-    from depyf.actions.comparing.against_model import ModelComparison, ModelDifference
+    from depyf.actions.comparing.against_model import ModelComparison
     from depyf.actions.comparing.compare import Comparison, Finding, GraphComparison
+    from depyf.actions.comparing.value_traces import ModelDifference
 
 
 def compare_html(comparison: Comparison) -> Markup:

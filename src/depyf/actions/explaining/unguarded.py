@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import linecache
 import re
+import sys
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -247,9 +248,8 @@ def _is_plain(value: Any, containers: bool = True) -> bool:
 
 def _hooks(target: Target, entries: tuple[str, ...]) -> Iterator[Unguarded]:
     """Those of the modules within reach of ``self``, in one record."""
-    import torch
-
-    if not target.leading or not getattr(torch._dynamo.config, "skip_nnmodule_hook_guards", False):
+    config: Any = sys.modules.get("torch._dynamo.config")
+    if not target.leading or not getattr(config, "skip_nnmodule_hook_guards", False):
         return
     modules = list(_modules("self", target.leading[0]))
     if modules:
