@@ -225,7 +225,8 @@ ERF, TANH = torch.ops.aten.erf.default, torch.ops.aten.tanh.default
 
 def a_wrong_lowering() -> Trap:
     wrong = mock.patch.dict(lowering.lowerings, {ERF: lambda value: lowering.lowerings[TANH](value)})
-    return Trap(gelu, _matrices(), INDUCTOR, ("torch.nn.functional.gelu(hidden)",), None, wrong)
+    return Trap(gelu, _matrices(), INDUCTOR, ("torch.nn.functional.gelu(hidden)", "its own kernels for single operations"), None,
+                wrong)  # fmt: skip
 
 
 def a_wrong_decomposition() -> Trap:
@@ -244,7 +245,9 @@ def a_wrong_pass_of_inductor() -> Trap:
     import torch._inductor.config as config
 
     wrong = config.patch(post_grad_custom_post_pass=_plus_one)
-    return Trap(lambda x: x.sin() + 1, (torch.randn(6),), INDUCTOR, ("x.sin() + 1",), None, wrong)
+    return Trap(
+        lambda x: x.sin() + 1, (torch.randn(6),), INDUCTOR, ("x.sin() + 1", "post_grad_custom_post_pass"), None, wrong
+    )
 
 
 class Averages(nn.Module):

@@ -26,6 +26,7 @@ from depyf.actions.comparing.compiled_graph import (
     node_values,
     steady_random_numbers,
 )
+from depyf.actions.comparing.inductor_part import inductor_part
 from depyf.actions.comparing.reference import doubled, in_double, is_rounding
 from depyf.actions.comparing.undeclared_writes import has_custom_operators, undeclared_write
 from depyf.errors import DepyfError
@@ -262,7 +263,14 @@ class _Run:
                 got = compiled.gradients(inputs) if gradient else compiled.outputs(inputs)
                 if len(got) == len(expected) and self._first_apart(expected, got, list) is not None:
                     return layer
-        return _INDUCTOR
+
+        def differs() -> bool:
+            compiled = Compiled("inductor", clean_copy(gm))
+            got = compiled.gradients(inputs) if gradient else compiled.outputs(inputs)
+            return self._first_apart(expected, got, list) is not None
+
+        part = inductor_part(differs)
+        return f"{_INDUCTOR}; without {part} the difference is gone" if part else _INDUCTOR
 
     def _first_apart(
         self, expected: list[Any], got: list[Any], exactly: Callable[[], list[Any]]

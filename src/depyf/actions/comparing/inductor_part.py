@@ -1,0 +1,45 @@
+"""Which part of Inductor makes a difference: the first without which it is gone.
+
+Input: whether the difference is there under the options of now.  Output: that part, in words; "" where none alone makes
+it.  Options are torch's, which hold for this thread only while they are set.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+_CUSTOM = (
+    "post_grad_custom_pre_pass", "post_grad_custom_post_pass", "joint_custom_pre_pass", "joint_custom_post_pass",
+    "_pre_fusion_custom_pass", "_post_fusion_custom_pass",
+)  # fmt: skip
+"""The program's own passes."""
+_PARTS: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"pattern_matcher": False}, "the patterns that it replaces (pattern_matcher = False)"),
+    ({"use_pre_grad_passes": False}, "its passes before the backward is derived (use_pre_grad_passes = False)"),
+    ({"use_joint_graph_passes": False}, "its passes over forward and backward (use_joint_graph_passes = False)"),
+    ({"use_post_grad_passes": False}, "its passes after the backward is derived (use_post_grad_passes = False)"),
+    ({"max_fusion_size": 1, "epilogue_fusion": False}, "the fusion of kernels (max_fusion_size = 1)"),
+    ({"fallback_by_default": True}, "its own kernels for single operations (fallback_by_default = True)"),
+)
+
+
+def inductor_part(differs: Callable[[], bool]) -> str:
+    """``differs`` compiles anew each time it is asked."""
+    import torch._inductor.config as config
+
+    for options, part in _tried(config):
+        with contextlib.suppress(Exception), config.patch(options):  # Inductor may need what is switched off
+            if not differs():
+                return part
+    return ""
+
+
+def _tried(config: Any) -> Iterator[tuple[dict[str, Any], str]]:
+    for name in _CUSTOM:
+        if getattr(config, name, None) is not None:
+            yield {name: None}, f"the program's pass in torch._inductor.config.{name}"
+    for options, part in _PARTS:
+        if all(hasattr(config, name) for name in options):
+            yield options, part
