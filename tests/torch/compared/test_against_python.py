@@ -483,16 +483,25 @@ def test_a_result_that_shares_memory():
     assert depyf.compare(lambda x: (x, x.view(-1), x[:1]), x, backends=QUICK)
 
 
-def test_a_result_with_other_strides():
+def test_a_result_that_is_expanded():
+    """Other strides are the backend's choice; that a write to one element is one to others is not."""
+
+    def dense(gm, inputs):
+        return torch._dynamo.disable(lambda *given: (gm(*given)[0].contiguous(),))
+
     def turned(gm, inputs):
         return torch._dynamo.disable(lambda *given: (gm(*given)[0].t().contiguous().t(),))
 
-    compiled, x = torch.compile(lambda x: x + 1, backend=turned), torch.ones(2, 3)
+    x = torch.ones(2, 1)
+    compiled = torch.compile(lambda x: (x + 1).expand(2, 3), backend=dense)
     compiled(x)
     result = depyf.compare(compiled, x, backends=QUICK)
     assert [(apart.path, apart.first, apart.second) for apart in result.python.apart] == [
-        ("the result.stride()", "(3, 1)", "(1, 2)")
+        ("the result's elements in memory", "one place for several", "a place for each")
     ]
+    compiled = torch.compile(lambda x: x.expand(2, 3) + 1, backend=turned)
+    compiled(x)
+    assert depyf.compare(compiled, x, backends=QUICK)
 
 
 def wrong(gm, inputs):

@@ -19,15 +19,13 @@ def compiled_differs(run: Run) -> Iterator[Observation]:
     for checked in run.checked:
         if checked.apart:
             ways = checked.ways or (f"print(depyf.compare({checked.function}, ...)) with the arguments of that call",)
-            keys = (checked.key,) if checked.key is not None else ()
             cost = f"call {checked.differed_at} that this entry served; {counted(checked.checked, 'call')} compared"
             yield Observation(
                 ObservationKind.DIFFERENT,
                 checked.place,
                 f"the compiled `{checked.function}` does not do what Python does",
                 ways,
-                keys,
-                cost,
+                cost=cost,
                 leads=True,
                 details=tuple(_details(checked)),
             )

@@ -36,6 +36,8 @@ from depyf.sources.live.tensors import TensorDifference, difference, relative_to
 
 _DEEPEST = 40
 MEMORY = "'s memory"
+REPEATED = "'s elements in memory"
+"""Of an expanded tensor a write to one element is one to others.  A backend may choose other strides besides."""
 _OURS = ("_dynamo_", "__compiled_fn", "__resume_at", "__import_", "__builtins_dict__", "_is_torch_compile")
 """What torch itself writes among the program's attributes and globals."""
 
@@ -126,8 +128,8 @@ class Images:
             copy = value.detach().clone()
             parts = [(".requires_grad", Image("scalar", value.requires_grad))]
             if self._memory is not None and value.numel():
-                strides = tuple(step for step, size in zip(value.stride(), value.shape) if size > 1)
-                parts.append((".stride()", Image("scalar", strides)))
+                repeated = any(step == 0 and size > 1 for step, size in zip(value.stride(), value.shape))
+                parts.append((REPEATED, Image("opaque", "one place for several" if repeated else "a place for each")))
                 parts.append((MEMORY, Image("opaque", self._memory.setdefault(value.untyped_storage()._cdata, path))))
             return Image("tensor", copy, parts)
 
