@@ -5,8 +5,8 @@ A function that makes the trap returns what to compare; where it says so, the ca
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
@@ -229,9 +229,17 @@ def a_wrong_lowering() -> Trap:
                 wrong)  # fmt: skip
 
 
+@contextmanager
+def decomposed_wrongly() -> Iterator[None]:
+    """torch keeps a copy of the table."""
+    with mock.patch.dict(decomposition.decompositions, {ERF: torch.tanh}):
+        decomposition.fast_random_decomps.cache_clear()
+        yield
+    decomposition.fast_random_decomps.cache_clear()
+
+
 def a_wrong_decomposition() -> Trap:
-    wrong = mock.patch.dict(decomposition.decompositions, {ERF: torch.tanh})
-    return Trap(lambda x: x.erf() + 1, (torch.randn(6),), AOT, ("x.erf() + 1",), None, wrong)
+    return Trap(lambda x: x.erf() + 1, (torch.randn(6),), AOT, ("x.erf() + 1",), None, decomposed_wrongly())
 
 
 def _plus_one(graph: Any) -> None:
