@@ -14,6 +14,7 @@ from depyf.cli.diff_and_merge import add_parsers, run_diff, run_merge, run_run
 from depyf.cli.dump_passes import add_dump_parser, run_dump
 from depyf.cli.from_dumps.export_command import add_export_parser, run_export
 from depyf.cli.from_dumps.gallery_command import add_gallery_parser, run_gallery
+from depyf.cli.from_dumps.open_command import add_open_parser, run_open
 from depyf.cli.from_dumps.repro_command import add_repro_parser, run_repro
 from depyf.cli.index_command import add_index_parser, completed, run_index
 from depyf.cli.outcome import ExitStatus, Outcome
@@ -49,6 +50,7 @@ examples:
   depyf gallery dump -o scripts                 each compiled graph as a script that checks itself
   depyf export dump -o net                      a compiled function as a package that runs without torch.compile
   depyf repro dump 0/0                          one compiled graph as a script for a bug report
+  depyf open model.aot                          what is in a function that torch saved, without loading it
   depyf report dump                             one HTML page of a dump, which opens offline
   depyf index dump                              the pages of a run whose process was killed
 
@@ -179,6 +181,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_gallery_parser(commands)
     add_export_parser(commands)
     add_repro_parser(commands)
+    add_open_parser(commands)
     add_report_parser(commands)
     add_index_parser(commands)
     add_doctor_parser(commands)
@@ -233,6 +236,7 @@ def _dispatch(argv: list[str]) -> int:
         "gallery": run_gallery,
         "export": run_export,
         "repro": run_repro,
+        "open": run_open,
         "report": run_report,
         "index": run_index,
         "doctor": run_doctor,

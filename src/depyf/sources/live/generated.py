@@ -41,6 +41,19 @@ def generated_options(code: types.CodeType | None, made: types.CodeType) -> Opti
     if code is not None:
         own = () if _looks_up_locals(made) else made.co_varnames  # all of them can be seen there
         added = frozenset(own).difference(code.co_varnames, code.co_cellvars)
+    return _options(added, _signatures(code, made) if code else ())
+
+
+def saved_options(code: CodeUnit | None, made: CodeUnit) -> Options:
+    """As ``generated_options``, for code that was read from a file."""
+    added = None
+    if code is not None:
+        seen = looks_up_locals(made.names, made.consts) and looks_up_locals(global_names(lower(made)), made.consts)
+        added = frozenset(() if seen else made.varnames).difference(code.varnames, code.cellvars)
+    return _options(added, ())
+
+
+def _options(added: frozenset[str] | None, signatures: tuple[tuple[str, tuple[str, ...]], ...]) -> Options:
     return Options(
         generated=True,
         temp_prefix="value_",
@@ -59,7 +72,7 @@ def generated_options(code: types.CodeType | None, made: types.CodeType) -> Opti
             unordered=True,
             plain_keys=True,
             variables=added,
-            signatures=_signatures(code, made) if code else (),
+            signatures=signatures,
         ),
     )
 

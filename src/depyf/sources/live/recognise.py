@@ -10,13 +10,15 @@ from __future__ import annotations
 import re
 import sys
 import types
+from collections.abc import Iterable
 from dataclasses import replace
 
+from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.bytecode.host.handler_depths import with_one_depth
 from depyf.decompiler.options import Options
 from depyf.run.global_names import COMPILED_FN, RESUME_FN, RESUME_PREFIX, without_changing_parts
 from depyf.sources.live.caches.seen_code import codes_seen
-from depyf.sources.live.generated import generated_options, resume_options
+from depyf.sources.live.generated import generated_options, resume_options, saved_options
 
 _INVENTED = re.compile(
     rf"{COMPILED_FN.pattern}|{RESUME_FN.pattern}|^__nested_resume_at_\d+|^__import_torch_dot__dynamo_dot_|^__builtins_dict__\d+"
@@ -38,6 +40,19 @@ def as_dynamo_wrote(code: types.CodeType) -> tuple[types.CodeType, Options] | No
         added = frozenset(name for name in code.co_varnames[code.co_argcount :] if _ADDED.match(name))
         options = replace(options, promises=replace(options.promises, variables=added))
     return code, options
+
+
+def saved_code_options(unit: CodeUnit, others: Iterable[CodeUnit]) -> Options:
+    """How to decompile code that was read from a file, where ``others`` of that file may be what it was made of."""
+    if not any(map(_INVENTED.match, unit.names)):
+        return resume_options() if unit.name.startswith(RESUME_PREFIX) else Options()
+
+    def place(one: CodeUnit) -> tuple[object, ...]:
+        return one.filename, one.firstlineno, one.name, one.argcount, one.posonlyargcount, one.kwonlyargcount
+
+    made_of = [one for one in others if place(one) == place(unit) and not any(map(_INVENTED.match, one.names))]
+    shown = tuple((name, f"{without_changing_parts(name)}_0") for name in unit.names if COMPILED_FN.match(name))
+    return replace(saved_options(made_of[0] if made_of else None, unit), shown=shown)
 
 
 def _is_loaded() -> bool:

@@ -1,0 +1,1 @@
+"""Pages of what is in a file that torch saved."""

@@ -1,0 +1,130 @@
+"""``depyf open``: a file that torch saved becomes a folder of texts.  Nothing in it is executed, loaded or unpickled.
+
+Input: a path and a folder.  Output: the files that were written.  SavedFileError for a file that cannot be read,
+OSError where the folder cannot be written.  Everything is made before the first file is written; the same file gives
+the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from depyf.actions.opened.opened_code import OpenedCode, opened_codes
+from depyf.actions.opened.opened_pages import (
+    CONTENTS,
+    GUARDS,
+    INDEX,
+    LOADING,
+    free_name,
+    guards_page,
+    index_page,
+    loading_page,
+    text_files,
+)
+from depyf.decompiler.bytecode.files.opening import as_version
+from depyf.errors import BytecodeError
+from depyf.run.files.writer import make_folder, write_whole
+from depyf.safety.escape import file_name
+from depyf.sources.files.inert_text import tree
+from depyf.sources.files.nested_pickles import NestedPickles, is_pickle
+from depyf.sources.files.pickle_steps import SavedFileError
+from depyf.sources.files.saved_parts import SavedParts, parts_of
+
+MOST_BYTES = 1 << 30
+"""Weights are in no such file; one of vLLM's with all its graphs comes to some 100 MB."""
+
+MOST_FILES = 20_000
+"""Files of a folder that are opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFile:
+    """``files`` by name; ``unproven`` names those whose code has no proof, or no text."""
+
+    kind: str
+    files: dict[str, str]
+    unproven: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def open_saved(path: Path, version: str | tuple[int, int] | None = None) -> OpenedFile:
+    """The pages of the file; ``version`` says which Python wrote its code, where the file does not."""
+    with open(path, "rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise SavedFileError(f"{path.name}: larger than {MOST_BYTES} bytes")
+    return opened(data, path.name, version)
+
+
+def opened(data: bytes, name: str, version: str | tuple[int, int] | None = None) -> OpenedFile:
+    """As ``open_saved``, of bytes."""
+    try:
+        pickles = NestedPickles(data)
+        parts = parts_of(pickles)
+        contents = "\n".join(tree(pickles.root, pickles.unfold)) + "\n"
+    except SavedFileError as error:
+        raise SavedFileError(f"{name}: {error}") from None
+    made = opened_codes(parts.codes, _version(parts, version), len(data))
+    texts = text_files(parts.texts)
+    files = {file: text.text for file, text in texts.items()}
+    codes: dict[str, OpenedCode] = {}
+    for one in made:
+        file = free_name(f"{one.place or 'code'}.{one.name or 'unknown'}", ".py", [*files, *codes])
+        codes[file] = one
+    files.update((file, one.text) for file, one in codes.items() if one.text)
+    pages = {CONTENTS: contents, LOADING: loading_page(parts)}
+    if parts.guards:
+        pages[GUARDS] = guards_page(parts)
+    pages[INDEX] = index_page(name, len(data), parts, codes, texts, pickles.notes)
+    unproven = tuple(f"{file}: {one.status}" for file, one in codes.items() if not _proven(one))
+    return OpenedFile(parts.kind, {**files, **pages}, unproven, tuple(pickles.notes))
+
+
+def _proven(one: OpenedCode) -> bool:
+    return bool(one.text) and set(one.status.split(" and ")) <= {"identical", "equivalent"}
+
+
+def _version(parts: SavedParts, version: str | tuple[int, int] | None) -> tuple[int, int] | None:
+    if version is not None:
+        return as_version(version)
+    said = parts.facts.get("python_version", "")
+    try:
+        return as_version(".".join(said.split(".")[:2]))
+    except BytecodeError:
+        return None
+
+
+def write_opened(found: OpenedFile, out: Path, below: Path = Path()) -> None:
+    """Write the files to ``out``, or to a folder below it; SavedFileError where that holds others.  No link is followed
+    below ``out``."""
+    folder = make_folder(out, below)
+    others = {entry.name for entry in folder.iterdir()} - found.files.keys()
+    if others:
+        raise SavedFileError(f"{folder} holds other files, such as {min(others)}: name another folder")
+    for name, text in found.files.items():
+        write_whole(str(folder / name), text)
+
+
+def saved_below(folder: Path, out: Path) -> Iterator[Path]:
+    """The pickles below a folder, in order; links are not followed, and nothing below ``out`` is read."""
+    known = 0
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() or not path.is_file() or out.resolve() in path.resolve().parents:
+            continue
+        try:
+            with open(path, "rb") as file:
+                saved = is_pickle(file.read(3))
+        except OSError:
+            continue
+        if saved:
+            known += 1
+            if known > MOST_FILES:
+                raise SavedFileError(f"more than {MOST_FILES} saved files below {folder}")
+            yield path
+
+
+def folder_below(name: str) -> Path:
+    """Where the texts of a file go that is called ``name`` below the folder that is opened."""
+    return Path(*(file_name(part) for part in name.split("/")))

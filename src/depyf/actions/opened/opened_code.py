@@ -1,0 +1,61 @@
+"""The code in a saved file, decompiled and proven as that of a ``.pyc`` is.
+
+Input: the code objects that were found, and the version of Python that wrote them.  Output: a text for each, with what
+is proven of it; the reason in the place of a text where there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.driver.pipeline import decompile_unit
+from depyf.errors import DepyfError
+from depyf.safety.escape import printable
+from depyf.sources.files.saved_code import read_code
+from depyf.sources.files.saved_parts import SavedCodeObject
+from depyf.sources.live.recognise import saved_code_options
+
+MOST_CODES = 2000
+"""Code objects of one file that are decompiled."""
+
+
+@dataclass(slots=True)
+class OpenedCode:
+    """``text`` is empty where there is none, and ``status`` the reason."""
+
+    place: str
+    name: str
+    text: str
+    status: str
+
+
+def opened_codes(found: Sequence[SavedCodeObject], version: tuple[int, int] | None, size: int) -> list[OpenedCode]:
+    """Each code object in a file of ``size`` bytes."""
+    units: list[CodeUnit | str] = [_read(one, version, size) for one in found[:MOST_CODES]]
+    known = [unit for unit in units if isinstance(unit, CodeUnit)]
+    made = [_opened(one.place, unit, known) for one, unit in zip(found, units)]
+    made += [OpenedCode(one.place, "", "", f"more than {MOST_CODES} in one file") for one in found[MOST_CODES:]]
+    return made
+
+
+def _read(found: SavedCodeObject, version: tuple[int, int] | None, size: int) -> CodeUnit | str:
+    if version is None:
+        return "the file does not say which Python wrote it: --version X.Y does"
+    try:
+        return read_code(found.value, version, size)
+    except DepyfError as error:
+        return printable(str(error))
+
+
+def _opened(place: str, unit: CodeUnit | str, known: list[CodeUnit]) -> OpenedCode:
+    if isinstance(unit, str):
+        return OpenedCode(place, "", "", unit)
+    try:
+        options = saved_code_options(unit, (one for one in known if one is not unit))
+        made = decompile_unit(unit, options)
+    except DepyfError as error:
+        return OpenedCode(place, unit.qualname, "", printable(str(error)))
+    statuses = sorted({verdict.status.value for verdict in made.verdicts})
+    return OpenedCode(place, unit.qualname, made.shown, " and ".join(statuses).lower())

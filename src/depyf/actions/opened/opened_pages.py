@@ -1,0 +1,174 @@
+"""The pages of an opened file, as text: what is in it, its guards, and what only loading it would tell.
+
+Input: the parts of the file and what its code was decompiled to.  Output: the text of each page, by its file name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from depyf.actions.opened.opened_code import OpenedCode
+from depyf.run.global_names import without_changing_parts
+from depyf.safety.escape import file_name, printable
+from depyf.sources.files.saved_parts import SavedGuard, SavedParts, SavedText
+
+INDEX, GUARDS, CONTENTS, LOADING = "index.md", "guards.txt", "contents.txt", "loading.txt"
+_CPP = ("#include", "// ", "/*")
+_PYTHON = ("source_code", "content", "_code", "graph_str")
+_TITLES = {
+    "source_code": "what Inductor wrote",
+    "runnable_graph_str": "the graph as a script of torch's",
+    "inductor_post_grad_graph_str": "the graph after Inductor's passes",
+    "aot_joint_graph_str": "the joint graph",
+    "aot_forward_graph_str": "the forward graph",
+    "aot_backward_graph_str": "the backward graph",
+    "content": "a source file of the program",
+    "_fx_graph_cache_debug_lines": "what torch's cache knows the graph by",
+    "_code": "the graph's code",
+}
+_FACTS = {
+    "backend_name": "backend",
+    "backend_id": "its graph is called",
+    "device_type": "device",
+    "python_version": "Python",
+    "torch_version": "torch",
+    "triton_version": "Triton",
+    "toolkit_version": "toolkit",
+    "gpu_name": "GPU",
+}
+_UNSEEN = {
+    "TENSOR_MATCH": "the tensor's type, dtype, device, sizes and strides; the example of the call is under inputs",
+    "GRAD_MODE": "whether gradients are on",
+    "DETERMINISTIC_ALGORITHMS": "whether algorithms must be deterministic",
+    "GLOBAL_STATE": "torch's global settings, such as autocast and the default dtype",
+    "TORCH_FUNCTION_STATE": "torch function modes",
+}
+"""What guards check of which torch keeps no text."""
+
+
+def text_files(texts: list[SavedText]) -> dict[str, SavedText]:
+    """A file name for each text; those that say the same share one."""
+    named: dict[str, SavedText] = {}
+    known: dict[str, str] = {}
+    for one in texts:
+        if one.text not in known:
+            known[one.text] = free_name(one.place or one.key, _suffix(one), named)
+            named[known[one.text]] = one
+    return named
+
+
+def free_name(base: str, suffix: str, taken: Iterable[str]) -> str:
+    """A file name that is not taken, on any file system."""
+    lowered = {name.lower() for name in taken} | {INDEX, GUARDS, CONTENTS, LOADING}
+    base = file_name(without_changing_parts(base))
+    name, number = f"{base}{suffix}", 1
+    while name.lower() in lowered:
+        name, number = f"{base}.{number}{suffix}", number + 1
+    return name
+
+
+def _suffix(one: SavedText) -> str:
+    start = one.text.lstrip()
+    if start.startswith(_CPP):
+        return ".cpp"
+    if start.startswith("{"):
+        return ".json"
+    return ".py" if one.key.endswith(_PYTHON) else ".txt"
+
+
+def index_page(
+    source: str,
+    size: int,
+    parts: SavedParts,
+    codes: dict[str, OpenedCode],
+    texts: dict[str, SavedText],
+    notes: list[str],
+) -> str:
+    lines = [
+        f"# {printable(source)}",
+        "",
+        f"It is {parts.kind}, in {size} bytes. Nothing of it was executed or loaded.",
+        "",
+    ]
+    lines += [f"- {_FACTS.get(key, key)}: {_code(value)}" for key, value in parts.facts.items()]
+    lines += [f"- signature: {_code(text)}" for text in parts.signatures]
+    lines += [f"- input {_code(name)}: {_code(text)}" for name, text in parts.inputs.items()]
+    lines += [f"- whoever loads it must bring {_code(name)}" for name in parts.external]
+    if codes:
+        lines += ["", "## Code", "", "| file | where it lies | function | proof |", "|---|---|---|---|"]
+        for name, one in codes.items():
+            file = f"[{name}]({name})" if one.text else "no text"
+            lines.append(f"| {file} | {_code(one.place)} | {_code(one.name)} | {_cell(one.status)} |")
+    if parts.guards:
+        lines += ["", "## Guards", "", f"[{GUARDS}]({GUARDS}): {_count(len(parts.guards), 'guard')}.", ""]
+        checks = dict.fromkeys(check for guard in parts.guards for check in guard.checks[:3] if _telling(check))
+        lines += [f"- {_code(check)}" for check in checks][:40]
+    if texts:
+        lines += ["", "## Graphs and sources", "", "| file | what it is | lines |", "|---|---|---|"]
+        for name, text in texts.items():
+            key = next((part for part in reversed(text.place.split(".")) if not part.isdecimal()), text.key)
+            title = _TITLES.get(key, _code(key))
+            lines.append(f"| [{name}]({name}) | {title} | {text.text.count(chr(10)) + 1} |")
+    lines += ["", "## The rest", "", f"- [{CONTENTS}]({CONTENTS}): all that the file says, object by object."]
+    lines.append(f"- [{LOADING}]({LOADING}): what loading it would import and call.")
+    lines += [f"- {printable(note)}" for note in notes]
+    return "\n".join(lines) + "\n"
+
+
+def _telling(check: str) -> bool:
+    """Whether it says something of the program, and not of marks that torch puts on tensors."""
+    return "_dynamo_" not in check and "torch._functorch" not in check and "CURRENT_DEVICE" not in check
+
+
+def guards_page(parts: SavedParts) -> str:
+    lines = ["What is checked before the compiled code runs, as torch wrote it down.", ""]
+    places = dict.fromkeys(guard.place for guard in parts.guards)
+    for place in places:
+        if len(places) > 1:
+            lines += [f"== {printable(place) or 'of the whole file'}", ""]
+        for guard in parts.guards:
+            if guard.place == place:
+                lines += [*_guard_lines(guard), ""]
+    if parts.inputs:
+        lines += ["The inputs that the guards were made from:"]
+        lines += [f"    {printable(name)}: {printable(text)}" for name, text in parts.inputs.items()]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _guard_lines(guard: SavedGuard) -> list[str]:
+    subject = f" of {guard.subject}" if guard.subject else ""
+    lines = [printable(f"{guard.kind}{subject}")]
+    if guard.line:
+        lines.append(f"    needed by {printable(guard.line)}")
+    lines += [f"    {printable(check)}" for check in guard.checks]
+    if guard.kind in _UNSEEN:
+        lines.append(f"    checks {_UNSEEN[guard.kind]}")
+    elif not guard.checks:
+        lines.append("    its check has no text: only loading the file makes it")
+    return lines
+
+
+def loading_page(parts: SavedParts) -> str:
+    lines = [
+        "Loading this file executes it: these are imported, and those with a number in front are called so often.",
+        "What they would give, such as callables, tensors and the check of each guard, is not known without that.",
+        "",
+    ]
+    lines += [f"{count:6} {printable(name)}" for name, count in parts.called.most_common()]
+    called = parts.called.keys()
+    lines += [f"       {printable(name)}" for name in sorted(parts.imported) if name not in called]
+    return "\n".join(lines) + "\n"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
+def _code(text: str) -> str:
+    """In back quotes, where the text has none, and safe in a cell of a table."""
+    shown = printable(text).replace("|", "\\|")
+    return f"`` {shown} ``" if "`" in shown else f"`{shown}`" if shown else ""
+
+
+def _cell(text: str) -> str:
+    return printable(text).replace("|", "\\|")

@@ -1,0 +1,1 @@
+"""Files that torch saved, read without loading them."""

@@ -1,0 +1,59 @@
+"""A file of a pickle in which bytes are pickles again, read as they are asked for.
+
+Input: bytes.  Output: ``inert_objects``.  SavedFileError for a file that is no pickle; bytes in it that begin as one
+and are none stay bytes, with a note.  All pickles of a file share one limit of steps, and one of bytes.
+"""
+
+from __future__ import annotations
+
+from depyf.decompiler.bytecode.files.other_files import kind_of
+from depyf.sources.files.pickle_steps import SavedFileError, Steps, TooLarge, read_pickle
+
+_PROTOCOLS = range(2, 6)
+_FACTOR, _ROOM = 8, 1 << 16
+"""How many bytes all pickles of a file may come to, for each byte of it; torch nests three levels."""
+
+_NOTES = 20
+
+
+class NestedPickles:
+    """``root`` is what the file would make; ``notes`` what could not be read of it."""
+
+    def __init__(self, data: bytes) -> None:
+        self.size = len(data)
+        self.notes: list[str] = []
+        self._steps = Steps()
+        self._bytes_left = _ROOM + _FACTOR * len(data)
+        self._known: dict[int, tuple[bytes, object]] = {}
+        if not is_pickle(data):
+            kind = kind_of(data)
+            raise SavedFileError(f"no pickle: it is {kind}" if kind else "no pickle: it begins as none of torch's does")
+        self.root, end = read_pickle(data, self._steps)
+        if end < len(data):
+            self.notes.append(f"{len(data) - end} bytes follow the pickle; they are not read")
+
+    def unfold(self, data: bytes) -> object:
+        """What is pickled in ``data``; ``data`` where it is no pickle."""
+        known = self._known.get(id(data))
+        if known is not None:
+            return known[1]
+        found: object = data
+        while isinstance(found, bytes) and is_pickle(found) and found[-1:] == b".":
+            self._bytes_left -= len(found)
+            if self._bytes_left < 0:
+                raise TooLarge(f"pickles in pickles come to more than {_FACTOR} times the file")
+            try:
+                found, _ = read_pickle(found, self._steps)
+            except TooLarge:
+                raise
+            except SavedFileError as error:
+                if len(self.notes) < _NOTES:
+                    self.notes.append(f"{len(data)} bytes begin as a pickle and are none: {error}")
+                break
+        self._known[id(data)] = data, found
+        return found
+
+
+def is_pickle(data: bytes) -> bool:
+    """Whether ``data`` begins as a pickle of a protocol that torch uses."""
+    return data[:1] == b"\x80" and len(data) > 2 and data[1] in _PROTOCOLS

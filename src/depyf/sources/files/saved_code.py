@@ -1,0 +1,179 @@
+"""Code objects as torch saves them (``SerializedCode`` of ``torch/_dynamo/package.py``), as ``CodeUnit``.
+
+Input: an object of ``inert_objects`` with the attributes of a code object, and the version of Python that wrote it.
+Constants are numbers, texts and tuples of these; any other is kept as the text of what would make it.  What cannot be
+the code of that version, or expands too far, is a ``SavedFileError``: sizes are checked before anything is hashed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.bytecode.files.bounds import check
+from depyf.errors import BytecodeError
+from depyf.sources.files.inert_objects import Called, Members, Named, fields
+from depyf.sources.files.inert_text import in_short
+from depyf.sources.files.pickle_steps import SavedFileError
+
+CLASS = "SerializedCode"
+_DEPTH = 60
+"""Constants inside each other, nested functions among them; compilers stay far below it."""
+_ROOM = 1 << 20
+"""How many objects and letters the constants of one code object may come to, written out."""
+_ALIKE = 60
+"""As for ``.pyc`` files: how many numbers may have one hash."""
+_MOST_COUNT = 1 << 31
+
+
+class SavedConstant:
+    """A constant that only loading would make."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class _Weighed(NamedTuple):
+    value: object
+    weight: int
+
+
+def is_code(value: object) -> bool:
+    return isinstance(value, Called) and value.name == CLASS and "co_code" in fields(value)
+
+
+def read_code(value: object, version: tuple[int, int], size: int) -> CodeUnit:
+    """The code in a file of ``size`` bytes."""
+    try:
+        unit = _SavedCodes(version).unit(value, 0)
+        check(unit, size)
+    except BytecodeError as error:
+        raise SavedFileError(str(error)) from None
+    return unit
+
+
+class _SavedCodes:
+    """One code object with those in its constants, each read once."""
+
+    def __init__(self, version: tuple[int, int]) -> None:
+        self.version = version
+        self.known: dict[int, _Weighed] = {}
+        self.open: set[int] = set()
+
+    def unit(self, value: object, depth: int) -> CodeUnit:
+        found = fields(value)
+
+        def count(name: str) -> int:
+            number = found.get(name)
+            if type(number) is not int or not 0 <= number < _MOST_COUNT:
+                raise SavedFileError(f"saved code: {name} is no number that it can be")
+            return number
+
+        def data(name: str) -> bytes:
+            content = found.get(name)
+            if type(content) is not bytes:
+                raise SavedFileError(f"saved code: {name} is not bytes")
+            return content
+
+        def text(name: str) -> str:
+            content = found.get(name)
+            if type(content) is not str:
+                raise SavedFileError(f"saved code: {name} is not a text")
+            return content
+
+        def names(name: str) -> tuple[str, ...]:
+            content = found.get(name)
+            if type(content) is not tuple or not all(type(item) is str for item in content):
+                raise SavedFileError(f"saved code: {name} are not names")
+            return content
+
+        constants = found.get("co_consts")
+        if type(constants) is not tuple:
+            raise SavedFileError("saved code: co_consts is not a tuple")
+        weighed = [self.constant(item, depth + 1) for item in constants]
+        if sum(one.weight for one in weighed) > _ROOM:
+            raise SavedFileError("saved code: its constants expand too far")
+        consts = tuple([one.value for one in weighed])
+        _spread([one for one in consts if type(one) in (int, float, complex)])
+        varnames, flags = names("co_varnames"), count("co_flags")
+        argcount, posonly, kwonly = (count(f"co_{kind}argcount") for kind in ("", "posonly", "kwonly"))
+        parameters = argcount + kwonly + bool(flags & 0x4) + bool(flags & 0x8)
+        if posonly > argcount or parameters > len(varnames) or count("co_nlocals") != len(varnames):
+            raise SavedFileError(f"saved code: {parameters} parameters, {len(varnames)} local names")
+        return CodeUnit(
+            version=self.version,
+            name=text("co_name"),
+            qualname=text("co_qualname") if found.get("co_qualname") is not None else text("co_name"),
+            filename=text("co_filename"),
+            firstlineno=count("co_firstlineno"),
+            argcount=argcount,
+            posonlyargcount=posonly,
+            kwonlyargcount=kwonly,
+            nlocals=len(varnames),
+            stacksize=count("co_stacksize"),
+            flags=flags,
+            code=data("co_code"),
+            consts=consts,
+            names=names("co_names"),
+            varnames=varnames,
+            cellvars=names("co_cellvars"),
+            freevars=names("co_freevars"),
+            linetable=data("co_linetable"),
+            exctable=data("co_exceptiontable") if found.get("co_exceptiontable") is not None else b"",
+        )
+
+    def constant(self, value: object, depth: int) -> _Weighed:
+        if value is None or type(value) in (bool, float):
+            return _Weighed(value, 1)
+        if isinstance(value, (str, bytes)):
+            return _Weighed(value, 1 + len(value))
+        if isinstance(value, int):
+            return _Weighed(value, 1 + value.bit_length() // 3)
+        known = self.known.get(id(value))
+        if known is not None:
+            return known
+        if depth > _DEPTH or id(value) in self.open:
+            raise SavedFileError("saved code: its constants are too deeply nested")
+        self.open.add(id(value))
+        made = self.known[id(value)] = self.container(value, depth)
+        self.open.discard(id(value))
+        if made.weight > _ROOM:
+            raise SavedFileError("saved code: its constants expand too far")
+        return made
+
+    def container(self, value: object, depth: int) -> _Weighed:
+        if is_code(value):
+            return _Weighed(self.unit(value, depth), 1)
+        if isinstance(value, (tuple, Members)):
+            items = value if isinstance(value, tuple) else value.members
+            weighed = [self.constant(item, depth + 1) for item in items]
+            weight = 1 + sum(one.weight for one in weighed)
+            if weight > _ROOM:
+                raise SavedFileError("saved code: its constants expand too far")
+            values = [one.value for one in weighed]
+            if isinstance(value, tuple):
+                return _Weighed(tuple(values), weight)
+            _spread(values)
+            return _Weighed(frozenset(values), weight)
+        if isinstance(value, Named) and value.full == "builtins.Ellipsis":
+            return _Weighed(..., 1)
+        if isinstance(value, Called) and value.name == "complex" and isinstance(value.arguments, tuple):
+            parts = [part for part in value.arguments if type(part) is float]
+            if len(parts) == len(value.arguments) == 2:
+                return _Weighed(complex(*parts), 1)
+        return _Weighed(SavedConstant(in_short(value)), 100)
+
+
+def _spread(values: list[object]) -> None:
+    """Refuse values of which many have the same hash: a set of them takes quadratic time."""
+    alike: dict[int, int] = {}
+    for value in values:
+        if type(value) not in (str, bytes):
+            number = alike[hash(value)] = alike.get(hash(value), 0) + 1
+            if number > _ALIKE:
+                raise SavedFileError(f"saved code: more than {_ALIKE} constants have the same hash")

@@ -1,0 +1,122 @@
+"""Damaged files of torch, opened: each gives texts or a clear error, soon, and nothing of it is executed.
+
+    python -m tools.fuzz.artefacts --count 20000 [--seed 0] [FILE ...]
+
+FILE: what ``save_compiled_function`` wrote, or an entry of a cache; without one, torch makes three.  A mutation cuts the file,
+changes bytes, moves or repeats parts, or swaps opcodes and small numbers, in pickles inside of it too.  Anything but texts or a
+``DepyfError`` is printed with its seed, and so is what takes longer than ``SLOW``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from depyf.actions.opened.open_file import opened
+from depyf.errors import DepyfError
+
+SLOW = 10.0
+OPCODES = b"(.0122FIJKLMNPQRSTUVXabcdeghijlopqrstu}]B8C\x80\x81\x82\x83\x84\x85\x86\x87\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x90\x91\x92\x93\x94\x95\x96\x97\x98"
+
+
+def mutated(data: bytes, seed: int) -> bytes:
+    """``data`` with one to four changes, most of which keep the lengths that it says."""
+    rng = random.Random(seed)
+    found = bytearray(data)
+    for _ in range(rng.choice((1, 1, 1, 2, 4))):
+        _change(found, rng)
+    return bytes(found)
+
+
+def _change(found: bytearray, rng: random.Random) -> None:
+    size = len(found)
+    at = rng.randrange(size) if size else 0
+    length = rng.choice((1, 1, 2, 4, 16, 200))
+    what = rng.randrange(10)
+    if what == 0:
+        del found[at:]
+    elif what == 1:
+        del found[at : at + length]
+    elif what == 2:
+        found[at:at] = found[at : at + length] * rng.choice((1, 2, 50))
+    elif what == 3:
+        other = rng.randrange(size) if size else 0
+        found[at : at + length] = found[other : other + length]
+    elif what <= 6:
+        found[at : at + 1] = bytes((rng.choice(OPCODES),))
+    elif what == 7:
+        found[at : at + length] = rng.randbytes(len(found[at : at + length]))
+    elif what == 8:
+        found[at : at + 1] = bytes((rng.choice((0, 1, 2, 3, 127, 128, 255)),))
+    else:  # a bit
+        found[at : at + 1] = bytes(one ^ 1 << rng.randrange(8) for one in found[at : at + 1])
+
+
+def outcome(data: bytes) -> str:
+    """``texts`` or ``clear error``; whatever else is raised is the caller's."""
+    try:
+        opened(data, "mutant")
+    except DepyfError as error:
+        assert str(error).isprintable(), repr(str(error))
+        return "clear error"
+    return "texts"
+
+
+def seeds(folder: Path) -> list[bytes]:
+    """Files of torch's own: with sizes that may vary, with a backward, with a closure."""
+    import torch
+
+    def plain(x: torch.Tensor, n: int = 3, *, k: float = 2.5) -> torch.Tensor:
+        return torch.relu(torch.sin(x) * n + k) if x.shape[0] > 2 else x
+
+    weight = torch.ones(3, 2)
+
+    def closure(x: torch.Tensor) -> torch.Tensor:
+        return (x @ weight).sum()
+
+    made = []
+    for number, (function, backend, dynamic, grad) in enumerate(
+        ((plain, "inductor", False, False), (plain, "inductor", True, True), (closure, "aot_eager", False, False))
+    ):
+        compiled = torch.compile(function, fullgraph=True, backend=backend, dynamic=dynamic)
+        path = folder / str(number)
+        compiled.aot_compile(((torch.ones(4, 3, requires_grad=grad),), {})).save_compiled_function(str(path))
+        made.append(path.read_bytes())
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    options = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory() as folder:
+        files = [file.read_bytes() for file in options.files] or seeds(Path(folder))
+    counts: Counter[str] = Counter()
+    slowest = 0.0
+    for seed in range(options.seed, options.seed + options.count):
+        begun = time.perf_counter()
+        try:
+            found = outcome(mutated(files[seed % len(files)], seed))
+        except Exception as error:
+            found = "wrong"
+            print(f"seed {seed}: {type(error).__name__}: {error}")
+        taken = time.perf_counter() - begun
+        if taken > SLOW:
+            print(f"seed {seed}: {taken:.1f} s")
+            found = "slow"
+        slowest = max(slowest, taken)
+        counts[found] += 1
+    print(", ".join(f"{count} {name}" for name, count in counts.most_common()), f"; the slowest took {slowest:.2f} s")
+    return bool(counts["wrong"] + counts["slow"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
