@@ -17,7 +17,7 @@ from depyf.actions.opened.opened_pages import (
     GUARDS,
     INDEX,
     LOADING,
-    free_name,
+    FileNames,
     guards_page,
     index_page,
     loading_page,
@@ -67,12 +67,10 @@ def opened(data: bytes, name: str, version: str | tuple[int, int] | None = None)
     except SavedFileError as error:
         raise SavedFileError(f"{name}: {error}") from None
     made = opened_codes(parts.codes, _version(parts, version), len(data))
-    texts = text_files(parts.texts)
+    names = FileNames()
+    texts = text_files(parts.texts, names)
     files = {file: text.text for file, text in texts.items()}
-    codes: dict[str, OpenedCode] = {}
-    for one in made:
-        file = free_name(f"{one.place or 'code'}.{one.name or 'unknown'}", ".py", [*files, *codes])
-        codes[file] = one
+    codes = {names.free(f"{one.place or 'code'}.{one.name or 'unknown'}", ".py"): one for one in made}
     files.update((file, one.text) for file, one in codes.items() if one.text)
     pages = {CONTENTS: contents, LOADING: loading_page(parts)}
     if parts.guards:

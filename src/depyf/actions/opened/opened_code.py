@@ -13,7 +13,7 @@ from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.driver.pipeline import decompile_unit
 from depyf.errors import DepyfError
 from depyf.safety.escape import printable
-from depyf.sources.files.saved_code import read_code
+from depyf.sources.files.saved_code import SavedCodes
 from depyf.sources.files.saved_parts import SavedCodeObject
 from depyf.sources.live.recognise import saved_code_options
 
@@ -33,18 +33,19 @@ class OpenedCode:
 
 def opened_codes(found: Sequence[SavedCodeObject], version: tuple[int, int] | None, size: int) -> list[OpenedCode]:
     """Each code object in a file of ``size`` bytes."""
-    units: list[CodeUnit | str] = [_read(one, version, size) for one in found[:MOST_CODES]]
+    codes = None if version is None else SavedCodes(version, size)
+    units: list[CodeUnit | str] = [_read(one, codes) for one in found[:MOST_CODES]]
     known = [unit for unit in units if isinstance(unit, CodeUnit)]
     made = [_opened(one.place, unit, known) for one, unit in zip(found, units)]
     made += [OpenedCode(one.place, "", "", f"more than {MOST_CODES} in one file") for one in found[MOST_CODES:]]
     return made
 
 
-def _read(found: SavedCodeObject, version: tuple[int, int] | None, size: int) -> CodeUnit | str:
-    if version is None:
+def _read(found: SavedCodeObject, codes: SavedCodes | None) -> CodeUnit | str:
+    if codes is None:
         return "the file does not say which Python wrote it: --version X.Y does"
     try:
-        return read_code(found.value, version, size)
+        return codes.read(found.value)
     except DepyfError as error:
         return printable(str(error))
 

@@ -5,14 +5,14 @@ Input: the parts of the file and what its code was decompiled to.  Output: the t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from depyf.actions.opened.opened_code import OpenedCode
 from depyf.run.global_names import without_changing_parts
 from depyf.safety.escape import file_name, printable
+from depyf.sources.files.inert_text import cut
 from depyf.sources.files.saved_parts import SavedGuard, SavedParts, SavedText
 
 INDEX, GUARDS, CONTENTS, LOADING = "index.md", "guards.txt", "contents.txt", "loading.txt"
+_MOST_NAMES = 5000
 _CPP = ("#include", "// ", "/*")
 _PYTHON = ("source_code", "content", "_code", "graph_str")
 _TITLES = {
@@ -46,25 +46,28 @@ _UNSEEN = {
 """What guards check of which torch keeps no text."""
 
 
-def text_files(texts: list[SavedText]) -> dict[str, SavedText]:
+class FileNames:
+    """Gives each page a file name that no other one has, on any file system."""
+
+    def __init__(self) -> None:
+        self._taken = {INDEX, GUARDS, CONTENTS, LOADING}
+        self._next: dict[str, int] = {}
+
+    def free(self, base: str, suffix: str) -> str:
+        base = file_name(without_changing_parts(base))
+        name, start = f"{base}{suffix}", f"{base}{suffix}".lower()
+        number = self._next.get(start, 1)
+        while name.lower() in self._taken:
+            name, number = f"{base}.{number}{suffix}", number + 1
+        self._next[start] = number
+        self._taken.add(name.lower())
+        return name
+
+
+def text_files(texts: list[SavedText], names: FileNames) -> dict[str, SavedText]:
     """A file name for each text; those that say the same share one."""
-    named: dict[str, SavedText] = {}
-    known: dict[str, str] = {}
-    for one in texts:
-        if one.text not in known:
-            known[one.text] = free_name(one.place or one.key, _suffix(one), named)
-            named[known[one.text]] = one
-    return named
-
-
-def free_name(base: str, suffix: str, taken: Iterable[str]) -> str:
-    """A file name that is not taken, on any file system."""
-    lowered = {name.lower() for name in taken} | {INDEX, GUARDS, CONTENTS, LOADING}
-    base = file_name(without_changing_parts(base))
-    name, number = f"{base}{suffix}", 1
-    while name.lower() in lowered:
-        name, number = f"{base}.{number}{suffix}", number + 1
-    return name
+    known = {one.text: one for one in reversed(texts)}
+    return {names.free(one.place or one.key, _suffix(one)): one for one in texts if known[one.text] is one}
 
 
 def _suffix(one: SavedText) -> str:
@@ -90,10 +93,10 @@ def index_page(
         f"It is {parts.kind}, in {size} bytes. Nothing of it was executed or loaded.",
         "",
     ]
-    lines += [f"- {_FACTS.get(key, key)}: {_code(value)}" for key, value in parts.facts.items()]
+    lines += [f"- {_FACTS.get(key, printable(cut(key)))}: {_code(value)}" for key, value in parts.facts.items()]
     lines += [f"- signature: {_code(text)}" for text in parts.signatures]
     lines += [f"- input {_code(name)}: {_code(text)}" for name, text in parts.inputs.items()]
-    lines += [f"- whoever loads it must bring {_code(name)}" for name in parts.external]
+    lines += [f"- whoever loads it must bring {_code(name)}" for name in list(parts.external)[:_MOST_NAMES]]
     if codes:
         lines += ["", "## Code", "", "| file | where it lies | function | proof |", "|---|---|---|---|"]
         for name, one in codes.items():
@@ -122,13 +125,14 @@ def _telling(check: str) -> bool:
 
 def guards_page(parts: SavedParts) -> str:
     lines = ["What is checked before the compiled code runs, as torch wrote it down.", ""]
-    places = dict.fromkeys(guard.place for guard in parts.guards)
-    for place in places:
+    places: dict[str, list[SavedGuard]] = {}
+    for guard in parts.guards:
+        places.setdefault(guard.place, []).append(guard)
+    for place, guards in places.items():
         if len(places) > 1:
             lines += [f"== {printable(place) or 'of the whole file'}", ""]
-        for guard in parts.guards:
-            if guard.place == place:
-                lines += [*_guard_lines(guard), ""]
+        for guard in guards:
+            lines += [*_guard_lines(guard), ""]
     if parts.inputs:
         lines += ["The inputs that the guards were made from:"]
         lines += [f"    {printable(name)}: {printable(text)}" for name, text in parts.inputs.items()]
@@ -154,9 +158,12 @@ def loading_page(parts: SavedParts) -> str:
         "What they would give, such as callables, tensors and the check of each guard, is not known without that.",
         "",
     ]
-    lines += [f"{count:6} {printable(name)}" for name, count in parts.called.most_common()]
-    called = parts.called.keys()
-    lines += [f"       {printable(name)}" for name in sorted(parts.imported) if name not in called]
+    lines += [f"{count:6} {printable(name)}" for name, count in parts.called.most_common(_MOST_NAMES)]
+    others = sorted(parts.imported.keys() - parts.called.keys())
+    lines += [f"       {printable(name)}" for name in others[:_MOST_NAMES]]
+    left = max(0, len(parts.called) - _MOST_NAMES) + max(0, len(others) - _MOST_NAMES)
+    if left:
+        lines.append(f"       and {left} more")
     return "\n".join(lines) + "\n"
 
 

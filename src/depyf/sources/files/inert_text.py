@@ -7,12 +7,14 @@ longer than the limits is named, with how much it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from depyf.safety.escape import printable
 from depyf.sources.files.inert_objects import Called, External, Members, Named, Pairs, inside
 
 MOST_LINES = 50_000
 _DEEPEST = 60
+_WIDEST = 2000
 _LONGEST = 160
 _SHORT = 3
 """How deep ``in_short`` looks."""
@@ -21,10 +23,11 @@ Unfold = Callable[[bytes], object]
 
 def in_short(value: object, depth: int = _SHORT) -> str:
     """One line, such as ``torch.device('cpu')``."""
-    return printable(_cut(_short(value, depth)))
+    return printable(cut(_short(value, depth)))
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
+    """``text``, of which what is too long for a line is left out."""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text)} letters)"
 
 
@@ -71,27 +74,29 @@ def tree(root: object, unfold: Unfold) -> Iterator[str]:
     """Lines: each object under what it is in; ``unfold`` gives what is pickled in bytes, or the bytes."""
     numbers: dict[int, int] = {}
     todo: list[tuple[int, object, object]] = [(0, "", root)]
-    lines = 0
+    lines, room = 0, MOST_LINES
     while todo:
         depth, key, value = todo.pop()
         lines += 1
-        if lines > MOST_LINES:
-            yield f"... and more: only {MOST_LINES} lines are shown"
-            return
         content = unfold(value) if isinstance(value, bytes) else value
-        name = f"{'  ' * depth}{printable(_cut(str(key)))}{': ' if key != '' else ''}"
+        name = (
+            f"{'  ' * depth}{printable(cut(key) if isinstance(key, str) else in_short(key))}{': ' if key != '' else ''}"
+        )
         if id(content) in numbers:
             yield f"{name}as in line {numbers[id(content)]}"
             continue
-        parts = list(inside(content))
+        parts = list(islice(inside(content), min(room, _WIDEST) + 1))
         if not parts:
             yield name + in_short(content)
         elif depth >= _DEEPEST:
-            yield f"{name}deeper than is shown: {len(parts)} parts"
+            yield f"{name}deeper than is shown"
         else:
             numbers[id(content)] = lines
             packed = f"<{len(value)} bytes> " if isinstance(value, bytes) else ""
             yield name + packed + _head(content)
+            if len(parts) > min(room, _WIDEST):
+                parts[-1] = "...", "more than is shown"
+            room -= min(room, len(parts))
             todo += [(depth + 1, part, item) for part, item in reversed(parts)]
 
 

@@ -17,6 +17,7 @@ from depyf.sources.files.inert_objects import Called, External, Members, Named, 
 MOST_STEPS = 4_000_000
 """Opcodes of all pickles of one file; a model of a thousand layers comes to less than a tenth."""
 _MEMO_ROOM = 1024
+_LONGEST_NAME = 1000
 Stack = list[object]
 
 
@@ -150,13 +151,13 @@ class _PickleWalk:
 
     def global_(self, argument: object) -> None:
         module, _, name = str(argument).partition(" ")
-        self.stack.append(Named(module, name))
+        self.push(_named(module, name))
 
     def stack_global(self, _: object) -> None:
         module, name = self.popped(2)
         if type(module) is not str or type(name) is not str:
             raise ValueError("a name that is imported is no text")
-        self.stack.append(Named(module, name))
+        self.push(_named(module, name))
 
     def call(self, _: object) -> None:
         function, arguments = self.popped(2)
@@ -185,6 +186,12 @@ class _PickleWalk:
 
     def external(self, argument: object) -> None:
         self.stack.append(External(argument))
+
+
+def _named(module: str, name: str) -> Named:
+    if len(module) + len(name) > _LONGEST_NAME:
+        raise ValueError(f"a name that is imported has {len(module) + len(name)} letters")
+    return Named(module, name)
 
 
 def _paired(items: Stack) -> list[tuple[object, object]]:

@@ -23,6 +23,8 @@ _ROOM = 1 << 20
 """How many objects and letters the constants of one code object may come to, written out."""
 _ALIKE = 60
 """As for ``.pyc`` files: how many numbers may have one hash."""
+_FACTOR, _FILE_ROOM = 4, 1 << 16
+"""What all code objects of a file may come to, for each byte of it; without sharing it is less than the file."""
 _MOST_COUNT = 1 << 31
 
 
@@ -47,21 +49,28 @@ def is_code(value: object) -> bool:
     return isinstance(value, Called) and value.name == CLASS and "co_code" in fields(value)
 
 
-def read_code(value: object, version: tuple[int, int], size: int) -> CodeUnit:
-    """The code in a file of ``size`` bytes."""
-    try:
-        unit = _SavedCodes(version).unit(value, 0)
-        check(unit, size)
-    except BytecodeError as error:
-        raise SavedFileError(str(error)) from None
-    return unit
+class SavedCodes:
+    """Reads the code objects of a file of ``size`` bytes; they share what they may come to."""
+
+    def __init__(self, version: tuple[int, int], size: int) -> None:
+        self._size = size
+        self._codes = _CodeReader(version, _FILE_ROOM + _FACTOR * size)
+
+    def read(self, value: object) -> CodeUnit:
+        try:
+            unit = self._codes.unit(value, 0)
+            check(unit, self._size)
+        except BytecodeError as error:
+            raise SavedFileError(str(error)) from None
+        return unit
 
 
-class _SavedCodes:
-    """One code object with those in its constants, each read once."""
+class _CodeReader:
+    """Code objects with those in their constants, each read once; ``left`` is what they may still come to."""
 
-    def __init__(self, version: tuple[int, int]) -> None:
+    def __init__(self, version: tuple[int, int], left: int) -> None:
         self.version = version
+        self.left = left
         self.known: dict[int, _Weighed] = {}
         self.open: set[int] = set()
 
@@ -95,6 +104,9 @@ class _SavedCodes:
         constants = found.get("co_consts")
         if type(constants) is not tuple:
             raise SavedFileError("saved code: co_consts is not a tuple")
+        self.left -= 100 + sum(len(part) for part in found.values() if isinstance(part, (bytes, str, tuple)))
+        if self.left < 0:
+            raise SavedFileError("saved code: what the code objects of the file share expands too far")
         weighed = [self.constant(item, depth + 1) for item in constants]
         if sum(one.weight for one in weighed) > _ROOM:
             raise SavedFileError("saved code: its constants expand too far")

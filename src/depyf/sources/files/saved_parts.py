@@ -11,19 +11,26 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from depyf.sources.files.inert_objects import Called, External, Named, Pairs, fields, inside
-from depyf.sources.files.inert_text import in_short
+from depyf.sources.files.inert_text import cut, in_short
 from depyf.sources.files.nested_pickles import NestedPickles
 from depyf.sources.files.pickle_steps import TooLarge
 from depyf.sources.files.saved_code import is_code
 from depyf.sources.files.saved_signature import signature_text
 
 MOST_PARTS = 20_000
+_FACTOR, _ROOM = 8, 1 << 20
+"""How many objects may be looked at, shared ones each time, and how many letters guards may have: so many
+for each byte of the file, and so many.  Without sharing it is less than the file."""
+_MOST_CHECKS = 1000
+"""Of one guard."""
+_MOST_FRAMES = 64
 _LINES = 4
 """From how many lines on a text gets a file."""
 _TRACES = ("stack", "trace")
 _KEYS = ("backend_id", "backend_name", "device_type")
-_NAMES = 6
+_NAMES, _LONGEST_NAME = 6, 100
 """How many names of what a part is in are in the part's name."""
+_LONGEST_LINE = 1000
 _SHAPE_KIND, _SIZES = "SHAPE_ENV", "sizes"
 """The subject of guards on sizes that have torch's reasons with them."""
 
@@ -90,6 +97,7 @@ class _Visit:
         self.found = SavedParts()
         self.seen: set[int] = set()
         self.count = 0
+        self.left = _ROOM + _FACTOR * pickles.size
 
     def run(self) -> SavedParts:
         root = self.pickles.root
@@ -99,15 +107,16 @@ class _Visit:
             place, key, value = todo.pop()
             if isinstance(value, bytes):
                 value = self.pickles.unfold(value)
-            if isinstance(value, str):
-                self.text(place, key, value)
-                continue
             if value is None or isinstance(value, (int, float, bytes)) or id(value) in self.seen:
                 continue
             self.seen.add(id(value))
+            if isinstance(value, str):
+                self.text(place, key, value)
+                continue
             inner: Place = (place, key) if type(key) is str and key else place
+            parts = list(inside(value))
+            self.spend(len(parts))
             if not self.visited(inner, value):
-                parts = list(inside(value))
                 if isinstance(value, list) and len(value) > 1:
                     parts = [(str(number), item) for number, item in parts]
                 todo += [(inner, part, item) for part, item in reversed(parts)]
@@ -145,21 +154,25 @@ class _Visit:
             text = signature_text(value)
             if text is not None:
                 self.grow()
+                self.spend(len(text))
                 found.signatures.append(text)
         elif value.name == "Guard":
             self.grow()
-            found.guards.append(_guard(value, _guarded(place)))
+            guard = _guard(value, _guarded(place))
+            self.spend(sum(map(len, guard.checks)) + len(guard.checks))
+            found.guards.append(guard)
         elif value.name == "ShapeCodeParts":
             self.shapes(value, _guarded(place))
         elif value.name == "SystemInfo":
             for key, item in fields(value).items():
+                self.grow()
                 if item is not None:
                     found.facts.setdefault(key, _plain(item))
         elif value.name == "OutputGraphGuardsState":
             scope = fields(value).get("local_scope")
             for key, item in fields(scope).items():
                 self.grow()
-                found.inputs.setdefault(key, _input(item))
+                found.inputs.setdefault(cut(key), _input(item))
         return value.name == "FrameSummary"
 
     def shapes(self, value: Called, place: str) -> None:
@@ -169,6 +182,7 @@ class _Visit:
             checks = _texts_of(found.get(key))
             if checks:
                 self.grow(len(checks))
+                self.spend(sum(map(len, checks)))
                 self.found.guards.append(SavedGuard(_SHAPE_KIND, _SIZES, checks, place=place))
                 return
 
@@ -180,12 +194,18 @@ class _Visit:
                 self.found.facts.setdefault(key, in_short(item).strip("'"))
             elif key == "guards_expr" and item:
                 self.grow()
+                self.spend(len(item))
                 self.found.guards.append(SavedGuard("guards_expr", "a graph", (item,)))
 
     def text(self, place: Place, key: object, value: str) -> None:
         if type(key) is str and value.count("\n") >= _LINES and not any(part in key for part in _TRACES):
             self.grow()
             self.found.texts.append(SavedText(_shown((place, key)), key, value))
+
+    def spend(self, work: int) -> None:
+        self.left -= work
+        if self.left < 0:
+            raise TooLarge("what the file shares expands too far")
 
     def grow(self, count: int = 1) -> None:
         self.count += count
@@ -197,7 +217,7 @@ def _shown(place: Place) -> str:
     names: list[str] = []
     while place is not None and len(names) < _NAMES:
         place, name = place
-        names.append(name)
+        names.append(name[:_LONGEST_NAME])
     return ".".join(reversed(names))
 
 
@@ -227,7 +247,7 @@ def _guard(value: Called, place: str) -> SavedGuard:
         function = function.arguments[0]  # functools.partial
     kind = function.name.rpartition(".")[2] if isinstance(function, Named) else "guard"
     checks = found.get("code_list")
-    texts = [item for item in checks if type(item) is str] if isinstance(checks, list) else []
+    texts = [item for item in checks[:_MOST_CHECKS] if type(item) is str] if isinstance(checks, list) else []
     return SavedGuard(kind, _subject(found.get("originating_source")), tuple(dict.fromkeys(texts)), _line(found), place)
 
 
@@ -236,8 +256,9 @@ def _texts_of(value: object) -> tuple[str, ...]:
     states = value.states if isinstance(value, Called) else []
     for state in [fields(value).get("exprs"), *states]:
         items = state[0] if isinstance(state, list) and state and isinstance(state[0], list) else state
-        if isinstance(items, list) and items and all(type(item) is str for item in items):
-            return tuple([item for item in items if type(item) is str])
+        texts = [item for item in items[:_MOST_CHECKS] if type(item) is str] if isinstance(items, list) else []
+        if texts:
+            return tuple(texts)
     return ()
 
 
@@ -257,24 +278,24 @@ def _subject(source: object, depth: int = 12) -> str:
     if isinstance(first, Called) and depth:
         base = _subject(first, depth - 1)
         if source.name == "AttrSource" and type(member) is str:
-            return f"{base}.{member}"
+            return f"{base}.{cut(member)}"
         if source.name == "GetItemSource":
             return f"{base}[{in_short(member)}]"
         return f"{source.name.removesuffix('Source')} of {base}"
     if type(first) is str:
-        return first
+        return cut(first)
     return source.name.removesuffix("Source")
 
 
 def _line(found: dict[str, object]) -> str:
     stack = found.get("user_stack")
     frames = stack.items if isinstance(stack, Called) else []
-    for frame in reversed(frames):
+    for frame in reversed(frames[-_MOST_FRAMES:]):
         place = fields(frame)
         if type(place.get("filename")) is str and type(place.get("lineno")) is int:
             text = place.get("_line")
-            code = f": {in_short(text.strip())[1:-1]}" if type(text) is str else ""
-            return f"{place['filename']}:{place['lineno']}{code}"
+            code = f": {cut(text[:_LONGEST_LINE].strip())}" if type(text) is str else ""
+            return f"{cut(str(place['filename']))}:{in_short(place['lineno'])}{code}"
     return ""
 
 

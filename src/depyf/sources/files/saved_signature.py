@@ -7,6 +7,7 @@ from depyf.sources.files.inert_text import in_short
 
 POSITIONAL_ONLY, ORDINARY, STARRED, KEYWORD_ONLY, DOUBLE_STARRED = range(5)
 _MOST = 255
+_LONGEST_NAME = 200
 _STARS = {STARRED: "*", DOUBLE_STARRED: "**"}
 
 
@@ -26,7 +27,12 @@ def signature_text(value: object) -> str | None:
             return None
         name, kind = parameter.arguments
         number = kind.arguments[0] if isinstance(kind, Called) and isinstance(kind.arguments, tuple) else None
-        if type(name) is not str or type(number) is not int or not 0 <= number <= DOUBLE_STARRED:
+        if (
+            type(name) is not str
+            or len(name) > _LONGEST_NAME
+            or type(number) is not int
+            or not 0 <= number <= DOUBLE_STARRED
+        ):
             return None
         if number == KEYWORD_ONLY and not {KEYWORD_ONLY, STARRED} & set(kinds):
             shown.append("*")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from depyf.actions.opened.open_file import opened
 from depyf.sources.files.inert_objects import Called, External, Named, Pairs, fields, inside
 from depyf.sources.files.inert_text import in_short, tree
 from depyf.sources.files.nested_pickles import NestedPickles
@@ -174,6 +175,7 @@ def proto(body: bytes) -> bytes:
         proto(b"\xff."),
         proto(b"X\x02\x00\x00\x00\xff\xfe."),
         proto(b"cno module\n"),
+        proto(b"c" + b"m" * 1001 + b"\nname\n."),
         proto(b"S'\\x'\n."),
     ],
 )
@@ -183,9 +185,46 @@ def test_damage_is_a_clear_error(data: bytes) -> None:
     assert str(caught.value).isprintable()
 
 
+def text(value: str) -> bytes:
+    data = value.encode()
+    return b"X" + len(data).to_bytes(4, "little") + data
+
+
+STATE = b"(" + b"".join(text(f"k{number}") + b"N" for number in range(5000)) + b"d"
+"""A dict of many keys, to be shared."""
+OBJECT = text("m") + b"\x94" + text("Guard") + b"\x93\x94"
+"""A class, the second in the memo."""
+
+
 @pytest.mark.parametrize(
     "data",
     [
+        pytest.param(
+            proto(STATE + b"\x940" + OBJECT + b"0]" + b"h\x02)\x81h\x00ba" * 20_000 + b"."), id="one state often"
+        ),
+        pytest.param(
+            proto(b"(" + b"N" * 20_000 + b"t\x940" + OBJECT + b"0]" + b"h\x02h\x00Ra" * 20_000 + b"."),
+            id="the same arguments often",
+        ),
+        pytest.param(
+            proto(text("a\n" * 100_000) + b"\x940]" + (b"}" + text("key") + b"h\x00sa") * 20_000 + b"."),
+            id="one text often",
+        ),
+        pytest.param(
+            proto(
+                b"("
+                + text("x" * 10_000)
+                + b"l\x940"
+                + OBJECT
+                + b"0]"
+                + (b"h\x02)\x81}" + text("code_list") + b"h\x00sba") * 9000
+                + b"."
+            ),
+            id="one check in all guards",
+        ),
+        pytest.param(
+            proto(b"](" + (b"}" + text("key") + text("1\n\n\n\n") + b"s") * 19_000 + b"e."), id="many texts of one name"
+        ),
         pytest.param(proto(b"N" + b"\x85" * 300_000 + b"."), id="deep"),
         pytest.param(proto(b"]" * 200_000 + b"a" * 199_999 + b"."), id="deep lists"),
         pytest.param(proto(b"(" * 200_000 + b"t" * 200_000 + b"."), id="deep marks"),
@@ -204,6 +243,7 @@ def test_bombs_end_soon(data: bytes) -> None:
         found = NestedPickles(data)
         parts_of(found)
         length = sum(map(len, tree(found.root, found.unfold)))
+        opened(data, "bomb")
     except SavedFileError:
         length = 0
     assert length < 10_000_000
