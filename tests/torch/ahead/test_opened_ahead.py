@@ -83,6 +83,15 @@ def test_a_closure(tmp_path):
     assert "return (x @ weight).sum()" in original
 
 
+def test_several_in_one_file(aot):
+    """As ``AOTCompiledModel.serialize`` writes those of a module."""
+    found = opened(pickle.dumps([aot.read_bytes(), saved(aot.with_suffix(".more"), dynamic=True).read_bytes()]), "f")
+    assert "2 pickles" in found.kind
+    assert {"0.original_code.scaled.py", "1.original_code.scaled.py"} < found.files.keys()
+    guards = found.files["guards.txt"]
+    assert guards.index("== 0.guards_state") < guards.index("L['by'] == 2") < guards.index("== 1.guards_state")
+
+
 def test_torch_is_not_needed(aot):
     program = (
         "import sys\nfrom pathlib import Path\nfrom depyf.actions.opened.open_file import open_saved\n"

@@ -15,7 +15,7 @@ from depyf.errors import DepyfError
 from depyf.safety.escape import printable
 from depyf.sources.files.saved_code import SavedCodes
 from depyf.sources.files.saved_parts import SavedCodeObject
-from depyf.sources.live.recognise import saved_code_options
+from depyf.sources.live.recognise import saved_code_options, saved_originals
 
 MOST_CODES = 2000
 """Code objects of one file that are decompiled."""
@@ -35,8 +35,8 @@ def opened_codes(found: Sequence[SavedCodeObject], version: tuple[int, int] | No
     """Each code object in a file of ``size`` bytes."""
     codes = None if version is None else SavedCodes(version, size)
     units: list[CodeUnit | str] = [_read(one, codes) for one in found[:MOST_CODES]]
-    known = [unit for unit in units if isinstance(unit, CodeUnit)]
-    made = [_opened(one.place, unit, known) for one, unit in zip(found, units)]
+    originals = saved_originals(unit for unit in units if isinstance(unit, CodeUnit))
+    made = [_opened(one.place, unit, originals) for one, unit in zip(found, units)]
     made += [OpenedCode(one.place, "", "", f"more than {MOST_CODES} in one file") for one in found[MOST_CODES:]]
     return made
 
@@ -50,12 +50,11 @@ def _read(found: SavedCodeObject, codes: SavedCodes | None) -> CodeUnit | str:
         return printable(str(error))
 
 
-def _opened(place: str, unit: CodeUnit | str, known: list[CodeUnit]) -> OpenedCode:
+def _opened(place: str, unit: CodeUnit | str, originals: dict[tuple[object, ...], CodeUnit]) -> OpenedCode:
     if isinstance(unit, str):
         return OpenedCode(place, "", "", unit)
     try:
-        options = saved_code_options(unit, (one for one in known if one is not unit))
-        made = decompile_unit(unit, options)
+        made = decompile_unit(unit, saved_code_options(unit, originals))
     except DepyfError as error:
         return OpenedCode(place, unit.qualname, "", printable(str(error)))
     statuses = sorted({verdict.status.value for verdict in made.verdicts})

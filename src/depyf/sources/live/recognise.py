@@ -42,17 +42,26 @@ def as_dynamo_wrote(code: types.CodeType) -> tuple[types.CodeType, Options] | No
     return code, options
 
 
-def saved_code_options(unit: CodeUnit, others: Iterable[CodeUnit]) -> Options:
-    """How to decompile code that was read from a file, where ``others`` of that file may be what it was made of."""
+def saved_originals(units: Iterable[CodeUnit]) -> dict[tuple[object, ...], CodeUnit]:
+    """Of the code in one file, by its place, that of which Dynamo may have made the rest."""
+    found: dict[tuple[object, ...], CodeUnit] = {}
+    for unit in units:
+        if not any(map(_INVENTED.match, unit.names)):
+            found.setdefault(_place(unit), unit)
+    return found
+
+
+def saved_code_options(unit: CodeUnit, originals: dict[tuple[object, ...], CodeUnit]) -> Options:
+    """How to decompile code that was read from a file; ``originals`` as ``saved_originals`` gives them."""
     if not any(map(_INVENTED.match, unit.names)):
         return resume_options() if unit.name.startswith(RESUME_PREFIX) else Options()
-
-    def place(one: CodeUnit) -> tuple[object, ...]:
-        return one.filename, one.firstlineno, one.name, one.argcount, one.posonlyargcount, one.kwonlyargcount
-
-    made_of = [one for one in others if place(one) == place(unit) and not any(map(_INVENTED.match, one.names))]
     shown = tuple((name, f"{without_changing_parts(name)}_0") for name in unit.names if COMPILED_FN.match(name))
-    return replace(saved_options(made_of[0] if made_of else None, unit), shown=shown)
+    return replace(saved_options(originals.get(_place(unit)), unit), shown=shown)
+
+
+def _place(unit: CodeUnit) -> tuple[object, ...]:
+    counts = unit.argcount, unit.posonlyargcount, unit.kwonlyargcount, unit.freevars
+    return unit.filename, unit.firstlineno, unit.name, *counts
 
 
 def _is_loaded() -> bool:
