@@ -10,36 +10,42 @@ from collections.abc import Iterator, Sequence
 
 from depyf.run.causes.folding import counted
 from depyf.run.observations.observation import Observation, ObservationKind
-from depyf.run.program_calls.checked_calls import CheckedCalls
+from depyf.run.program_calls.checked_calls import NOT_THE_SAME, CheckedCalls
+from depyf.run.records import Place
 from depyf.run.run import Run
 
 
 def compiled_differs(run: Run) -> Iterator[Observation]:
-    """In the order in which they were called first."""
+    """One for each function, in the order in which they were called first."""
+    found: dict[tuple[Place, str], list[CheckedCalls]] = {}
     for checked in run.checked:
         if checked.apart:
-            ways = checked.ways or (f"print(depyf.compare({checked.function}, ...)) with the arguments of that call",)
-            cost = f"call {checked.differed_at} that this entry served; {counted(checked.checked, 'call')} compared"
-            yield Observation(
-                ObservationKind.DIFFERENT,
-                checked.place,
-                f"the compiled `{checked.function}` does not do what Python does",
-                ways,
-                cost=cost,
-                leads=True,
-                details=tuple(_details(checked)),
-            )
+            found.setdefault((checked.place, checked.function), []).append(checked)
+    for (place, function), own in found.items():
+        ways = own[0].ways or (f"print(depyf.compare({function}, ...)) with the arguments of that call",)
+        calls = sum(one.checked for one in run.checked if (one.place, one.function) == (place, function))
+        yield Observation(
+            ObservationKind.DIFFERENT,
+            place,
+            f"the compiled `{function}` does not do what Python does",
+            ways,
+            cost=f"call {own[0].differed_at} that its entry served; {counted(calls, 'call')} compared",
+            leads=True,
+            details=tuple(_details(own)),
+        )
 
 
-def _details(checked: CheckedCalls) -> Iterator[str]:
-    first = checked.apart[0]
+def _details(own: Sequence[CheckedCalls]) -> Iterator[str]:
+    first = own[0].apart[0]
     yield f"{first.path} is {first.compiled}, and Python gives {first.python}"
-    if first.reason:
+    if first.reason and first.reason != NOT_THE_SAME:
         yield first.reason
-    more = len(checked.apart) - 1
+    more = len(own[0].apart) - 1
     if more:
-        yield f"{counted(more, 'more value differs', 'more values differ')}"
-    yield from checked.causes
+        yield counted(more, "more value differs", "more values differ")
+    yield from own[0].causes
+    if len(own) > 1:
+        yield f"{counted(len(own) - 1, 'more cache entry differs', 'more cache entries differ')}"
 
 
 def checked_line(checked: Sequence[CheckedCalls]) -> str:

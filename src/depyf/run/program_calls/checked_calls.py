@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 from depyf.run.records import CompileKey, Place
 
+NOT_THE_SAME = "not the same"
+"""The reason where there is no more to say than both values."""
+
 
 @dataclass(frozen=True, slots=True)
 class CallDifference:

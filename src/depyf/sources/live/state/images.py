@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from depyf.run.program_calls.checked_calls import NOT_THE_SAME
 from depyf.sources.live.pure_access import (
     SCALARS,
     class_module,
@@ -254,19 +255,17 @@ def differences(
         for name, part in first.parts:  # what is left after one of them is a consequence
             if name in others and part.value != others[name].value:
                 said = [f"that of {at.value}" if name == MEMORY else str(at.value) for at in (part, others[name])]
-                yield Apart(path + name, said[0], said[1], "not the same")
+                yield Apart(path + name, said[0], said[1], NOT_THE_SAME)
                 return
     elif first.kind == "scalar":
         one, other = first.value, second.value
         if type(one) is not type(other) or not (one == other or (one != one and other != other)):
             floats = type(one) is type(other) is float and abs(one - other) <= 1e-6 * max(abs(one), abs(other))
             if not floats:
-                yield Apart(path, first.text, second.text, "not the same")
+                yield Apart(path, first.text, second.text, NOT_THE_SAME)
     elif first.kind in ("known", "opaque", "state"):
         if first.value != second.value:
-            yield Apart(
-                path, first.text, second.text, "not the same object" if first.kind == "known" else "not the same"
-            )
+            yield Apart(path, first.text, second.text, "not the same object" if first.kind == "known" else NOT_THE_SAME)
     else:
         one, other = dict(first.parts), dict(second.parts)
         nothing = Image("opaque", "nothing")
