@@ -25,6 +25,8 @@ from depyf.sources.live.pure_access import attribute
 _FRAMES = 3
 """A comprehension around the call of ours is a frame of its own before Python 3.12."""
 
+_FEW = 16
+
 After = Callable[[Any, BaseException | None], None]
 """Called with the result, or with the error, when the call has ended."""
 
@@ -48,6 +50,7 @@ class CallWatch:
         self._watcher = watcher
         self._problem = problem
         self._hooks: list[tuple[weakref.ref[Any], _Hook]] = []
+        self._many = _FEW
         self._busy = threading.Lock()
         self._open = True
 
@@ -57,8 +60,10 @@ class CallWatch:
         if self._open and type(hooks) is list:
             hook = _Hook(functools.partial(self._entered, call), made, wrapped)
             hooks.append(hook)
-            self._hooks = [(known, one) for known, one in self._hooks if known() is not None]
             self._hooks.append((weakref.ref(context), hook))
+            if len(self._hooks) > self._many:
+                self._hooks = [(known, one) for known, one in self._hooks if known() is not None]
+                self._many = max(_FEW, 2 * len(self._hooks))
 
     def stop(self) -> None:
         self._open = False
@@ -92,10 +97,15 @@ class CallWatch:
         return _nothing if after is None else lambda: self._left(after, frame)
 
     def _left(self, after: After, frame: types.FrameType | None) -> None:
-        with self._busy, Door("a call could not be compared with Python", self._problem):
-            known = frame.f_locals if frame is not None else {}
-            error = None if "result" in known else sys.exc_info()[1]
-            after(known.get("result"), error)
+        error = sys.exc_info()[1]
+        if not self._open or not self._busy.acquire(blocking=False):
+            return  # nobody waits for a comparison in another thread, which may wait for this one
+        try:
+            with Door("a call could not be compared with Python", self._problem):
+                known = frame.f_locals if frame is not None else {}
+                after(known.get("result"), None if "result" in known else error)
+        finally:
+            self._busy.release()
 
 
 def _nothing() -> None:
