@@ -207,7 +207,7 @@ def ways_out(
     others: Iterable[FunctionReplay] = (),
     more: Iterable[AdviceUse] = (),
 ) -> tuple[WayOut, ...]:
-    """The ways that leave fewer compilations, the best of each first: what leaves the fewest, of these the shortest.
+    """The ways that leave fewer compilations, the best of each first.
 
     ``values``: what a cause is about, the first of them what it is named after; ``others``: the other functions of the
     run, for which an option of torch is set, too; ``more``: advice that is no matter of a value.  () also where values
@@ -240,8 +240,7 @@ def ways_out(
                     break
         if found:
             break
-    best = sorted(found.values(), key=lambda way: (way.after is None, way.after or 0, len(way.uses)))
-    return (*best[:_ALTERNATIVES], *(WayOut((use,)) for use in more if is_remedy(use)))
+    return (*list(found.values())[:_ALTERNATIVES], *(WayOut((use,)) for use in more if is_remedy(use)))
 
 
 def _left(uses: Collection[AdviceUse], replays: Iterable[FunctionReplay], others: Iterable[FunctionReplay]) -> int:
