@@ -184,7 +184,7 @@ OF_RUNS = {
 """They look at results of a run that depyf itself makes, or that has values: no trace is going on, and nothing is symbolic."""
 OF_PLAIN_DATA = {
     "fake_values._described", "input_recorder._input", "input_recorder._add_generators", "storage_copies._View.dense",
-    "storage_copies._add", "libdevice._applied",
+    "storage_copies._add", "libdevice._applied", "nested_pickles.NestedPickles.__init__", "saved_parts._Visit.__init__",
 }  # fmt: skip
 """They look at records, at arrays, or make text of a tensor."""
 OF_NO_VALUE = {"pure_access.classes_of", "pure_access.inherits", "pure_access.class_name", "pure_access.short_name",
