@@ -114,6 +114,11 @@ def test_an_entry_that_no_longer_fits(tmp_path):
     assert json.loads((tmp_path / "dump" / "manifest.json").read_text())["observations"][0]["details"]
 
 
+def test_what_changes_is_seen_in_a_short_run(tmp_path):
+    _, checked = run(tmp_path, HOOK, "--check")
+    assert [one.differed_at for one in checked.checked] == [4]
+
+
 def test_a_wrong_first_call(tmp_path):
     done, checked = run(tmp_path, WRONG_BACKEND, "--check")
     (one,) = checked.checked

@@ -56,7 +56,7 @@ class _Served:
 
 
 class CheckedRun:
-    """A ``Watcher``.  ``every``: besides the first two calls that an entry serves each so-manieth is compared;
+    """A ``Watcher``.  ``every``: besides calls 1, 2, 4, 8, ... that an entry serves each so-manieth is compared;
     ``seconds``: what all comparisons may take, after which there are no more; ``session`` is told what came of them."""
 
     def __init__(
@@ -92,10 +92,14 @@ class CheckedRun:
         served.calls += 1
         if entry is None:
             return self._around(calls, served, call) if served.calls <= _TRIES else None
-        if served.apart or not (served.calls == 2 or served.calls % self._every == 0):
+        if served.apart or not self._is_due(served.calls):
             return None
         self._twice(calls, entry, served)
         return None
+
+    def _is_due(self, call: int) -> bool:
+        """The second call, the fourth, the eighth, ...: what changes is seen in a short run, too; and each Nth."""
+        return call & (call - 1) == 0 or call % self._every == 0
 
     def ended(self) -> None:
         for served in self._served.values():

@@ -12,7 +12,7 @@ SECONDS = 60.0
 
 
 class Check(NamedTuple):
-    """Which calls of each cache entry are compared, besides the first two, and for how many seconds in all."""
+    """Which calls of each cache entry are compared, besides 1, 2, 4, 8, ..., and for how many seconds in all."""
 
     every: int = EVERY
     seconds: float = SECONDS
@@ -22,8 +22,8 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="make calls of compiled functions as Python, too, and compare: the first two of each cache entry, and "
-        f"each {EVERY}th; a call that writes to files or sockets does so twice",
+        help="make calls of compiled functions as Python, too, and compare: calls 1, 2, 4, 8, ... of each cache "
+        f"entry, and each {EVERY}th; a call that writes to files or sockets does so twice",
     )
     parser.add_argument("--check-every", type=int, metavar="N", help="the same, with each Nth call")
     parser.add_argument(
