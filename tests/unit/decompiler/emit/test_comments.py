@@ -193,5 +193,6 @@ def _is_heading(name: str, text: object) -> bool:
         "views/pages/memory.py": "# Memory",
         "actions/gallery/write.py": "# Compiled graphs",
         "actions/export/texts/readme_text.py": "# ",
+        "actions/opened/opened_pages.py": "# ",
     }
     return name in markdown and str(text).startswith(markdown[name])

@@ -6,6 +6,8 @@ calls and kernels apart; every other text as it is.
 
 from __future__ import annotations
 
+from depyf.decompiler.emit.comments import comment
+
 _CPP = {
     "inductor_aot_wrapper_code": "The C++ that AOTInductor compiled: what calls the kernels.",
     "inductor_aot_kernel_code": "The C++ that AOTInductor compiled: the kernels.",
@@ -17,4 +19,4 @@ def as_python(event: str, text: str) -> str:
     if event not in _CPP:
         return text
     raw = f"r'''\n{text}'''" if "'''" not in text and not text.endswith(("\\", "'")) else repr(text)
-    return f"# {_CPP[event]}\ncpp_wrapper_src = {raw}\n"
+    return f"{comment(_CPP[event])}\ncpp_wrapper_src = {raw}\n"
