@@ -99,6 +99,41 @@ def a_smaller_last_batch_of_a_trainer(advised):
     return Trainer().train(loader, compiled(double))[:2]
 
 
+def padded(samples):
+    return torch.nn.utils.rnn.pad_sequence(samples, batch_first=True)
+
+
+def padded_to_eight(samples):
+    return nn.functional.pad(padded(samples), (0, 8 - max(map(len, samples))))
+
+
+@needs("pad-batches")
+def batches_as_long_as_their_longest_sample(advised):
+    samples = [torch.ones(length) for length in (3, 4, 5, 6, 7, 8)]
+    collate = padded_to_eight if advised else padded
+    loader = torch.utils.data.DataLoader(samples, batch_size=2, collate_fn=collate)
+    double_c = compiled(double)
+    return [double_c(batch).sum() for batch in loader]
+
+
+@needs("launched-dynamic")
+def what_accelerate_compiles(advised):
+    """A library of that name calls torch.compile for the program."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "site-packages" / "accelerate" / "accelerator.py"
+        path.parent.mkdir(parents=True)
+        path.write_text("import torch\ndef prepare(f):\n    return torch.compile(f, backend='eager')\n")
+        double_c = imported(path, "accelerator").prepare(double)
+    return [double_c(torch.ones(size)) for size in (4, 5, 6)]
+
+
+def imported(path, name):
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @needs("mark-dynamic")
 def sizes(advised):
     double_c = compiled(double)

@@ -43,6 +43,9 @@ def recorded(program, advised, folder):
             told = [*entry["advice"], *(a for b in entry["graph_breaks"] for a in b["advice"])]
             told += [a for reason in entry["recompiled_because"] for a in reason["advice"]]
             given += [(advice, function["function"]) for advice in told]
+    known = {advice["id"] for advice, _ in given}
+    ways = [(way, cause["function"]) for cause in page["causes"] for way in cause["ways"]]
+    given += [(advice, name) for way, name in ways for advice in way["advice"] if advice["id"] not in known]
     return results, counts, given
 
 

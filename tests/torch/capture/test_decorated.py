@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 
 import pytest
 import torch
@@ -98,6 +99,56 @@ def test_only_what_a_call_finds():
     assert stands_for(other.__code__, other.__closure__, {"self": 3}) is None
     assert stands_for(other.__code__, None, {"self": First()}) is None
     assert stands_for(other.__code__, other.__closure__, {"self": First()}).function == "First.forward"
+
+
+class Converting:
+    """An object between the wrapper and what it wraps, as accelerate has one."""
+
+    def __init__(self, forward):
+        self.model_forward = forward
+        functools.update_wrapper(self, forward)
+
+    def __call__(self, *args, **kwargs):
+        return self.model_forward(*args, **kwargs).float()
+
+
+def converted(forward):
+    made = Converting(forward)
+
+    def forward(*args, **kwargs):
+        return made(*args, **kwargs)
+
+    forward.__wrapped__ = made
+    return forward
+
+
+def test_a_wrapper_of_one_module_is_called_by_the_module(tmp_path):
+    """As accelerate wraps models for mixed precision: with the function of the class, and with a bound method."""
+
+    class Plain(torch.nn.Module):
+        def forward(self, x):
+            return x.sin()
+
+    class Inherits(Plain):
+        pass
+
+    first, second = Plain(), Inherits()
+    first.forward = types.MethodType(converted(Plain.forward), first)
+    second.forward = converted(second.forward)
+    for module in (first, second):
+        name = type(module).__qualname__ + ".forward"
+        text = index_of(tmp_path / name, module)
+        assert f"`{name}` (" in text and f"in its decorator's `{qualified(converted(plain))}`" in text
+
+
+def test_a_closure_of_the_program_keeps_its_name(tmp_path):
+    module = First()
+    forward = module.forward
+
+    def step(x):
+        return forward(x) + 1
+
+    assert "decorator" not in index_of(tmp_path, step)
 
 
 def test_an_optimizer_is_called_by_its_class(tmp_path):

@@ -18,6 +18,7 @@ from depyf.run.causes.compiled_apart import breaks_before_what_follows, first_or
 from depyf.run.causes.events import CostlyEvent, advice_of, events_of
 from depyf.run.causes.guard_replay import GuardedValue, guarded_value
 from depyf.run.causes.sentences import break_sentence, consequence, failure_sentence, recompile_sentence
+from depyf.run.causes.spelling import in_spelling
 from depyf.run.causes.ways_out import FunctionReplay, WayOut, is_remedy, unpredicted, ways_out
 from depyf.run.records import CompileKey, FunctionRecord, Place
 from depyf.run.run import Run
@@ -53,7 +54,7 @@ def causes_of(run: Run) -> tuple[Cause, ...]:
     for function in run.functions:
         for name in function.resume_names if function.resume_of is not None else ():
             rests.setdefault(name, []).append(function)
-    made = (_cause(group, known, rests, replays) for group in groups)
+    made = (in_spelling(_cause(group, known, rests, replays), run.compile_calls) for group in groups)
     causes = [(in_notebook(cause, cells), functions_apart(group)) for cause, group in zip(made, groups, strict=True)]
     if not run.graph_count:  # then a break of torch's own is why nothing was compiled
         causes = [(replace(cause, advice=_edits(cause.advice)), apart) for cause, apart in causes]

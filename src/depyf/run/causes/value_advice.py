@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import ast
 
-from depyf.run.advice.advice import AdviceUse, Frees
+from depyf.run.advice.advice import AdviceUse, Frees, SwitchKind
 from depyf.run.advice.for_guards import for_number_operand, for_specialised
 from depyf.run.advice.number_operands import numbers_of
 from depyf.run.advice.registry import ADVICE, applicable
-from depyf.run.advice.source_names import named, of_wrapped
+from depyf.run.advice.source_names import named, of_wrapped, root
 from depyf.run.advice.symbol_places import places_of
 from depyf.run.causes.guard_replay import FailedValue
 from depyf.run.causes.subjects import GLOBAL
 from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.guards.known_kinds import advice
+from depyf.run.installed_files import installed
 from depyf.run.records import EntryRecord, FunctionRecord, Place
 from depyf.run.uses.use_kinds import ValueUse
 from depyf.run.uses.value_uses import indexed_by, uses_of
@@ -44,6 +45,8 @@ class ValueAdvice:
         self._places = places_of(entry.symbols)
         self._numbers = numbers_of(entry.guards)
         self._in_force = frozenset(entry.in_force)
+        caller = entry.callers[-1] if entry.callers else None
+        self._inside = caller is not None and caller.function is not None and installed(caller.place.filename)
 
     def on(self, failed: FailedValue) -> Uses:
         """() where nothing is known."""
@@ -61,7 +64,15 @@ class ValueAdvice:
             found = advice((difference,), failed.place)
             if difference.wanted.is_integer and not difference.what and self._is_needed(name, failed.place):
                 found = self._without_symbols(found, name, failed.place)
-        return applicable(found, self._in_force)
+        return applicable((one for one in found if not self._out_of_hand(one)), self._in_force)
+
+    def _out_of_hand(self, one: AdviceUse) -> bool:
+        """Whether it marks a tensor that a library passes to its own function, or one that a decorator passes on."""
+        switch = ADVICE[one.id].switch
+        if switch is None or switch.kind is not SwitchKind.MARK:
+            return False
+        rest = self._code.varargs is not None and self._code.decorated is not None
+        return self._inside or (rest and root(one.value("tensor")) == self._code.varargs)
 
     def _is_needed(self, name: str, place: Place | None) -> bool:
         """Whether the program needs the number ``name`` while it is compiled, so that no symbol does."""

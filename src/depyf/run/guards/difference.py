@@ -64,6 +64,8 @@ class Difference:
     """What the value is to the program."""
     set_by: str = ""
     """The class of the scheduler that sets it in each step, for an option of an optimizer."""
+    padded: str = ""
+    """How what pads the batches of a loader to their longest sample would pad them to one length."""
 
     @property
     def dimension(self) -> str:

@@ -48,6 +48,9 @@ class CompileCall:
     """How many of the results were called first under a stance that has torch compile nothing."""
     inlined: bool = False
     """Its code is in a graph: something that is compiled calls it, too."""
+    libraries: tuple[str, ...] = ()
+    """The packages between the program and ``torch.compile``, which is called by the first of them: ``accelerate``,
+    ``transformers``."""
 
     def __contains__(self, frame: tuple[str, int, str]) -> bool:
         """Whether a line of the program (file, line, function) is in the function that a call runs."""

@@ -3,7 +3,8 @@
 Dynamo compiles code objects, and all functions under one decorator share that of its inner function: transformers'
 models are ``can_return_tuple.<locals>.wrapper``, whatever their class.  ``functools.wraps`` gives each of these
 functions the name of what it decorates; the function itself is found where a call finds it, under that name in the
-class or the module.
+class or the module.  Where a library wraps the ``forward`` of one module, such as accelerate for mixed precision, it is
+found through what the wrapper closes over.
 """
 
 from __future__ import annotations
@@ -11,12 +12,21 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from depyf.run.installed_files import installed
 from depyf.run.records import CodeRecord, Place
-from depyf.sources.live.pure_access import cell_contents, class_mro, class_namespace
+from depyf.sources.live.pure_access import (
+    cell_contents,
+    class_mro,
+    class_name,
+    class_namespace,
+    in_classes,
+    is_a,
+    own_attributes,
+)
 
 _FRAMES = 16
 """How many frames up to search for torch's ``_compile``, which has the frame's closure and locals."""
@@ -92,7 +102,48 @@ def stands_for(code: types.CodeType, closure: Any, variables: Any) -> Place | No
             found = _layer(_static(scope, inner.__name__), code, closure)
             if found is not None:
                 return _place(found)
+    return _forward(code, _first(code, variables), closure)
+
+
+def _forward(code: types.CodeType, first: Any, closure: tuple[Any, ...]) -> Place | None:
+    """The ``forward`` of a module's class that the cells lead to, where ``code`` is of a library or stands in the place
+    of the module's ``forward``; ``first``: the module, where it is an argument."""
+    todo, seen = [cell_contents(cell) for cell in closure], list[Any]()
+    while todo and len(seen) < _LAYERS:
+        known = todo.pop(0)
+        if any(known is one for one in seen):
+            continue
+        seen.append(known)
+        if type(known) is types.MethodType:
+            first = known.__self__
+            known = known.__func__
+        if type(known) is types.FunctionType:
+            own = _static(type(first), "forward") if in_classes(type(first), "Module") else None
+            if any(known is layer for layer in _layers(own)) and (installed(code.co_filename) or _is_own(code, first)):
+                name = f"{class_name(type(first))}.forward"
+                inner = list(_layers(own))[-1].__code__
+                return Place(inner.co_filename, inner.co_firstlineno, name)
+            todo += [cell_contents(cell) for cell in known.__closure__ or ()]
+            todo.append(known.__dict__.get("__wrapped__"))
+        elif known is not None and not is_a(known, type, types.ModuleType) and not in_classes(type(known), "Module"):
+            todo += [value for value in (own_attributes(known) or {}).values() if callable(value)]
     return None
+
+
+def _is_own(code: types.CodeType, module: Any) -> bool:
+    """Whether the module itself, not its class, has ``code`` as its ``forward``."""
+    own = (own_attributes(module) or {}).get("forward")
+    function = own.__func__ if type(own) is types.MethodType else own
+    return type(function) is types.FunctionType and function.__code__ is code
+
+
+def _layers(function: Any) -> Iterator[types.FunctionType]:
+    """A function, and what it decorates."""
+    for _ in range(_LAYERS):
+        if type(function) is not types.FunctionType:
+            return
+        yield function
+        function = function.__dict__.get("__wrapped__")
 
 
 def _first(code: types.CodeType, variables: dict[str, Any]) -> Any:
@@ -114,25 +165,17 @@ def _static(scope: Any, name: str) -> Any:
 
 def _layer(function: Any, code: types.CodeType, closure: tuple[Any, ...]) -> types.FunctionType | None:
     """The one among ``function`` and what it decorates that has this code and these cells."""
-    for _ in range(_LAYERS):
-        if type(function) in (staticmethod, classmethod):
-            function = function.__func__
-        if type(function) is not types.FunctionType:
-            return None
-        own = function.__closure__ or ()
-        if function.__code__ is code and len(own) == len(closure) and all(a is b for a, b in zip(own, closure)):
-            return function
-        function = function.__dict__.get("__wrapped__")
+    if type(function) in (staticmethod, classmethod):
+        function = function.__func__
+    for layer in _layers(function):
+        own = layer.__closure__ or ()
+        if layer.__code__ is code and len(own) == len(closure) and all(a is b for a, b in zip(own, closure)):
+            return layer
     return None
 
 
 def _place(function: types.FunctionType) -> Place | None:
-    inner: Any = function
-    for _ in range(_LAYERS):
-        further = inner.__dict__.get("__wrapped__")
-        if type(further) is not types.FunctionType:
-            break
-        inner = further
+    *_, inner = _layers(function)
     if inner is function or function.__qualname__ != inner.__qualname__:
         return None
     return Place(inner.__code__.co_filename, inner.__code__.co_firstlineno, inner.__qualname__)

@@ -252,7 +252,8 @@ def _apart(these: set[str], those: set[str]) -> str:
 def size_advice(difference: Difference) -> Uses:
     """A size of a tensor differs."""
     last = [use(_DROP_LAST[role]) for role in difference.roles if role in _DROP_LAST]
-    return (*last, *_symbol_advice(difference))
+    padded = (use("pad-batches", how=difference.padded),) if difference.padded and not difference.small else ()
+    return (*last, *_symbol_advice(difference), *padded)
 
 
 _DROP_LAST = {LAST_BATCH: "drop-last", LAST_BATCH_OF_TRAINER: "trainer-drop-last"}

@@ -1,8 +1,8 @@
-"""Whether a size is that of a smaller last batch.
+"""Whether a size is that of a smaller last batch, or of a batch that is as long as its longest sample.
 
 Input: the iterators of torch's ``DataLoader`` that are in use while torch reports a recompilation.  Output: the size of
-their whole batches, and who made the loader.  Only attributes that torch sets are looked at: no code of the program
-runs.
+their whole batches, who made the loader, and what pads its samples.  Only attributes that torch and the collators of
+transformers set are looked at, and the names that a function reads: no code of the program runs.
 """
 
 from __future__ import annotations
@@ -13,12 +13,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from depyf.decompiler.bytecode.host.written_names import qualified_name
 from depyf.run.guards.difference import LAST_BATCH, LAST_BATCH_OF_TRAINER, Difference
 from depyf.sources.live.calls.instances import instances_of
-from depyf.sources.live.pure_access import class_mro, full_name, own_attributes
+from depyf.sources.live.pure_access import (
+    attribute,
+    class_mro,
+    class_namespace,
+    full_name,
+    own_attributes,
+    short_name,
+)
 
 _SAMPLERS = ("_index_sampler", "batch_sampler", "_sampler")
 _DEPTH = 6
+_INNER = ("data_collator", "func", "__func__")
+"""Where wrappers keep what they wrap: transformers' removal of columns, ``functools.partial``, a bound method."""
 _TRAINER = "transformers.trainer.Trainer"
 
 
@@ -29,10 +39,16 @@ class BatchSizes:
     whole: frozenset[int] = frozenset()
     of_trainer: bool = False
     """The program has its loaders made by the Trainer of transformers."""
+    padding: str = ""
+    """How to pad to one length, where one of them pads each batch to its longest sample."""
 
     def about(self, difference: Difference) -> Difference:
-        """The difference, with the role of a last batch where it is one: samples are along dimension 0."""
-        if difference.what != "size" or difference.index != 0 or difference.relation != "==" or not self.whole:
+        """The difference, with the role of a last batch where it is one, or with what pads it."""
+        if difference.what != "size" or difference.relation != "==":
+            return difference
+        if difference.index:  # samples are along dimension 0
+            return replace(difference, padded=self.padding)
+        if difference.index is None or not self.whole:
             return difference
         sides = [side.text for side in (difference.wanted, difference.found)]
         sizes = sorted(int(text) for text in sides if text.isdigit())
@@ -44,9 +60,48 @@ class BatchSizes:
 
 def batch_sizes() -> BatchSizes:
     """Those of the loaders that are in use; nothing where none is."""
-    found = map(_whole, instances_of("torch.utils.data.dataloader", "_BaseDataLoaderIter"))
-    sizes = frozenset(size for size in found if size is not None)
-    return BatchSizes(sizes, bool(sizes) and any(map(_is_trainer, _frames())))
+    loaders = instances_of("torch.utils.data.dataloader", "_BaseDataLoaderIter")
+    sizes = frozenset(size for size in map(_whole, loaders) if size is not None)
+    padding = next(filter(None, map(_padding, loaders)), "")
+    return BatchSizes(sizes, bool(sizes) and any(map(_is_trainer, _frames())), padding)
+
+
+def _padding(iterator: Any) -> str:
+    """How the samples would be padded to one length; "" where they are not padded, or already to a multiple."""
+    known = (own_attributes(iterator) or {}).get("_collate_fn")
+    for _ in range(_DEPTH):
+        attributes = own_attributes(known) or {}
+        if "pad_to_multiple_of" in attributes:
+            free = attributes["pad_to_multiple_of"] is None and _is_longest(attributes.get("padding", True))
+            name = short_name(type(known))
+            return f"{name}(pad_to_multiple_of=N), N no smaller than the longest sample" if free else ""
+        function = known if type(known) is types.FunctionType else _call(type(known))
+        if function is not None and _pads(function):
+            return f"pad to one length in {qualified_name(function.__code__)}()"
+        known = next((inner for name in _INNER if (inner := attribute(known, name)) is not None), None)
+    return ""
+
+
+def _is_longest(padding: Any) -> bool:
+    """Whether a collator of transformers pads to the longest sample: ``True``, ``"longest"``, or their enumeration."""
+    word = (own_attributes(padding) or {}).get("_value_", padding)
+    return padding is True or (type(word) is str and word == "longest")
+
+
+def _call(kind: type) -> types.FunctionType | None:
+    """What calling an object of a class runs."""
+    found = next((space["__call__"] for one in class_mro(kind) if "__call__" in (space := class_namespace(one))), None)
+    return found if type(found) is types.FunctionType else None
+
+
+def _pads(function: types.FunctionType) -> bool:
+    """Whether a function reads torch's ``pad_sequence``."""
+    wanted = getattr(sys.modules.get("torch.nn.utils.rnn"), "pad_sequence", None)
+    names = function.__code__.co_names
+    if wanted is None or "pad_sequence" not in names:
+        return False
+    found = function.__globals__.get("pad_sequence")
+    return found is None or found is wanted
 
 
 def _whole(iterator: Any) -> int | None:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from depyf.decompiler.bytecode.host.written_names import qualified_name
-from depyf.run.installed_files import installed
+from depyf.run.installed_files import installed, package_of
 from depyf.run.program_calls.compile_calls import CompileCall, WrappedKind
 from depyf.run.records import Place
 from depyf.run.two_places import place_in_program
@@ -176,10 +176,10 @@ class CompileCalls:
     def _take(self, context: Any, fn: Any, made: Any, frame: types.FrameType) -> None:
         if short_name(type(context)) != "OptimizeContext":
             return
-        asked, program = _asked(frame)
+        asked, program, libraries = _asked(frame)
         if program is None:
             return
-        call = _call(fn, _place(program), *_options(asked))
+        call = replace(_call(fn, _place(program), *_options(asked)), libraries=libraries)
         with self._lock:
             line = (call.place, call.wrapped, call.kind)
             known = self.lines.get(line, replace(call, made=0))
@@ -260,25 +260,28 @@ def _frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
         frame = frame.f_back
 
 
-def _asked(frame: types.FrameType) -> tuple[types.FrameType | None, types.FrameType | None]:
-    """The frame of ``torch.compile``, and the program's innermost frame.
+def _asked(frame: types.FrameType) -> tuple[types.FrameType | None, types.FrameType | None, tuple[str, ...]]:
+    """The frame of ``torch.compile``, the program's innermost frame, and the packages between the two.
 
-    None as the latter where torch compiles something for itself, and where a library does so while it is imported.
+    None as the second where torch compiles something for itself, and where a library does so while it is imported.
     """
     asked, entering = None, True
+    libraries: dict[str, None] = {}
     for one in _frames(frame):
         file = one.f_code.co_filename.replace("\\", "/")
         if entering and ("/torch/_dynamo/" in file or file.endswith(_WAYS_IN)):
             asked = one if one.f_code.co_name == "compile" and asked is None else asked
             continue
         if entering and "/torch/" in file and of_libraries(one.f_code.co_filename):
-            return asked, None
+            return asked, None, ()
         entering = False
         if not of_libraries(one.f_code.co_filename) and not installed(file):
-            return asked, one
+            return asked, one, tuple(libraries)
         if one.f_code.co_name == "<module>":
-            return asked, None
-    return asked, None
+            return asked, None, ()
+        if installed(file) and "/torch/" not in file:
+            libraries[package_of(file)] = None
+    return asked, None, ()
 
 
 def _options(frame: types.FrameType | None) -> tuple[str, str]:
