@@ -18,7 +18,7 @@ from depyf.run.causes.compiled_apart import breaks_before_what_follows, first_or
 from depyf.run.causes.events import CostlyEvent, advice_of, events_of
 from depyf.run.causes.guard_replay import GuardedValue, guarded_value
 from depyf.run.causes.sentences import break_sentence, consequence, failure_sentence, recompile_sentence
-from depyf.run.causes.spelling import in_spelling
+from depyf.run.causes.through_libraries import in_spelling
 from depyf.run.causes.ways_out import FunctionReplay, WayOut, is_remedy, unpredicted, ways_out
 from depyf.run.records import CompileKey, FunctionRecord, Place
 from depyf.run.run import Run

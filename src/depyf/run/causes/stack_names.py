@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import functools
 import re
+import textwrap
 from collections.abc import Mapping
 
-from depyf.run.records import BreakRecord, FunctionRecord
+from depyf.run.records import BreakRecord, CodeRecord, FunctionRecord
 from depyf.run.run import Run
 
 _STACK = re.compile(r"\b___stack\d+\b")
@@ -40,15 +41,15 @@ def stack_names(run: Run) -> dict[tuple[int, str], dict[str, str]]:
 
 def shown_names(run: Run) -> dict[tuple[int, str], dict[str, str]]:
     """For each resume function what to call all of its ``___stack`` variables: by the program's expression, or by the
-    line that computed it (``<line 7>``)."""
+    line that computed it (``(value of line 7)``)."""
     known = stack_names(run)
     shown: dict[tuple[int, str], dict[str, str]] = {}
     for function in run.functions:
         line = _RESUMED_AT.search(function.code.name)
         names = [name for name in function.code.locals if name.startswith("___stack")]
         for number, name in enumerate(names, 1):
-            nth = f" ({number})" if len(names) > 1 else ""
-            plain = f"<line {line[1]}{nth}>" if line is not None else name
+            nth = f" {number}" if len(names) > 1 else ""
+            plain = f"(value{nth} of line {line[1]})" if line is not None else name
             said = known.get(function.function, {}).get(name, "")
             shown.setdefault(function.function, {})[name] = plain if not said or set(said) & set("|`") else said
     return shown
@@ -95,6 +96,25 @@ def asked_expression(record: BreakRecord) -> str:
         return ast.unparse((whole or made)[0]) if whole or len(made) == 1 else ""
     calls = [node for node in made if wanted and ast.unparse(node.func).rpartition(".")[2] == wanted]
     return ast.unparse(calls[0]) if len(calls) == 1 else ""
+
+
+def _returned(rest: CodeRecord, record: BreakRecord) -> tuple[str, str]:
+    """The expression of the rest of a function whose value a break has waited for, and its line; ("", "") where it
+    cannot be told.  Where the break is in a function that the line calls, the call."""
+    place, at = record.caller or record.place, _RESUMED_AT.search(rest.name)
+    if place is None or at is None or (place.filename, place.line) == (rest.filename, int(at[1])):
+        return asked_expression(record), place.text if place is not None else ""
+    number = int(at[1]) - rest.line
+    lines = textwrap.dedent(rest.source).splitlines()
+    try:
+        made = [node for node in ast.walk(ast.parse("\n".join(lines))) if isinstance(node, ast.Call)]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return "", ""
+    here = [node for node in made if node.lineno - 1 <= number < (node.end_lineno or node.lineno)]
+    name = place.function.rpartition(".")[2]
+    named = [node for node in here if ast.unparse(node.func).rpartition(".")[2] == name]
+    found = named if named else here
+    return (ast.unparse(found[0]), lines[number].strip()) if len(found) == 1 else ("", "")
 
 
 def _is_literal(text: str) -> bool:
@@ -172,15 +192,14 @@ def _words(target: FunctionRecord, passed: list[str], breaks: tuple[BreakRecord,
     """The ``___stack`` parameters of ``target``: what the break evaluated for the last of them, what is passed for
     others."""
     names = [name for name in target.code.locals if name.startswith("___stack")]
-    asked = [(found, record) for record in breaks if (found := asked_expression(record))]
+    asked = [(found, line) for record in breaks for found, line in [_returned(target.code, record)] if found]
     expressions = [found for found, _ in asked]
-    place = (asked[-1][1].caller or asked[-1][1].place) if asked else None
-    before = waiting(place.text, expressions[-1]) if place is not None else []
+    before = waiting(asked[-1][1], expressions[-1]) if asked else []
     words = {}
     for number, name in enumerate(names):
         position = target.code.locals.index(name)
         said = passed[position] if position < len(passed) else ""
-        if number < len(names) - 1 == len(before) and (_MADE.search(said) or _is_literal(said)):
+        if number < len(names) - 1 == len(before):
             said = before[number]  # the line says it better than the code around the break
         elif _is_literal(said):
             said = ""

@@ -39,7 +39,10 @@ needs the condition: torch asked to choose between two ways, and the compiled co
 
 _SPECIAL = (
     ("._base", "\n`y._base` is the tensor that `y` is a view of."),
-    ("___stack", "\n`<line 7>`, or a call, is a value that the function had computed there before a graph break."),
+    (
+        "___stack",
+        "\n`(value of line 7)`, or a call, is a value that the function had computed there before a graph break.",
+    ),
 )
 
 

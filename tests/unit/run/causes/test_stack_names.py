@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from depyf.run.causes.stack_names import _words as words
 from depyf.run.causes.stack_names import waiting
+from depyf.run.records import BreakRecord, CodeRecord, FunctionRecord, Place
 
 
 @pytest.mark.parametrize(
@@ -23,3 +25,36 @@ from depyf.run.causes.stack_names import waiting
 )
 def test_what_waits(line, expression, before):
     assert waiting(line, expression) == before
+
+
+SOURCE = """\
+def f(x, k):
+    y = inner(x) * 2
+    z = k.get(
+        y,
+    )
+    for t in lookup(y):
+        z = z + max(k.get(t), helped(t))
+    return z
+"""
+
+
+@pytest.mark.parametrize(
+    "line, broke_in, expression",
+    (
+        (2, "inner", "inner(x)"),
+        (3, "K.get", "k.get(y)"),
+        (6, "<listcomp>", "lookup(y)"),
+        (7, "get", "k.get(t)"),
+        (7, "helped_by", ""),
+        (9, "inner", ""),
+    ),
+)
+def test_a_break_in_what_a_line_calls(line, broke_in, expression):
+    """What goes over the break is what the call returns, not what the break waited for in there."""
+    rest = CodeRecord(
+        f"torch_dynamo_resume_in_f_at_{line}", "f", "net.py", 1, (), ("___stack0", "k"), (), None, None, (), SOURCE
+    )
+    broken = BreakRecord("", Place("net.py", 40, broke_in, 'print("x")'), "", "", "", (), "", False, asked="print")
+    passed = ["held", "k"]
+    assert words(FunctionRecord((0, "1"), rest, ()), passed, (broken,)) == {"___stack0": expression or "held"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from depyf.run.advice.registry import use
@@ -9,7 +11,16 @@ from depyf.run.causes.guard_replay import failed_in
 from depyf.run.causes.value_advice import ValueAdvice
 from depyf.run.causes.ways_out import WayOut
 from depyf.run.guards.difference import MODULE, Difference, GuardSide
-from depyf.run.records import CodeRecord, CompileKey, EntryRecord, FailedGuardRecord, FunctionRecord, GuardRecord, Place
+from depyf.run.records import (
+    CallerRecord,
+    CodeRecord,
+    CompileKey,
+    EntryRecord,
+    FailedGuardRecord,
+    FunctionRecord,
+    GuardRecord,
+    Place,
+)
 
 TENSOR = "check_tensor(L['table'], 'Tensor', torch.float32, size=[4], stride=[1], requires_grad=False)"
 
@@ -54,3 +65,28 @@ def test_values_that_are_a_part_of_code_are_not_joined_in_it() -> None:
     assert "x and y.contiguous()" not in WayOut(tensors).text and "y.contiguous()" in WayOut(tensors).text
     numbers = tuple(use("tensor-in-module", name=name) for name in ("self.a", "self.b"))
     assert WayOut(numbers).text == "keep self.a and self.b as a tensor (register_buffer)"
+
+
+SIZE = Difference("tensor", "L['x']", "size", 0, wanted=GuardSide("4", "int"), found=GuardSide("5", "int"))
+
+
+def on_a_size(source: str, callers: tuple[CallerRecord, ...] = (), decorated: Place | None = None) -> list[str]:
+    entry = EntryRecord(CompileKey(0, "0/1"), None, (), "live", callers=callers)
+    code = CodeRecord("f", "f", "net.py", 1, (), ("x",), (), "rest", None, (), decorated=decorated)
+    (failed,) = failed_in([FailedGuardRecord("", Place("net.py", 2, "f", "x"), (replace(SIZE, source=source),))])
+    return [use.id for use in ValueAdvice(FunctionRecord((0, "0"), code, ()), entry).on(failed)]
+
+
+def test_only_what_the_program_passes_is_marked() -> None:
+    """A library that calls its own function, and a decorator that passes on what it got, have the tensor alone."""
+    program = CallerRecord(Place("train.py", 3, "main", "f(x)"))
+    library = CallerRecord(Place("/lib/site-packages/lib/model.py", 3, "Model.forward", "loss(x)"), (0, "1"))
+    seen = CallerRecord(Place("train.py", 3, "step", "f(x)"), (0, "1"))
+    both = ["mark-dynamic", "compile-dynamic"]
+    for callers in ((), (program,), (seen,), (library, program)):
+        assert on_a_size("L['x']", callers) == both
+    assert on_a_size("L['x']", (program, library)) == ["compile-dynamic"]
+    inner = Place("net.py", 7, "Net.forward")
+    assert on_a_size("L['rest'][0]") == both
+    assert on_a_size("L['rest'][0]", decorated=inner) == ["compile-dynamic"]
+    assert on_a_size("L['x']", decorated=inner) == both
