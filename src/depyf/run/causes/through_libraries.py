@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from depyf.run.advice.advice import AdviceUse
-from depyf.run.advice.registry import use
+from depyf.run.advice.advice import AdviceUse, SwitchKind
+from depyf.run.advice.registry import ADVICE, use
 from depyf.run.causes.cause import Cause
 from depyf.run.program_calls.compile_calls import CompileCall
 
@@ -24,10 +24,18 @@ def in_spelling(cause: Cause, calls: Sequence[CompileCall]) -> Cause:
     if not calls or any(not call.libraries or call.libraries[0] != _BY for call in calls):
         return cause
     asking = {call.libraries[-1] for call in calls}
-    library = _NAMES.get(asking.pop(), _BY) if len(asking) == 1 else _BY
+    asked = asking.pop() if len(asking) == 1 else _BY
+    library = _NAMES.get(asked, _BY)
 
     def spelled(uses: Iterable[AdviceUse]) -> tuple[AdviceUse, ...]:
         return tuple(use("launched-dynamic", library=library) if one.id == "compile-dynamic" else one for one in uses)
 
-    ways = tuple(replace(way, uses=spelled(way.uses)) for way in cause.ways)
-    return replace(cause, advice=spelled(cause.advice), ways=ways)
+    ways = [replace(way, uses=spelled(way.uses)) for way in cause.ways]
+    if asked in _NAMES:  # its loop makes the calls: no line of the program has the tensors in hand
+        ways = [way for way in ways if not any(map(_is_mark, way.uses))]
+    return replace(cause, advice=spelled(cause.advice), ways=tuple(ways))
+
+
+def _is_mark(one: AdviceUse) -> bool:
+    switch = ADVICE[one.id].switch
+    return switch is not None and switch.kind is SwitchKind.MARK

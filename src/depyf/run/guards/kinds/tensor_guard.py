@@ -252,8 +252,10 @@ def _apart(these: set[str], those: set[str]) -> str:
 def size_advice(difference: Difference) -> Uses:
     """A size of a tensor differs."""
     last = [use(_DROP_LAST[role]) for role in difference.roles if role in _DROP_LAST]
-    padded = (use("pad-batches", how=difference.padded),) if difference.padded and not difference.small else ()
-    return (*last, *_symbol_advice(difference), *padded)
+    symbols = list(_symbol_advice(difference))
+    if difference.padded and not difference.small:  # another kind of way than to make a symbol of the size
+        symbols.insert(1, use("pad-batches", how=difference.padded))
+    return (*last, *symbols)
 
 
 _DROP_LAST = {LAST_BATCH: "drop-last", LAST_BATCH_OF_TRAINER: "trainer-drop-last"}
