@@ -60,6 +60,16 @@ def test_names_are_unique_and_the_last_kind_fits_all() -> None:
     assert KINDS[-1].name == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("wanted", "found", "advised"),
+    [("Tensor", "NoneType", "with-and-without"), ("Tensor", "int", "one-kind-of-tensor")],
+)
+def test_a_tensor_that_is_none_in_some_calls(wanted: str, found: str, advised: str) -> None:
+    """All guards that fail say it of a tensor, too, not only the one on its type."""
+    difference = Difference("tensor", "L['targets']", "type", wanted=GuardSide(wanted), found=GuardSide(found))
+    assert [use.id for use in advice((difference,), None)] == [advised]
+
+
 def told(text: str) -> tuple[str, str, str, str]:
     record = recompile_record("0/0", text, None, reported_differences(text, NO_CALL))
     return record.guard, record.expected, record.actual, "; ".join(use.id for use in record.advice)

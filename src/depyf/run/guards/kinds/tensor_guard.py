@@ -151,6 +151,8 @@ class TensorGuard(GuardKind):
         name, what = named(difference.source), difference.what
         if what == "size" and difference.index is not None:
             return size_advice(difference)
+        if what == "type" and "NoneType" in (difference.wanted.text, difference.found.text):
+            return (use("with-and-without", name=name),)
         if what == "stride":
             return (use("contiguous", tensor=name),)
         if what == "rank":
