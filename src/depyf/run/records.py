@@ -92,6 +92,8 @@ class GuardRecord:
     gone."""
     holds: bool = True
     """Whether ``value`` is what it wants."""
+    left_out_by: str = ""
+    """Who left it out, in words, where no call is asked it."""
 
 
 _LIMIT = re.compile(r"(?:recompile|cache)(?:[ _]size)?[ _]limit (?:exceeded|reached)", re.I)
@@ -453,6 +455,8 @@ class EntryRecord:
     backend: str = ""
     """The backend that compiled it; "" where that is not known."""
     made: Made = Made.CALL
+    left_out: tuple[GuardRecord, ...] = field(metadata=ELSEWHERE, default=())
+    """Guards that torch found necessary, and a filter left out: no call is asked them."""
 
     @property
     def state(self) -> EntryState:

@@ -25,6 +25,7 @@ from depyf.run.causes.deciding import DecidingGuards
 from depyf.run.causes.folding import counted
 from depyf.run.causes.stack_names import in_words, shown_names
 from depyf.run.guards import known_kinds
+from depyf.run.guards.broken_guards import GuardsLeftOut, left_out
 from depyf.run.made import Made
 from depyf.run.observations.all_observations import observations_of
 from depyf.run.records import (
@@ -69,6 +70,11 @@ class EntryReport:
     @property
     def guards(self) -> tuple[GuardRecord, ...]:
         return self.record.guards
+
+    @property
+    def left_out(self) -> GuardsLeftOut:
+        """Guards that a filter left out, with calls that run all the same; only what a recording heard."""
+        return left_out(self.deciding.function, self.record)
 
     @property
     def graphs(self) -> int:
@@ -153,6 +159,15 @@ class EntryReport:
                     "from": str(guard.place) if guard.place is not None else "",
                 }
                 for guard in self.guards
+            ],
+            "left_out": [
+                {
+                    "guard": guard.said,
+                    "from": str(guard.record.place) if guard.record.place is not None else "",
+                    "by": guard.record.left_out_by,
+                    "ways": [list(way.lines) for way in guard.ways],
+                }
+                for guard in self.left_out.guards
             ],
             "graphs": self.graphs,
             "operations": self.operations,

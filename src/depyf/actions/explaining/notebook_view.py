@@ -6,7 +6,7 @@ import linecache
 from typing import TYPE_CHECKING
 
 from depyf.actions.explaining.shown_guards import brief, split_guards
-from depyf.actions.explaining.terminal_view import fix_first_lines, forgotten_lines, nothing_lines
+from depyf.actions.explaining.terminal_view import fix_first_lines, forgotten_lines, left_out_of_entry, nothing_lines
 from depyf.run.global_names import in_words
 from depyf.run.guards.known_kinds import plain
 from depyf.views.pages import notebook
@@ -92,7 +92,8 @@ def _entry(entry: EntryReport, newest: EntryReport, opened: bool) -> Markup:
         notebook.table(("guard", "from"), [_guard(guard, entry) for guard in shown]),
         *others,
     )
-    return folded(head, *because, *advice, *later, guards, opened=opened)
+    without = [line(text.strip(), kind="warn") for text in left_out_of_entry(entry)]
+    return folded(head, *because, *advice, *later, guards, *without, opened=opened)
 
 
 def _guard(guard: GuardRecord, entry: EntryReport) -> tuple[Part, Part]:

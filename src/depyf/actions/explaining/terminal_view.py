@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _FEW = 3
 _MOST_UNGUARDED = 6
+_MOST_LEFT_OUT = 6
 
 
 def explain_text(report: Report) -> str:
@@ -110,7 +111,17 @@ def _entry_lines(entry: EntryReport) -> list[str]:
             lines[-1] = remark(lines[-1], f"{guard.place.filename.rpartition('/')[2]}:{guard.place.line}")
     if rest:
         lines.append(f"    and {counted(rest, 'guard')} on torch's own state, modules and functions")
-    return lines
+    return lines + left_out_of_entry(entry)
+
+
+def left_out_of_entry(entry: EntryReport) -> list[str]:
+    """The guards that a filter left out, with a call that runs all the same."""
+    found = entry.left_out
+    lines = [f"    {counted(found.count, 'guard')} left out: {found.who}"] if found.count else []
+    for guard in found.guards[:_MOST_LEFT_OUT]:
+        lines.append(remark(f"      {guard.said}", f"runs all the same: {guard.ways[0].text}"))
+    more = len(found.guards) - _MOST_LEFT_OUT
+    return [*lines, f"      and {more} more; `.left_out` of the entry has them all"] if more > 0 else lines
 
 
 def _all_entries(entries: tuple[EntryReport, ...]) -> list[str]:

@@ -29,8 +29,6 @@ from depyf.actions.export.texts.readme_text import readme_text
 from depyf.actions.export.texts.transformed_text import Rewritten, rewrite
 from depyf.actions.export.values.followed_variables import followed
 from depyf.actions.export.values.guard_sorting import HOOKED, KEPT, SortedGuard, sort_guard
-from depyf.actions.export.values.guarded_path import Path as ValuePath
-from depyf.actions.export.values.guarded_path import path_of
 from depyf.actions.export.values.guarded_values import GuardedValues, place
 from depyf.actions.export.values.made_values import Maker, Model
 from depyf.actions.scripts.carried_text import CHECKS, checks_text, definitions, package_file
@@ -41,6 +39,8 @@ from depyf.decompiler.emit.comments import in_docstring
 from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
 from depyf.run.files.reading import DumpError
 from depyf.run.graphs.graph_text import read_graph
+from depyf.run.guards.guarded_path import Path as ValuePath
+from depyf.run.guards.guarded_path import path_of
 from depyf.run.guards.known_kinds import surroundings
 from depyf.run.recorded.recorded_inputs import file_of
 from depyf.safety.escape import printable

@@ -45,7 +45,7 @@ class DecidingGuards:
     """Of each entry of a function, the failed guard that decided."""
 
     def __init__(self, function: FunctionRecord) -> None:
-        self._function = function
+        self.function = function
         self._subjects: dict[str, Subject] = {}  # by the text of a guard
         self._words: dict[str, str] = {}
         self._decided: dict[CompileKey, RecompileRecord] = {}
@@ -73,7 +73,7 @@ class DecidingGuards:
 
     @functools.cached_property
     def _made(self) -> Sequence[EntryRecord]:
-        return [entry for entry in self._function.entries if not entry.failed]
+        return [entry for entry in self.function.entries if not entry.failed]
 
     @functools.cached_property
     def _usual(self) -> RecompileRecord | None:
@@ -102,7 +102,7 @@ class DecidingGuards:
 
     @functools.cached_property
     def _entries(self) -> Mapping[str, EntryRecord]:
-        return {entry.key.text: entry for entry in reversed(self._function.entries)}
+        return {entry.key.text: entry for entry in reversed(self.function.entries)}
 
     def _decide(self, entry: EntryRecord) -> RecompileRecord:
         records = self._without_symbols(entry)
@@ -128,7 +128,7 @@ class DecidingGuards:
     @functools.cached_property
     def _values(self) -> Mapping[Subject, _Values]:
         found: dict[Subject, _Values] = {}
-        for entry in sorted(self._function.entries, key=lambda entry: entry.key.order):
+        for entry in sorted(self.function.entries, key=lambda entry: entry.key.order):
             of_subject: dict[Subject, list[RecompileRecord]] = {}
             for record in entry.recompiles:
                 of_subject.setdefault(self.subject(record), []).append(record)
@@ -163,7 +163,7 @@ class DecidingGuards:
     def _with_symbol(self) -> Mapping[str, Sequence[str]]:
         """Size, as the program writes it -> the entries in which it is a symbol."""
         found: dict[str, dict[str, None]] = {}
-        for entry in self._function.entries:
+        for entry in self.function.entries:
             for symbol in entry.symbols:
                 if not symbol.became:
                     found.setdefault(named(symbol.source), {})[entry.key.text] = None

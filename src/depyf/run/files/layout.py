@@ -26,8 +26,8 @@ TIMINGS = "timings.json"
 RUN = "run.jsonl"
 """All that is known of the run, as records: written as it happens, and once more, in order, at the end."""
 CAUSES, FUNCTIONS, PYTHON, BREAKS = "causes.md", "functions.md", "ordinary_python.md", "graph_breaks.md"
-RECOMPILATIONS, STAGES, REST = "recompilations.md", "stages.md", "notes.md"
-REPORTS = (CAUSES, FUNCTIONS, PYTHON, BREAKS, RECOMPILATIONS, STAGES, REST)
+RECOMPILATIONS, GUARDS, STAGES, REST = "recompilations.md", "guards_left_out.md", "stages.md", "notes.md"
+REPORTS = (CAUSES, FUNCTIONS, PYTHON, BREAKS, RECOMPILATIONS, GUARDS, STAGES, REST)
 """The pages of sections that are too long for the index."""
 
 

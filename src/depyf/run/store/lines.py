@@ -35,6 +35,7 @@ class EntryLine:
 
     entry: EntryRecord
     guards: tuple[int, ...] = ()
+    left_out: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +77,20 @@ class Lines:
 
     def entry(self, entry: EntryRecord) -> str:
         """The lines of an entry: those of its guards that are new, and its own."""
-        told = []
+        told: list[str] = []
+        own, left_out = (self._numbered(guards, told) for guards in (entry.guards, entry.left_out))
+        return "".join([*told, line_of(EntryLine(entry, own, left_out))])
+
+    def _numbered(self, guards: Iterable[GuardRecord], told: list[str]) -> tuple[int, ...]:
+        """Their numbers; the lines of the new ones go to ``told``."""
         numbers = []
-        for guard in entry.guards:
+        for guard in guards:
             number = self._numbers.get(guard)
             if number is None:
                 number = self._numbers[guard] = len(self._numbers)
                 told.append(line_of(guard))
             numbers.append(number)
-        return "".join([*told, line_of(EntryLine(entry, tuple(numbers)))])
+        return tuple(numbers)
 
 
 def run_lines(run: Run) -> Iterator[str]:

@@ -151,7 +151,8 @@ class _Reading:
         head = self.head
         entries: dict[tuple[int, str], list[EntryRecord]] = {}
         for key, line in self.entries.items():
-            entries.setdefault(key.function, []).append(replace(line.entry, guards=guards_of(line.guards, self.guards)))
+            guards, left_out = (guards_of(numbers, self.guards) for numbers in (line.guards, line.left_out))
+            entries.setdefault(key.function, []).append(replace(line.entry, guards=guards, left_out=left_out))
         functions = [
             replace(function, entries=tuple(entries.get(number, ()))) for number, function in self.functions.items()
         ]

@@ -23,6 +23,7 @@ from depyf.run.made import Made
 from depyf.run.records import BreakRecord, EntryRecord, FunctionRecord, GuardRecord, RecompileRecord, values_beside
 from depyf.safety.escape import one_line, printable, safe_name
 from depyf.safety.unheard import spelled_out
+from depyf.views.pages.sections.guards_left_out import left_out_comments
 from depyf.views.pages.stand_alone import without_defaults
 from depyf.views.pages.wrap import WIDTH, split_call, wrap
 
@@ -199,6 +200,7 @@ def _entry(function: FunctionRecord, entry: EntryRecord) -> list[str]:
     slug = entry.key.slug
     parts = [
         f"guard_{slug} = live_guard(__file__, {entry_id(entry)!r})\n\n\n{_guards(function, entry)}",
+        *left_out_comments(function, entry),
     ]
     notes = [f"Compile id {entry.key.text}."]
     notes += [f"Compiled because {_unfit(record)}" for record in entry.recompiles[:1]]

@@ -18,6 +18,7 @@ from depyf.run.files.layout import (
     BREAKS,
     CAUSES,
     FUNCTIONS,
+    GUARDS,
     INDEX,
     MEMORY,
     PYTHON,
@@ -40,6 +41,7 @@ from depyf.views.pages.run_data import RunFindings
 from depyf.views.pages.sections.breaks import break_lines
 from depyf.views.pages.sections.fix_first import IN_INDEX, left_out, what_to_fix
 from depyf.views.pages.sections.functions import Pages, function_lines, python_lines, unfinished_lines
+from depyf.views.pages.sections.guards_left_out import left_out_lines
 from depyf.views.pages.sections.recompilations import recompile_lines
 from depyf.views.pages.sections.stage_table import stage_lines
 from depyf.views.pages.sections.totals import BREAK, words_of
@@ -111,6 +113,12 @@ def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, ker
             recompile_lines(again, shown_names(run)),
             RECOMPILATIONS,
             counted(len(again), "recompilation"),
+        ),
+        IndexSection(
+            "Guards left out",
+            left_out_lines(pages),
+            GUARDS,
+            counted(sum(bool(entry.left_out) for _, entry in run.entries), "compilation"),
         ),
         IndexSection("Dynamic shapes", shapes_section(found, SHAPES)),
         IndexSection("Kept for the backward", memory_section(found, MEMORY)),

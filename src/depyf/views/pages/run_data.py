@@ -150,10 +150,13 @@ def guards_data(found: RunFindings) -> str:
     entries = []
     for function in found.run.functions:
         for entry in function.entries:
-            if entry.guards:
-                own = [numbers.setdefault(_guard(guard, found), len(numbers)) for guard in entry.guards]
-                key = _key(entry.key)
-                entries.append(_json({**key, "state": entry.guard_state, "guards": own}))
+            if entry.guards or entry.left_out:
+                own, without = (
+                    [numbers.setdefault(_guard(guard, found), len(numbers)) for guard in guards]
+                    for guards in (entry.guards, entry.left_out)
+                )
+                page: dict[str, Any] = {**_key(entry.key), "state": entry.guard_state, "guards": own}
+                entries.append(_json({**page, "left_out": without} if without else page))
     if not entries:
         return ""
     return (
@@ -165,6 +168,7 @@ def _guard(guard: GuardRecord, found: RunFindings) -> str:
     told = {
         "kind": guard.kind, "expression": guard.expression or guard.text, "source": guard.source,
         "at": _at(guard.place), "line": found.line_of(guard.place), "why": guard.why, "value": guard.value,
+        "left_out_by": guard.left_out_by,
     }  # fmt: skip
     page: dict[str, Any] = {name: text for name, text in told.items() if text}
     if guard.value:

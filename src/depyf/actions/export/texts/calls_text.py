@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from depyf.actions.export.dumped_function import DumpedCode, DumpedEntry
 from depyf.actions.export.texts.hook_list import Hooks
-from depyf.actions.export.values.guarded_path import Path
 from depyf.actions.export.values.guarded_values import GuardedValues
 from depyf.actions.export.values.made_values import Maker, Model
 from depyf.decompiler.emit.comments import in_docstring
+from depyf.run.guards.guarded_path import Path
 from depyf.safety.escape import printable
 from depyf.views.pages.wrap import wrap
 

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Mapping
 
 from depyf.actions.export.dumped_function import CompiledFunction, DumpedCode, DumpedEntry
-from depyf.actions.export.values.guarded_path import Path
+from depyf.run.guards.guarded_path import Path
 
 
 def followed(function: CompiledFunction, free: Mapping[str, tuple[str, ...]]) -> dict[str, dict[str, Path]]:

@@ -12,8 +12,8 @@ import linecache
 import re
 from dataclasses import dataclass
 
-from depyf.actions.export.values.guarded_path import Path, about_code, mappings_in, path_of
 from depyf.run.guards.guard_kind import arguments, called
+from depyf.run.guards.guarded_path import Path, about_code, mappings_in, path_of
 from depyf.run.guards.kinds.object_guard import KIND as IDENTITIES
 from depyf.run.guards.known_kinds import FROZEN_CHECKS, HOOKED_CHECKS, OF_PROCESS, READS_SIZES
 from depyf.run.records import GuardRecord

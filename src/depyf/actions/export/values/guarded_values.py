@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from depyf.actions.export.values.guarded_path import BUFFER, MODULE, PARAMETER, Path, Step, about_code, path_of
 from depyf.run.graphs.graph_facts import InputFacts
 from depyf.run.guards.guard_kind import GuardFact, arguments, called
+from depyf.run.guards.guarded_path import BUFFER, MODULE, PARAMETER, Path, Step, about_code, path_of
 from depyf.run.guards.known_kinds import facts_of
 
 

@@ -11,9 +11,9 @@ import keyword
 from dataclasses import dataclass, field
 
 from depyf.actions.export.texts.hook_list import Hooks
-from depyf.actions.export.values.guarded_path import ATTRIBUTE, BUFFER, ITEM, MODULE, PARAMETER, Path
 from depyf.actions.export.values.guarded_values import Known
 from depyf.run.graphs.value_types import contiguous
+from depyf.run.guards.guarded_path import ATTRIBUTE, BUFFER, ITEM, MODULE, PARAMETER, Path
 
 _DICTS = frozenset("dict collections.OrderedDict collections.defaultdict".split())
 _ANY = {"int": "0", "float": "0.0", "str": '""', "bool": "False", "bytes": 'b""', "NoneType": "None"}

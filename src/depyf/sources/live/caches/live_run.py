@@ -31,6 +31,7 @@ from depyf.run.records import (
     TransformedRecord,
 )
 from depyf.run.run import Run, TimesRecord
+from depyf.sources.live.ahead.filtered_guards import left_out_of
 from depyf.sources.live.caches.broken_callees import with_places_in_callees
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries, guard_text
 from depyf.sources.live.caches.inner_functions import InnerFunctions
@@ -244,6 +245,7 @@ class _LiveFunctions:
         if live is not None:
             entry.guard_text = guard_text(live)
             entry.parsed = entry.guard_text, guards
+            entry.left_out = left_out_of(live.manager)
         if live is not None:
             entry.transformed = _transformed(key, live)
             entry.breaks = kept_breaks(code, live, known)

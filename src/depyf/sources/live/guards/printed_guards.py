@@ -148,6 +148,12 @@ def _record(
     return GuardRecord(kind, shown, expression, without_addresses(source), place, why)
 
 
+def guard_record(kind: str, text: str, source: str, place: Place | None, left_out_by: str) -> GuardRecord:
+    """A guard that torch left out, of the text that it would have had without the remark on its place."""
+    shown, expression = TEMPLATES.read(kind, _of_any_object(text), source)
+    return GuardRecord(kind, shown, expression, without_addresses(source), place, left_out_by=left_out_by)
+
+
 _OBJECT_ID = re.compile(r"(?<=, )(?P<id>\d{7,})(?=\)(?:, type=<class '[\w.]+'>)?$)")
 
 

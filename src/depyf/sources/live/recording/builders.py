@@ -72,6 +72,7 @@ class EntryBuilder:
     guard_text: str = ""
     parsed: tuple[str, tuple[GuardRecord, ...]] | None = None
     """The text of the guards when it was read, and what it says."""
+    left_out: tuple[GuardRecord, ...] = ()
     breaks: dict[str, BrokenAt] = field(default_factory=dict)
     """torch's report of each graph break -> what else was known then."""
     parsed_breaks: dict[str, tuple[frozenset[str], BreakRecord]] = field(default_factory=dict)

@@ -38,6 +38,7 @@ from depyf.safety.guarded import Door
 from depyf.sources.live.ahead.ahead_frames import AheadWork, LoadedWork, ahead_work, loaded_work, package_work
 from depyf.sources.live.ahead.ahead_functions import ahead_entry, name_ahead
 from depyf.sources.live.ahead.cpp_texts import as_python
+from depyf.sources.live.ahead.filtered_guards import left_out_guards
 from depyf.sources.live.ahead.work_names import WorkNames
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.caches.loaded_entries import name_loaded
@@ -211,6 +212,7 @@ class Capture:
                 entry.recompiles = tuple(map(self._explained, map(entry.facts.of_record, found)))
             elif event.name == "dynamo_cpp_guards_str":
                 entry.guard_text = event.payload
+                entry.left_out = left_out_guards(self.note)
                 entry.symbols.finish()
                 self._find_refusals(entry)
                 if work is not None:

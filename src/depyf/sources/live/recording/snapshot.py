@@ -361,6 +361,7 @@ def entry_record(
         finished=finished,
         backend=entry.backend,
         made=entry.made,
+        left_out=entry.left_out,
     )
 
 

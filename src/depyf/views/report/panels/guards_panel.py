@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from depyf.run.guards.broken_guards import Way, left_out
 from depyf.run.records import GuardRecord
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.told_entries import titles, written
@@ -13,6 +14,8 @@ from depyf.views.report.told_entries import titles, written
 @dataclass
 class _ShownGuard:
     record: GuardRecord
+    ways: tuple[Way, ...] = ()
+    """Calls that run although it does not hold, where it was left out."""
     entries: list[int] = field(default_factory=list)
     """The numbers of those that have it."""
 
@@ -20,16 +23,18 @@ class _ShownGuard:
 def guards_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
     """Guards, each once with the numbers of the entries that have it; None where none is known."""
     of_function = titles(view)
-    guarded = [entry for function in view.run.functions for entry in function.entries if entry.guards]
+    guarded = [entry for function in view.run.functions for entry in function.entries if entry.guards or entry.left_out]
     shown: dict[tuple[object, ...], _ShownGuard] = {}
-    for entry in guarded:
-        for guard in entry.guards:
-            shown.setdefault(_alike(guard), _ShownGuard(guard))
+    for function in view.run.functions:
+        for entry in function.entries:
+            ways = {told.record: told.ways for told in left_out(function, entry).guards}
+            for guard in (*entry.guards, *entry.left_out):
+                shown.setdefault(_alike(guard), _ShownGuard(guard, ways.get(guard, ())))
     if not shown:
         return None
     entries: list[dict[str, Any]] = []
     for entry in sorted(guarded, key=lambda entry: entry.key.order):
-        for guard in entry.guards:
+        for guard in (*entry.guards, *entry.left_out):
             shown[_alike(guard)].entries.append(len(entries))
         entries.append({
             "id": entry.key.text, "generation": entry.key.generation, "state": entry.guard_state,
@@ -42,7 +47,8 @@ def guards_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | Non
 def _alike(guard: GuardRecord) -> tuple[object, ...]:
     """What guards that are shown as one share."""
     seen = guard.value, guard.holds or not guard.value
-    return guard.kind, guard.expression or guard.text, guard.source, written(guard.place), guard.why, *seen
+    said = guard.expression or guard.text
+    return guard.kind, said, guard.source, written(guard.place), guard.why, guard.left_out_by, *seen
 
 
 def _guard(shown: _ShownGuard, view: DumpView) -> dict[str, Any]:
@@ -50,8 +56,11 @@ def _guard(shown: _ShownGuard, view: DumpView) -> dict[str, Any]:
     told = {
         "kind": guard.kind, "expression": guard.expression or guard.text, "at": written(guard.place),
         "line": view.line(guard.place), "why": guard.why, "value": guard.value,
+        "left_out": guard.left_out_by,
     }  # fmt: skip
-    holds = {"holds": guard.holds} if guard.value else {}
+    holds: dict[str, Any] = {"holds": guard.holds} if guard.value else {}
+    if shown.ways:
+        holds["ways"] = [way.text for way in shown.ways]
     return {**{name: text for name, text in told.items() if text}, **holds, "entries": shown.entries}
 
 

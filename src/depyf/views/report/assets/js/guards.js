@@ -38,7 +38,7 @@ export function showGuards(container, data, page) {
   const said = el("span", { class: "muted", role: "status" });
   const list = el("div", { class: "guard-groups" });
   const texts = data.guards.map((guard) =>
-    [guard.expression, guard.at, guard.line, guard.why, guard.value, guard.kind]
+    [guard.expression, guard.at, guard.line, guard.why, guard.value, guard.kind, guard.left_out && `left out ${guard.left_out}`]
       .filter(Boolean)
       .join(" ")
       .toLowerCase(),
@@ -133,6 +133,12 @@ export function showGuards(container, data, page) {
         button && [" ", button],
         why ? el("p", { class: "muted guard-why clip", title: why }, why) : null,
       ),
+      guard.left_out
+        ? badge("failed", "left out", {
+            card: () =>
+              [`No call is asked it: ${guard.left_out}.`, ...(guard.ways ?? []).map((way) => `Runs all the same: ${way}`)].join("\n"),
+          })
+        : null,
       guard.value === undefined
         ? null
         : badge(guard.holds ? "good" : "failed", guard.holds ? `is ${guard.value}` : `now ${guard.value}`, {
@@ -174,7 +180,7 @@ export function showGuards(container, data, page) {
 export function alikeGuards(guards) {
   const found = new Map();
   for (const guard of guards) {
-    const shape = `${guard.expression.replace(/\d+(?:\.\d+)?/g, "#")} ${guard.holds}`;
+    const shape = `${guard.expression.replace(/\d+(?:\.\d+)?/g, "#")} ${guard.holds} ${guard.left_out}`;
     if (!found.has(shape)) found.set(shape, []);
     found.get(shape).push(guard);
   }
