@@ -18,7 +18,7 @@ from depyf.errors import DepyfError
 from depyf.sources.live.ahead.ahead_functions import (
     ahead_entry,
     ahead_functions,
-    backend_of,
+    known_backend,
     original_code,
     original_of_ahead,
 )
@@ -132,7 +132,7 @@ def _of_ahead(fn: Any, leading: tuple[Any, ...], keywords: dict[str, Any]) -> Ta
     model = attribute(fn, "model")
     own = () if ahead[0] is fn or model is None else (model,)
     function = original_of_ahead(ahead[0], functions_of(original_code(ahead[0])))
-    return Target(function, (*own, *leading), tuple(keywords.items()), backend_of(ahead[0]), True, None, ahead)
+    return Target(function, (*own, *leading), tuple(keywords.items()), known_backend(ahead[0]), True, None, ahead)
 
 
 def _own(fn: Any, name: str) -> Any:

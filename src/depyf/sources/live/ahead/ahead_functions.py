@@ -18,6 +18,7 @@ from depyf.run.made import Made
 from depyf.sources.live.caches.entries import LiveEntry
 from depyf.sources.live.pure_access import attribute
 
+_CALLERS = 12
 _NAMED: dict[int, tuple[weakref.ref[Any], str, Made]] = {}
 """The address of each function that a recording has seen -> it, and its compile id there."""
 
@@ -45,6 +46,21 @@ def ahead_alive() -> list[Any]:
 def known_name(function: Any) -> str:
     """What a recording calls ``function``; "" where none has seen it."""
     return _NAMED[id(function)][1] if id(function) in _NAMED else ""
+
+
+def name_of_callee(frame: types.FrameType | None) -> str:
+    """What a recording calls the function whose graph is at work in ``frame`` or above: an engine gives it to its backend
+    again when the function is loaded.  "" for none."""
+    known = [(reference(), name) for reference, name, _ in list(_NAMED.values())]
+    graphs = {id(attribute(attribute(one, "_artifacts"), "compiled_fn", _NAMED)): name for one, name in known}
+    for _ in range(_CALLERS if graphs else 0):
+        if frame is None:
+            break
+        own = frame.f_locals.get(frame.f_code.co_varnames[0]) if frame.f_code.co_argcount else None
+        if own is not None and id(own) in graphs:
+            return graphs[id(own)]
+        frame = frame.f_back
+    return ""
 
 
 def ahead_functions(value: Any) -> tuple[Any, ...]:
@@ -77,6 +93,14 @@ def backend_of(function: Any) -> str | None:
     """The name of the backend that compiled it; None where torch does not know."""
     found = attribute(attribute(function, "_artifacts"), "backend_name")
     return found if type(found) is str and found not in ("", "unknown") else None
+
+
+def known_backend(function: Any) -> str | None:
+    """The same, where ``torch.compile`` knows a backend of that name; a function of the program has another life."""
+    import torch
+
+    found = backend_of(function)
+    return found if found is not None and found in torch._dynamo.list_backends(()) else None
 
 
 def checks_guards(function: Any) -> bool:

@@ -19,6 +19,8 @@ from depyf.decompiler.bytecode.host.written_names import qualified_name
 from depyf.run.graphs.graph_facts import LayerFacts
 from depyf.run.records import GivenRecord
 from depyf.safety.guarded import Door
+from depyf.sources.live.ahead.ahead_frames import ahead_work
+from depyf.sources.live.ahead.ahead_functions import name_of_callee
 from depyf.sources.live.events.graph_layers import layer_facts
 from depyf.sources.live.pure_access import attribute, full_name, in_classes, literal, own_attributes
 from depyf.sources.live.recording.transform import current_compile_id
@@ -81,6 +83,9 @@ class Formatted:
 
     def _take(self, name: str, gm: Any, caller: types.FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         compile_id = current_compile_id()
+        if compile_id == "unknown":  # so it is while a backend works ahead of time
+            work = ahead_work()
+            compile_id = (work.compile_id if work is not None else name_of_callee(caller)) or compile_id
         if compile_id == "unknown" or not in_classes(
             type(gm), "GraphModule"
         ):  # no file it could be a stage of, or no graph
