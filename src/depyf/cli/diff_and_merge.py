@@ -6,6 +6,7 @@ import argparse
 import json
 import textwrap
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from depyf.cli.outcome import ExitStatus
@@ -42,18 +43,23 @@ examples:
   depyf diff dump_a dump_b
   depyf diff -u --stage Forward_graph dump_a dump_b
   depyf diff run_a run_b          (folders with rank_0, rank_1, ...: rank by rank)
+  depyf diff model.aot dump       (what torch saved, against a run)
+  depyf diff old.aot new.aot
 
 exit status:
   0    the same, or alike
   1    they differ
   2    the command line is wrong, or there is no such stage
-  4    not readable, or no dump
+  4    not readable, or no dump; no compilation of the function that a file holds
   130  interrupted (Ctrl-C)
 """
 MERGE_EPILOG = (
     DIFF_EPILOG.replace("diff dump_a dump_b", "merge dump")
     .replace("diff -u --stage Forward_graph dump_a dump_b", "merge -u dump")
     .replace("  depyf diff run_a run_b          (folders with rank_0, rank_1, ...: rank by rank)\n", "")
+    .replace("  depyf diff model.aot dump       (what torch saved, against a run)\n", "")
+    .replace("  depyf diff old.aot new.aot\n", "")
+    .replace("; no compilation of the function that a file holds", "")
     .replace(", or there is no such stage", "")
 )
 _UNFINISHED = "has not finished: it died, or was killed, while it recorded; compared is what torch had reported by then"
@@ -62,6 +68,8 @@ _UNFINISHED = "has not finished: it died, or was killed, while it recorded; comp
 def run_diff(options: argparse.Namespace) -> int:
     """Exit status 0: the same, or alike; 1: different; 4: not readable."""
     try:
+        if options.first.is_file() or options.second.is_file():
+            return _diff_of_files(options)
         ranks = ranks_of_two(options.first, options.second)
         if ranks is not None:
             return _diff_of_ranks(options, *ranks)
@@ -78,6 +86,23 @@ def run_diff(options: argparse.Namespace) -> int:
     _events(found)
     tell(*table(found))
     _differences(found, options.stage, options.unified)
+    return SAME if found.equal else DIFFERENT
+
+
+def _diff_of_files(options: argparse.Namespace) -> int:
+    """Where one side is what torch saved."""
+    from depyf.actions.opened.artefact_diff import artefact_diff, comparison_lines
+
+    found = artefact_diff(options.first, options.second, options.strict)
+    if options.stage is not None:
+        names = [part.name for part in found.parts]
+        if options.stage not in names:
+            return _no_stage(options.stage, names)
+        found = replace(found, parts=tuple(part for part in found.parts if part.name == options.stage))
+    if options.json:
+        print(json.dumps(found.to_json(diffs=options.unified), indent=1))
+    else:
+        tell(*comparison_lines(found, options.unified))
     return SAME if found.equal else DIFFERENT
 
 
@@ -242,13 +267,17 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         help="what differs between two dumps, stage by stage",
         description=textwrap.fill(
             "Compare two dumps: two runs, two torch versions, two ranks, or two runs of several ranks, rank by rank.  "
+            "A file is what torch saved (save_compiled_function, an entry of its caches): its code, guards, graphs and "
+            "kernels are compared, and nothing of it is executed or loaded.  "
             "Functions are paired by name and code, wherever they stand.  Files that differ only in comments, lines, "
             "layout, bytecode or released names are alike.  Exit status 0: the same, or alike; 1: they differ; "
             "4: not readable.",
             100,
         ),
     )
-    diff.add_argument("first", type=Path, metavar="DIR1", help="a dump, or a folder with rank_0, rank_1, ...")
+    diff.add_argument(
+        "first", type=Path, metavar="DIR1", help="a dump, a folder with rank_0, rank_1, ..., or a saved file"
+    )
     diff.add_argument("second", type=Path, metavar="DIR2", help="the one to compare it with")
     diff.add_argument("-u", "--unified", action="store_true", help="print the differences themselves")
     diff.add_argument("--stage", metavar="STAGE", help="list only this stage (as in the table)")

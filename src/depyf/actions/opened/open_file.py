@@ -66,7 +66,7 @@ def opened(data: bytes, name: str, version: str | tuple[int, int] | None = None)
         contents = "\n".join(tree(pickles.root, pickles.unfold)) + "\n"
     except SavedFileError as error:
         raise SavedFileError(f"{name}: {error}") from None
-    made = opened_codes(parts.codes, _version(parts, version), len(data))
+    made = opened_codes(parts.codes, saved_version(parts, version), len(data))
     names = FileNames()
     texts = text_files(parts.texts, names)
     files = {file: text.text for file, text in texts.items()}
@@ -84,7 +84,8 @@ def _proven(one: OpenedCode) -> bool:
     return bool(one.text) and set(one.status.split(" and ")) <= {"identical", "equivalent"}
 
 
-def _version(parts: SavedParts, version: str | tuple[int, int] | None) -> tuple[int, int] | None:
+def saved_version(parts: SavedParts, version: str | tuple[int, int] | None) -> tuple[int, int] | None:
+    """Which Python wrote the code; None where nothing says it."""
     if version is not None:
         return as_version(version)
     said = parts.facts.get("python_version", "")

@@ -27,6 +27,7 @@ _SIZE = re.compile(r"\b[su]\d+\b")
 _CALLED = re.compile(r" = (\w+)\(")
 _STORED = re.compile(r"(?:^|;)[ \t]*[\w.]+\[.*\] = ", re.M)
 _IN_PLACE = re.compile(r"^( +)(\w+) = (torch\.ops\.aten\._foreach_\w+_\.\w+)\((\[[\w, ]*\])", re.M)
+REWRITTEN = "This is the graph that runs; torch rewrote it after it reported this stage."
 
 
 def graph_page(record: GraphRecord, step_text: str = "", *, exact: bool = True, elsewhere: bool = False) -> str:
@@ -44,7 +45,7 @@ def unchecked_page(record: GraphRecord, step_text: str = "", *, exact: bool = Tr
     notes = [_title(record), *map(one_line, record.edited)]
     notes += _given(record)
     if not exact:
-        notes.append("This is the graph that runs; torch rewrote it after it reported this stage.")
+        notes.append(REWRITTEN)
     if elsewhere:
         notes.append("Taken from a compile cache: the files and lines below are those of the program that filled it.")
     made = _made_by_torch(record.facts.functions if record.facts is not None else (), body)

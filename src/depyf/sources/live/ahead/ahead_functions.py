@@ -49,8 +49,8 @@ def known_name(function: Any) -> str:
 
 
 def name_of_callee(frame: types.FrameType | None) -> str:
-    """What a recording calls the function whose graph is at work in ``frame`` or above: an engine gives it to its backend
-    again when the function is loaded.  "" for none."""
+    """What a recording calls the function whose graph is at work in ``frame`` or above; "" for none.  An engine gives a
+    graph to its backend again when the function is loaded."""
     known = [(reference(), name) for reference, name, _ in list(_NAMED.values())]
     graphs = {id(attribute(attribute(one, "_artifacts"), "compiled_fn", _NAMED)): name for one, name in known}
     for _ in range(_CALLERS if graphs else 0):
