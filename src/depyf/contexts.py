@@ -29,13 +29,15 @@ from depyf.run.files.layout import MANIFEST, graph_file
 from depyf.run.files.manifest import remove_old_dump
 from depyf.run.files.writer import DumpWriter
 from depyf.run.global_names import graph_name
-from depyf.run.records import CompileKey
+from depyf.run.records import CompileKey, FunctionRecord
 from depyf.safety.guarded import Door, guarded, problem, say, warn
+from depyf.sources.live.ahead.dumped_code import dumped_code
 from depyf.sources.live.caches.code_exchange import Stepping
 from depyf.sources.live.entrances.call_watch import Watcher
 from depyf.sources.live.inputs.input_recorder import limit_of
 from depyf.sources.live.processes.forks import Forks, at_end_of_worker
 from depyf.sources.live.processes.ranks import rank_directory
+from depyf.sources.live.pure_access import attribute
 from depyf.sources.live.recording.capture import Capture
 from depyf.sources.live.recording.session import Session
 from depyf.sources.live.recording.transform import current_compile_id
@@ -338,7 +340,8 @@ class Debug:
         for note in self._dispatching.notes:
             say(f"depyf: {note}")
         if self._watch is None:
-            pause(str(session.writer.directory), stepping.steppable, self._level, self._dispatching.follows)
+            follows = self._dispatching.follows and any(not _apart(function) for function in _functions(session))
+            pause(str(session.writer.directory), stepping.steppable, self._level, follows, *ahead_names(session))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: types.TracebackType | None
@@ -364,6 +367,33 @@ class Debug:
         return False
 
 
+def _functions(session: Session) -> tuple[FunctionRecord, ...]:
+    return tuple(one for one in (session.record.functions if session.record is not None else ()) if one.entries)
+
+
+def _apart(function: FunctionRecord) -> bool:
+    """It was compiled ahead of time, and is called by itself."""
+    return any(entry.made.apart for entry in function.entries)
+
+
+def ahead_names(session: Session) -> tuple[list[str], list[str]]:
+    """The functions that were compiled ahead of time: those that run as text of the dump, and the others."""
+    stepped: list[str] = []
+    others: list[str] = []
+    for function in _functions(session):
+        if _apart(function):
+            live = session.capture.ahead[function.function]() if function.function in session.capture.ahead else None
+            own = attribute(live, "fn")
+            found = own is not None and _is_in(session, own.__code__)
+            ids = ", ".join(entry.key.label for entry in function.entries)
+            (stepped if found else others).append(f"{function.code.shown} ({ids})")
+    return stepped, others
+
+
+def _is_in(session: Session, code: types.CodeType) -> bool:
+    return code.co_filename.startswith(str(session.writer.directory))
+
+
 def redirect(session: Session) -> Stepping:
     """Point the live graph functions of ``session`` at its files."""
     stepping = Stepping()
@@ -372,6 +402,11 @@ def redirect(session: Session) -> Stepping:
             name = graph_file(match.record)
             if name in session.step_texts:
                 stepping.graph(session.writer.path(name), session.step_texts[name], match.module)
+        for reference in session.capture.ahead.values():
+            function = attribute(reference(), "fn")
+            code = dumped_code(function.__code__) if function is not None else None
+            if code is not None and _is_in(session, code):
+                stepping.exchange(function, code)
         done: set[str] = set()
         for record in session.record.graphs if session.record is not None else ():
             if record.stage == WRAPPER and record.path and record.path not in done:

@@ -73,9 +73,17 @@ _LEVEL_FILES = {
 }
 
 
-def pause(directory: str, steppable: Sequence[str], level: str | None, followed: bool) -> None:
+def pause(
+    directory: str,
+    steppable: Sequence[str],
+    level: str | None,
+    followed: bool,
+    ahead: Sequence[str] = (),
+    ahead_as_it_is: Sequence[str] = (),
+) -> None:
     """Print where to look; then wait in the debugger, where there is a user.  ``followed``: breakpoints in
-    the page of a dispatcher and in what Dynamo made stop."""
+    the page of a dispatcher and in what Dynamo made stop.  ``ahead``: functions that were compiled ahead of time and
+    run as lines of the dump, ``ahead_as_it_is``: those of which only graphs do."""
     lines = [f"depyf: the code torch.compile runs is in {directory}"]
     if level is not None:
         lines.append(
@@ -88,11 +96,32 @@ def pause(directory: str, steppable: Sequence[str], level: str | None, followed:
             + (":" if steppable else "."),
             *(f"depyf:   {name}" for name in sorted(steppable, key=_by_number)),
         ]
+    lines += [f"depyf: {text}" for text in _ahead_of_time(level, ahead, ahead_as_it_is)]
     if not should_pause():
         say("\n".join([*lines, *([] if _asked_not_to() else [f"depyf: {how_to_stop()}"])]), out=True)
         return
     say("\n".join([*lines, "depyf: set breakpoints now, then continue (pdb: `b FILE:LINE`, `c`)."]), out=True)
     stop()
+
+
+def _ahead_of_time(level: str | None, stepped: Sequence[str], others: Sequence[str]) -> list[str]:
+    """What stops of functions that were compiled ahead of time: torch looks for no code when they are called."""
+    both = [*stepped, *others]
+    if level is not None:
+        return [f"{_were(both)} compiled ahead of time, and not again: no breakpoint stops there"] if both else []
+    lines = []
+    if stepped:
+        lines.append(
+            f"{_were(stepped)} compiled ahead of time: breakpoints in __transformed_code_*.py stop when that code "
+            "runs, those in full_code_for_*.py do not"
+        )
+    if others:
+        lines.append(f"{_were(others)} compiled ahead of time: breakpoints stop in the graphs, and nowhere else")
+    return lines
+
+
+def _were(names: Sequence[str]) -> str:
+    return f"{', '.join(names)} {'was' if len(names) == 1 else 'were'}"
 
 
 def _what_stops(followed: bool, files: int) -> str:

@@ -28,6 +28,7 @@ from depyf.run.records import CodeRecord, CompileKey, TransformedRecord, Verdict
 from depyf.run.two_places import remember
 from depyf.safety.escape import cut
 from depyf.safety.guarded import Door
+from depyf.sources.live.ahead.dumped_code import remember_dumped
 from depyf.sources.live.caches.decompilation_cache import AlikeCodes
 from depyf.sources.live.generated import generated_options
 from depyf.sources.live.recording import substitute
@@ -80,8 +81,11 @@ class TransformHook:
             reason = work.reason or KEPT[self._capture.entry(key).made]
             if self._log_bytecode:
                 self._writer.write(disassembly_file(key, function), work.disassembly)
-            self._writer.write(transformed_file(key, function), work.page(reason).text)
+            written = self._writer.write(transformed_file(key, function), work.page(reason).text)
             self._capture.entry(key).transformed = work.record(reason)
+            dumped, _ = self._recompiled(code, work, reason) if written and not work.reason else (None, "")
+            if dumped is not None:
+                remember_dumped(made, dumped)
 
     def _transform(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
         key = self._capture.begin(code, current_compile_id())
@@ -107,16 +111,24 @@ class TransformHook:
         reason = work.reason or substitute.torch_objection(work.made)
         if reason or work.found is None:
             return None, reason or "it could not be decompiled"
-        path = self._writer.path(transformed_file(work.key, work.function))
-        kept = nested_codes(work.made)
-        recompiled = work.found.compile_at(str(path), work.page("").first_line, kept)
-        dumped = substitute.with_original_codes(work.made, substitute.like(work.made, recompiled))
-        reason = substitute.refuse(code, work.made, dumped) or substitute.refuse_constants(work.made, dumped)
-        if reason or work.found.lines is None:
+        dumped, reason = self._recompiled(code, work, "")
+        if dumped is None or work.found.lines is None:
             return None, reason or "its lines in the program are not known"
+        kept = nested_codes(work.made)
         candidate = with_lines(dumped, work.found.lines, kept)
         remember(candidate, lines_of(dumped, kept), code)
         return candidate, ""
+
+    def _recompiled(self, code: types.CodeType, work: DecompiledCode, said: str) -> tuple[types.CodeType | None, str]:
+        """The code of the text with its lines in the file, or None and why it must not run; ``said``: what the file
+        says of why it does not."""
+        if work.found is None:
+            return None, "it could not be decompiled"
+        path = self._writer.path(transformed_file(work.key, work.function))
+        recompiled = work.found.compile_at(str(path), work.page(said).first_line, nested_codes(work.made))
+        dumped = substitute.with_original_codes(work.made, substitute.like(work.made, recompiled))
+        reason = substitute.refuse(code, work.made, dumped) or substitute.refuse_constants(work.made, dumped)
+        return (None, reason) if reason else (dumped, "")
 
 
 @dataclass(frozen=True, slots=True)
