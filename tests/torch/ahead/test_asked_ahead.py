@@ -132,3 +132,44 @@ def test_entries_of_debug_are_not_called_loaded(tmp_path):
 def test_a_function_is_asked_apart_from_what_was_made_of_it_ahead(compiled):
     assert "no cache entry" in depyf.why(scaled, torch.ones(3)).outcome
     assert compiled is not None
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+
+    def forward(self, x, by=2):
+        return self.linear(x) * by
+
+
+def of_module(*args):
+    return torch.compile(Net(), fullgraph=True, backend="aot_eager").forward.aot_compile((args, {}))
+
+
+def test_a_module_is_called_by_its_class(tmp_path):
+    """What is compiled is torch's code that calls any module."""
+    made = of_module(torch.ones(4, 3))
+    report = depyf.explain(made)
+    assert report.function == "Net"
+    assert "guard x: Tensor float32[4, 3]" in str(report) and "_wrapped_call_impl" not in str(report)
+    with depyf.prepare_debug(str(tmp_path)):
+        pass
+    assert "- `Net` (module.py:" in (tmp_path / "index.md").read_text()
+
+
+def test_why_speaks_of_the_module(tmp_path):
+    answer = depyf.why(of_module(torch.ones(4, 3)), Net(), torch.ones(5, 3))
+    assert answer.function == "Net"
+    assert [one.subject for refusal in answer.refusals for one in refusal.differences] == ["x differs"]
+    assert "mark_dynamic(x, 0) before aot_compile" in str(answer) and "args[0]" not in str(answer)
+
+
+def test_a_module_whose_guards_are_all_left_out(tmp_path):
+    options = {"guard_filter_fn": torch.compiler.skip_all_guards_unsafe}
+    with depyf.prepare_debug(str(tmp_path)):
+        compiled = torch.compile(Net(), fullgraph=True, backend="aot_eager", options=options)
+        made = compiled.forward.aot_compile(((torch.ones(4, 3),), {}))
+    report = depyf.explain(made)
+    assert report.function == "Net"
+    assert "compiled(self, x.new_ones(5, 3))" in str(report)

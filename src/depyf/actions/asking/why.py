@@ -35,6 +35,7 @@ from depyf.sources.live.guards.printed_guards import file_resolver
 from depyf.sources.live.require import require_torch
 from depyf.sources.live.resume import resume_targets
 from depyf.sources.live.target import Target, find_target
+from depyf.sources.live.wrapped import WrappedCall, call_of, is_module_call
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +161,9 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
         refusals = tuple(map(_of_ahead, refusals))
     place = f"{code.co_filename}:{code.co_firstlineno}"
     name = qualified_name(code)
+    if is_module_call(code) and "self" in L:
+        called = call_of(L["self"])
+        name, refusals = called.name, tuple(_of_module(refusal, called) for refusal in refusals)
     inside: tuple[InnerAnswer, ...] = ()
     compilations = recent_compilations()
     if (runs is None or later) and not target.ahead:
@@ -213,6 +217,19 @@ def _of_ahead(refusal: Refusal) -> Refusal:
     """With the advice as it is followed where no call makes torch compile."""
     differences = (
         replace(one, advice=one.advice.replace("before the first call", "before aot_compile"))
+        for one in refusal.differences
+    )
+    return replace(refusal, differences=tuple(differences))
+
+
+def _of_module(refusal: Refusal, called: WrappedCall) -> Refusal:
+    """In terms of the module, where torch's code that calls any module was compiled."""
+    differences = (
+        replace(
+            one,
+            step=replace(one.step, differences=called.of_differences(one.step.differences)),
+            advice=called.spoken(one.advice),
+        )
         for one in refusal.differences
     )
     return replace(refusal, differences=tuple(differences))

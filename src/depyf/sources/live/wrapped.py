@@ -7,8 +7,10 @@ calls it: its class, and the global variable that holds it.  Objects of the prog
 
 from __future__ import annotations
 
+import re
 import sys
 import types
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,13 +18,14 @@ from depyf.run.advice.advice import AdviceUse
 from depyf.run.advice.source_names import of_wrapped
 from depyf.run.guards.difference import Difference
 from depyf.run.installed_files import installed
-from depyf.run.records import RecompileRecord, RefusalRecord
+from depyf.run.records import GuardRecord, RecompileRecord, RefusalRecord
 from depyf.sources.live.caches.seen_code import of_libraries
 from depyf.sources.live.pure_access import (
     attribute,
     cell_contents,
     class_mro,
     class_namespace,
+    is_a,
     own_attributes,
     short_name,
 )
@@ -49,17 +52,19 @@ class WrappedCall:
         advice = tuple(
             AdviceUse(use.id, tuple((name, self.spoken(value)) for name, value in use.values)) for use in record.advice
         )
-        differences = self._of(record.differences)
+        differences = self.of_differences(record.differences)
         return replace(record, guard=self.spoken(record.guard), advice=advice, differences=differences)
 
     def about_refusal(self, record: RefusalRecord) -> RefusalRecord:
         """The same of all guards that failed."""
         failed = (
-            replace(one, guard=self.spoken(one.guard), differences=self._of(one.differences)) for one in record.failed
+            replace(one, guard=self.spoken(one.guard), differences=self.of_differences(one.differences))
+            for one in record.failed
         )
         return replace(record, failed=tuple(failed))
 
-    def _of(self, differences: tuple[Difference, ...]) -> tuple[Difference, ...]:
+    def of_differences(self, differences: tuple[Difference, ...]) -> tuple[Difference, ...]:
+        """The same of what guards found."""
         return tuple(
             replace(one, source=self.spoken(one.source), others=tuple(map(self.spoken, one.others)))
             for one in differences
@@ -104,6 +109,34 @@ def call_of(called: Any, path: str = "") -> WrappedCall:
     """The same of an object that is known; ``path``: what it is called, instead of a global variable."""
     name = f"{path} ({_kind(called)})" if path else _name(called, sys._getframe(1))
     return WrappedCall(name, _parameters(called))
+
+
+_CLASS_OF_SELF = re.compile(r"^type_is\(L\['self'\], '(?P<name>[^']+)'\)$")
+
+
+def module_called(code: types.CodeType, guards: Iterable[GuardRecord]) -> WrappedCall | None:
+    """The module that ``code`` calls, where it is torch's code that calls any module, and ``guards`` tell its class."""
+    if not is_module_call(code):
+        return None
+    found = (_CLASS_OF_SELF.match(guard.expression) for guard in guards)
+    name = next((match["name"] for match in found if match is not None), "")
+    if not name:
+        return None
+    kind = _class(name)
+    return WrappedCall(name.rpartition(".")[2], () if kind is None else _parameters_of(kind))
+
+
+def _class(name: str) -> type | None:
+    """The class of this name, where a module of the process has it."""
+    parts = name.split(".")
+    for count in range(len(parts) - 1, 0, -1):
+        found: Any = sys.modules.get(".".join(parts[:count]))
+        if found is None:
+            continue
+        for part in parts[count:]:
+            found = attribute(found, part)
+        return found if is_a(found, type) else None
+    return None
 
 
 def _name(called: Any, frame: types.FrameType | None) -> str:
@@ -153,8 +186,12 @@ def _parameters(called: Any) -> tuple[str, ...]:
         if set(inner) != {"module"}:
             break
         called = inner["module"]
+    return _parameters_of(type(called))
+
+
+def _parameters_of(kind: type) -> tuple[str, ...]:
     for name in ("forward", "__call__"):
-        for cls in class_mro(type(called)):
+        for cls in class_mro(kind):
             function = class_namespace(cls).get(name)
             if type(function) is types.FunctionType and "_call_impl" not in function.__name__:
                 code = function.__code__

@@ -62,6 +62,7 @@ from depyf.sources.live.recording.code_record import ProgramSources, code_record
 from depyf.sources.live.recording.snapshot import entry_record, torch_version
 from depyf.sources.live.resume import is_rest, origin, resume_globals, resume_targets
 from depyf.sources.live.target import Target
+from depyf.sources.live.wrapped import module_called
 
 NO_REASON = (
     "there was nothing to compile in it, or Dynamo gave up on it (a graph break in a loop); this torch keeps no "
@@ -174,6 +175,8 @@ class _LiveFunctions:
         if found or rest or not path:
             number = found[0].key.function if found else (0, f"?{len(self._functions)}")
             record = self._code_record(code)
+            called = next((entry.wrapped for entry in found if entry.wrapped), "")
+            record = replace(record, wrapped=record.wrapped or called)
             record = record if rest else self._sources.with_source(record)
             entries = tuple(without_lone_marks(nearest_first(found)))
             self._functions[id(code)] = _LiveFunction(code, number, record, entries)
@@ -252,7 +255,7 @@ class _LiveFunctions:
             entry.operations = _operations(live) if known is None else known.operations
             self.graphs += captured_graphs(key, live, entry.operations)
             entry.made = live.made
-        entry.wrapped = self._wrapped.of(code, live)
+        entry.wrapped = self._wrapped.of(code, live) or module_called(code, (*guards, *entry.left_out))
         if known is not None:
             entry.started = not known.refused
             self.times.append(TimesRecord(key, () if known.seconds is None else ((_WHOLE, known.seconds),)))

@@ -28,12 +28,16 @@ class FailedCalls:
     def __init__(self) -> None:
         self._replaced: list[tuple[dict[str, Any], str, Any, Any]] = []
 
-    def watch(self, made: types.CodeType, told: Told) -> None:
-        """Dynamo is making ``made``: ``told`` hears of the first call of each of its graphs that raises."""
+    def watch(self, made: types.CodeType, told: Told, scope: dict[str, Any] | None = None) -> None:
+        """``told`` hears of the first call of each graph of ``made`` that raises.  ``scope`` has the graphs; None where
+        Dynamo is making ``made`` now."""
         from torch._dynamo import disable
 
         names = [name for name in made.co_names if COMPILED_FN.match(name)]
-        scope = _globals_with(names) if names else None
+        if scope is None:
+            scope = _globals_with(names) if names else None
+        elif not all(name in scope for name in names):
+            scope = None
         for position, name in enumerate(names if scope is not None else ()):
             assert scope is not None
             compiled = scope[name]

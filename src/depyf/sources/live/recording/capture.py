@@ -112,8 +112,8 @@ class Capture:
         self.ahead: dict[tuple[int, str], weakref.ref[Any]] = {}
         """What is compiled ahead of time, or loaded: the object that the program calls."""
         self._work = WorkNames()
-        self.on_ahead: Callable[[CompileKey, types.CodeType, types.CodeType], None] | None = None
-        """Called with what Dynamo made ahead of time, and of what."""
+        self.on_ahead: Callable[[CompileKey, AheadWork], None] | None = None
+        """Called with what is compiled ahead of time or loaded."""
         self.on_inputs: Callable[[GraphRecord, Any], None] | None = None
         """Called with each captured graph and the live one, while Dynamo holds the inputs."""
         self.deaf = 0  # a thread that compiles for an answer of ours
@@ -289,8 +289,8 @@ class Capture:
         """Guards, and code, are there."""
         if work.function is not None:
             self.ahead[entry.key.function] = name_ahead(work.function, entry.key.text, work.made)
-        if entry.transformed is None and work.code is not None and work.original is not None and self.on_ahead:
-            self.on_ahead(entry.key, work.original, work.code)
+        if self.on_ahead is not None:
+            self.on_ahead(entry.key, work)
         if work.made is Made.AHEAD_LOADED:  # nothing more is said of it
             entry.closed = True
             self._work.let_go(work.frame)

@@ -47,13 +47,13 @@ from depyf.safety.source_lines import source_text
 from depyf.sources.live import page_access as live
 from depyf.sources.live.ahead.ahead_functions import ahead_alive, ahead_entry, known_name, name_ahead, original_code
 from depyf.sources.live.caches.code_exchange import GraphMatch, graph_codes, match_graphs, module_functions, step_text
-from depyf.sources.live.caches.entries import LiveEntry, cache_entries
+from depyf.sources.live.caches.entries import LiveEntry, cache_entries, guard_text
 from depyf.sources.live.caches.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
 from depyf.sources.live.caches.seen_code import codes_seen, entries_alive, why_never_compiled
 from depyf.sources.live.entrances.call_watch import CallWatch, Watcher
 from depyf.sources.live.entrances.compile_listener import CompileCalls, switched_off
 from depyf.sources.live.entrances.export_listener import FailedExports
-from depyf.sources.live.guards.printed_guards import TEMPLATES, readable
+from depyf.sources.live.guards.printed_guards import TEMPLATES, parse_guards, readable
 from depyf.sources.live.inputs.failed_calls import FailedCalls
 from depyf.sources.live.inputs.input_recorder import InputRecorder
 from depyf.sources.live.processes.forks import Forks
@@ -68,6 +68,7 @@ from depyf.sources.live.recording.snapshot import freeze, live_code_of
 from depyf.sources.live.recording.transform import KEPT, TransformHook, decompile_made
 from depyf.sources.live.recording.wrapper_lines import user_lines, with_user_lines
 from depyf.sources.live.texts_in_force import EDITED, listen
+from depyf.sources.live.wrapped import module_called
 from depyf.views.dump.whole_dump import pages_of, write_pages
 from depyf.views.pages.full_code import caller_name, function_id
 from depyf.views.pages.graph_inputs import inputs_page
@@ -310,6 +311,7 @@ class Session:
             self.capture.ahead[key.function] = name_ahead(function, key.text, entry.made)
             builder = self.capture.entry(key)
             builder.before, builder.backend = True, str(entry.backend or "")
+            builder.wrapped = module_called(original_code(function), parse_guards(guard_text(entry)))
             self._add_made(builder, original_code(function), entry, BEFORE)
             for record in graphs_alive(key, entry):
                 self.capture.add_graph(key, record.stage, record.text)
@@ -469,13 +471,13 @@ class Session:
         if self._journal is not None and self.capture.here:
             self._journal.compile_call(call)
 
-    def _watch_calls(self, key: CompileKey, made: types.CodeType) -> None:
+    def _watch_calls(self, key: CompileKey, made: types.CodeType, scope: dict[str, Any] | None = None) -> None:
         def told(position: int, arguments: tuple[Any, ...], error: BaseException) -> None:
             own = [graph.record for graph in self.capture.graphs_of.get(key, ()) if graph.record.stage == CAPTURED]
             if self.capture.here and position < len(own):
                 self.inputs.take_failed(own[position], arguments, error)
 
-        self._calls.watch(made, told)
+        self._calls.watch(made, told, scope)
 
     def _write_progress(self, key: CompileKey) -> None:
         self.writer.append(INDEX, f"- {key.label}\n")

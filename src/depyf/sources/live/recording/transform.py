@@ -28,9 +28,11 @@ from depyf.run.records import CodeRecord, CompileKey, TransformedRecord, Verdict
 from depyf.run.two_places import remember
 from depyf.safety.escape import cut
 from depyf.safety.guarded import Door
+from depyf.sources.live.ahead.ahead_frames import AheadWork
 from depyf.sources.live.ahead.dumped_code import remember_dumped
 from depyf.sources.live.caches.decompilation_cache import AlikeCodes
 from depyf.sources.live.generated import generated_options
+from depyf.sources.live.pure_access import attribute
 from depyf.sources.live.recording import substitute
 from depyf.sources.live.recording.capture import Capture
 from depyf.sources.live.recording.disassembly import disassembly
@@ -58,9 +60,9 @@ class TransformHook:
         capture: Capture,
         writer: DumpWriter,
         log_bytecode: bool,
-        on_made: Callable[[CompileKey, types.CodeType], None] | None = None,
+        on_made: Callable[..., None] | None = None,
     ) -> None:
-        """``on_made`` is given what Dynamo made, before anything runs it."""
+        """``on_made`` is given what Dynamo made, before anything runs it; ahead of time with its globals, too."""
         self._on_made = on_made
         self._capture = capture
         self._writer = writer
@@ -73,8 +75,20 @@ class TransformHook:
             return self._transform(code, made) if self._capture.hears else None
         return None  # the original bytecode runs
 
-    def made_ahead(self, key: CompileKey, code: types.CodeType, made: types.CodeType) -> None:
-        """Write down what Dynamo made ahead of time: torch keeps, and stores, its own bytecode."""
+    def made_ahead(self, key: CompileKey, work: AheadWork) -> None:
+        """Write down what Dynamo made ahead of time: torch keeps, and stores, its own bytecode.  Called when the code
+        is there, and when the function is."""
+        code, made = work.original, work.code
+        if code is None or made is None:
+            return
+        scope = attribute(attribute(work.function, "fn"), "__globals__")
+        if self._on_made is not None and type(scope) is dict:
+            with Door("calls that fail are not seen", self._capture.note):
+                self._on_made(key, made, scope)
+        if self._capture.entry(key).transformed is None:
+            self._write_ahead(key, code, made)
+
+    def _write_ahead(self, key: CompileKey, code: types.CodeType, made: types.CodeType) -> None:
         with Door(f"{code.co_name}: its transformed code was not processed", self._capture.note):
             function = self._capture.functions[key.function].code
             work = decompile_made(key, function, code, made, self._alike)
