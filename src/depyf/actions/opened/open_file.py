@@ -28,7 +28,7 @@ from depyf.errors import BytecodeError
 from depyf.run.files.writer import make_folder, write_whole
 from depyf.safety.escape import file_name
 from depyf.sources.files.inert_text import tree
-from depyf.sources.files.nested_pickles import NestedPickles, is_pickle
+from depyf.sources.files.nested_pickles import HEAD, NestedPickles, is_saved
 from depyf.sources.files.pickle_steps import SavedFileError
 from depyf.sources.files.saved_parts import SavedParts, parts_of
 
@@ -47,6 +47,11 @@ class OpenedFile:
     files: dict[str, str]
     unproven: tuple[str, ...]
     notes: tuple[str, ...]
+    functions: tuple[str, ...] = ()
+    """The names of the code in it, each once."""
+    guards: int = 0
+    texts: int = 0
+    """Graphs and sources."""
 
 
 def open_saved(path: Path, version: str | tuple[int, int] | None = None) -> OpenedFile:
@@ -77,7 +82,10 @@ def opened(data: bytes, name: str, version: str | tuple[int, int] | None = None)
         pages[GUARDS] = guards_page(parts)
     pages[INDEX] = index_page(name, len(data), parts, codes, texts, pickles.notes)
     unproven = tuple(f"{file}: {one.status}" for file, one in codes.items() if not _proven(one))
-    return OpenedFile(parts.kind, {**files, **pages}, unproven, tuple(pickles.notes))
+    functions = tuple(dict.fromkeys(one.name for one in made if one.name))
+    return OpenedFile(
+        parts.kind, {**files, **pages}, unproven, tuple(pickles.notes), functions, len(parts.guards), len(texts)
+    )
 
 
 def _proven(one: OpenedCode) -> bool:
@@ -107,14 +115,15 @@ def write_opened(found: OpenedFile, out: Path, below: Path = Path()) -> None:
 
 
 def saved_below(folder: Path, out: Path) -> Iterator[Path]:
-    """The pickles below a folder, in order; links are not followed, and nothing below ``out`` is read."""
+    """The files that torch saved below a folder, in order; links are not followed, and nothing below ``out`` is
+    read."""
     known = 0
     for path in sorted(folder.rglob("*")):
         if path.is_symlink() or not path.is_file() or out.resolve() in path.resolve().parents:
             continue
         try:
             with open(path, "rb") as file:
-                saved = is_pickle(file.read(3))
+                saved = is_saved(file.read(HEAD))
         except OSError:
             continue
         if saved:

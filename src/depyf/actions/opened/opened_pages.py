@@ -93,24 +93,24 @@ def index_page(
         f"It is {parts.kind}, in {size} bytes. Nothing of it was executed or loaded.",
         "",
     ]
-    lines += [f"- {_FACTS.get(key, printable(cut(key)))}: {_code(value)}" for key, value in parts.facts.items()]
-    lines += [f"- signature: {_code(text)}" for text in parts.signatures]
-    lines += [f"- input {_code(name)}: {_code(text)}" for name, text in parts.inputs.items()]
-    lines += [f"- whoever loads it must bring {_code(name)}" for name in list(parts.external)[:_MOST_NAMES]]
+    lines += [f"- {_FACTS.get(key, printable(cut(key)))}: {coded(value)}" for key, value in parts.facts.items()]
+    lines += [f"- signature: {coded(text)}" for text in parts.signatures]
+    lines += [f"- input {coded(name)}: {coded(text)}" for name, text in parts.inputs.items()]
+    lines += [f"- whoever loads it must bring {coded(name)}" for name in list(parts.external)[:_MOST_NAMES]]
     if codes:
         lines += ["", "## Code", "", "| file | where it lies | function | proof |", "|---|---|---|---|"]
         for name, one in codes.items():
             file = f"[{name}]({name})" if one.text else "no text"
-            lines.append(f"| {file} | {_code(one.place)} | {_code(one.name)} | {_cell(one.status)} |")
+            lines.append(f"| {file} | {coded(one.place)} | {coded(one.name)} | {in_cell(one.status)} |")
     if parts.guards:
         lines += ["", "## Guards", "", f"[{GUARDS}]({GUARDS}): {_count(len(parts.guards), 'guard')}.", ""]
         checks = dict.fromkeys(check for guard in parts.guards for check in guard.checks[:3] if _telling(check))
-        lines += [f"- {_code(check)}" for check in checks][:40]
+        lines += [f"- {coded(check)}" for check in checks][:40]
     if texts:
         lines += ["", "## Graphs and sources", "", "| file | what it is | lines |", "|---|---|---|"]
         for name, text in texts.items():
             key = next((part for part in reversed(text.place.split(".")) if not part.isdecimal()), text.key)
-            title = _TITLES.get(key, _code(key))
+            title = _TITLES.get(key, coded(key))
             lines.append(f"| [{name}]({name}) | {title} | {text.text.count(chr(10)) + 1} |")
     lines += ["", "## The rest", "", f"- [{CONTENTS}]({CONTENTS}): all that the file says, object by object."]
     lines.append(f"- [{LOADING}]({LOADING}): what loading it would import and call.")
@@ -171,11 +171,11 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}" + ("" if number == 1 else "s")
 
 
-def _code(text: str) -> str:
+def coded(text: str) -> str:
     """In back quotes, where the text has none, and safe in a cell of a table."""
     shown = printable(text).replace("|", "\\|")
     return f"`` {shown} ``" if "`" in shown else f"`{shown}`" if shown else ""
 
 
-def _cell(text: str) -> str:
+def in_cell(text: str) -> str:
     return printable(text).replace("|", "\\|")

@@ -6,17 +6,21 @@ import argparse
 import textwrap
 from pathlib import Path
 
+from depyf.actions.opened.folder_page import folder_page, other_texts
 from depyf.actions.opened.open_file import OpenedFile, folder_below, open_saved, saved_below, write_opened
 from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.cli.targets import add_version_option
 from depyf.errors import DepyfError
+from depyf.run.files.layout import INDEX
+from depyf.run.files.writer import write_whole
 
 EPILOG = """\
 examples:
   depyf open model.aot
   depyf open model.aot -o model_opened
   depyf open /tmp/torchinductor_me -o caches
+  depyf open ~/.cache/vllm/torch_compile_cache -o caches
 
 exit status; of several files the largest wins:
   0    the texts are written, all code is proven
@@ -56,18 +60,19 @@ def run_open(options: argparse.Namespace) -> int:
     out: Path = options.output if options.output is not None else Path(f"{path.resolve().name}.opened")
     if not path.is_dir():
         return _open(path, out, Path(), options.version)[0]
-    kinds: dict[str, str] = {}
+    known: dict[str, OpenedFile] = {}
     status = ExitStatus.PROVEN
     for file in saved_below(path, out):
         name = file.relative_to(path).as_posix()
         one, found = _open(file, out, folder_below(name), options.version)
         status = max(status, one)
         if found is not None:
-            kinds[name] = found.kind
-    if not kinds:
+            known[name] = found
+    if not known:
         complain(f"no file below {path} that torch saved could be opened")
         return ExitStatus.UNREADABLE
-    tell(f"{len(kinds)} files of {path} are in {out}")
+    write_whole(str(out / INDEX), folder_page(path.resolve().name, known, other_texts(path, out)))
+    tell(f"{len(known)} files of {path} are in {out}; index.md lists them")
     return status
 
 

@@ -1,6 +1,7 @@
 """A file of a pickle in which bytes are pickles again, read as they are asked for.
 
-Input: bytes.  Output: ``inert_objects``.  SavedFileError for a file that is no pickle; bytes in it that begin as one
+Input: bytes, also of a file of boxes with pickles in them (``saved_boxes.py``).  Output: ``inert_objects``.
+SavedFileError for a file that is neither; bytes in it that begin as one
 and are none stay bytes, with a note.  All pickles of a file share one limit of steps, and one of bytes.
 """
 
@@ -8,12 +9,14 @@ from __future__ import annotations
 
 from depyf.decompiler.bytecode.files.other_files import kind_of
 from depyf.sources.files.pickle_steps import SavedFileError, Steps, TooLarge, read_pickle
+from depyf.sources.files.saved_boxes import LONGEST_HEAD, is_boxed, unboxed
 
 _PROTOCOLS = range(2, 6)
 _FACTOR, _ROOM = 8, 1 << 16
 """How many bytes all pickles of a file may come to, for each byte of it; torch nests three levels."""
 
 _NOTES = 20
+HEAD = LONGEST_HEAD
 
 
 class NestedPickles:
@@ -25,6 +28,10 @@ class NestedPickles:
         self._steps = Steps()
         self._bytes_left = _ROOM + _FACTOR * len(data)
         self._known: dict[int, tuple[bytes, object]] = {}
+        boxed = unboxed(data)
+        if boxed is not None:
+            self.root: object = boxed
+            return
         if not is_pickle(data):
             kind = kind_of(data)
             raise SavedFileError(f"no pickle: it is {kind}" if kind else "no pickle: it begins as none of torch's does")
@@ -52,6 +59,11 @@ class NestedPickles:
                 break
         self._known[id(data)] = data, found
         return found
+
+
+def is_saved(data: bytes) -> bool:
+    """Whether a file that begins so is one that torch saved; ``HEAD`` bytes of it tell."""
+    return is_pickle(data) or is_boxed(data)
 
 
 def is_pickle(data: bytes) -> bool:

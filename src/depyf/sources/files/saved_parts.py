@@ -225,6 +225,8 @@ def _kind(root: object) -> str:
     names = fields(root)
     if isinstance(root, Pairs) and {"guards_state", "compiled_fn", "original_code"} <= names.keys():
         return "a function that was compiled ahead of time"
+    if isinstance(root, Pairs) and ("entries" in names or "artifact" in names):
+        return "a graph that Inductor compiled alone"
     if isinstance(root, list) and root and all(isinstance(item, bytes) for item in root):
         return f"{len(root)} pickles, such as the functions of a module that was compiled ahead of time"
     if isinstance(root, Called) and root.name:

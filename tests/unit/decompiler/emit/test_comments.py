@@ -194,5 +194,6 @@ def _is_heading(name: str, text: object) -> bool:
         "actions/gallery/write.py": "# Compiled graphs",
         "actions/export/texts/readme_text.py": "# ",
         "actions/opened/opened_pages.py": "# ",
+        "actions/opened/folder_page.py": "# ",
     }
     return name in markdown and str(text).startswith(markdown[name])
