@@ -181,6 +181,26 @@ def test_ahead_of_time_a_global_that_is_rebound(tmp_path, made, monkeypatch):
             assert not asked.python, guard.said
 
 
+def test_caching_precompile_leaves_out_what_asks_for_one_object(tmp_path):
+    if not hasattr(torch._dynamo.config, "caching_precompile"):
+        pytest.skip("a torch without precompile")
+    with torch._dynamo.config.patch(caching_precompile=True):
+        _, found = recorded(tmp_path, toy, None, torch.ones(3))
+    assert found.by == ("caching_precompile stores no guard that asks for one object",)
+    assert [guard.ways[0].text for guard in found.guards] == ["helper = another_function; toy(x, n=3, flag=True)"]
+
+
+def test_caching_precompile_and_a_filter(tmp_path):
+    if not hasattr(torch._dynamo.config, "caching_precompile"):
+        pytest.skip("a torch without precompile")
+    with torch._dynamo.config.patch(caching_precompile=True):
+        _, found = recorded(tmp_path, toy, only_flag, torch.ones(3))
+    assert {guard.said: guard.record.left_out_by.partition(" ")[0] for guard in found.guards} == {
+        "flag is True": "guard_filter_fn",
+        "helper has the code of when it was compiled": "caching_precompile",
+    }
+
+
 def test_what_the_filter_keeps_is_not_told(tmp_path):
     _, found = recorded(tmp_path, toy, only_flag, torch.ones(3))
     assert [guard.said for guard in found.guards] == ["flag is True"] and found.rest == 0

@@ -38,7 +38,15 @@ export function showGuards(container, data, page) {
   const said = el("span", { class: "muted", role: "status" });
   const list = el("div", { class: "guard-groups" });
   const texts = data.guards.map((guard) =>
-    [guard.expression, guard.at, guard.line, guard.why, guard.value, guard.kind, guard.left_out && `left out ${guard.left_out}`]
+    [
+      guard.expression,
+      guard.at,
+      guard.line,
+      guard.why,
+      guard.value,
+      guard.kind,
+      guard.left_out && `left out ${guard.left_out}`,
+    ]
       .filter(Boolean)
       .join(" ")
       .toLowerCase(),
@@ -136,7 +144,10 @@ export function showGuards(container, data, page) {
       guard.left_out
         ? badge("failed", "left out", {
             card: () =>
-              [`No call is asked it: ${guard.left_out}.`, ...(guard.ways ?? []).map((way) => `Runs all the same: ${way}`)].join("\n"),
+              [
+                `No call is asked it: ${guard.left_out}.`,
+                ...(guard.ways ?? []).map((way) => `Runs all the same: ${way}`),
+              ].join("\n"),
           })
         : null,
       guard.value === undefined
