@@ -380,6 +380,9 @@ class TransformedRecord:
     """Global names of the resume functions it calls."""
     needs: tuple[str, ...] = ()
     """What the text alone does not define, in words."""
+    lines: tuple[tuple[int, int], ...] = ()
+    """A line of ``source``, and the line of the function's file that it and those below it come from, where that
+    changes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """From a line of a dumped file back to the compilation and to the user's line.
 
 Input: a frame that stands in a file of a dump, or a file and a line.  Output: a ``Where``.  Everything is read from the
-dump (the manifest and the comments in the file), so it works in any process and after the fact.
+dump, so it works in any process and after the fact: for a page of ours its table in the manifest tells, for what torch
+printed its own comments.  A line that was changed or added since it was written has no place.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import ast
 import functools
 import os
-import re
 import sys
 import types
 from dataclasses import dataclass
@@ -17,26 +17,15 @@ from pathlib import Path
 
 from depyf.errors import DepyfError
 from depyf.run.compile_stages import BY_NAME
-from depyf.run.files.file_record import FileRecord
+from depyf.run.files.checksums import line_as_it_is, line_as_written
+from depyf.run.files.file_record import FileRecord, file_by_name
+from depyf.run.files.line_table import NO_ORIGIN, LineOrigin
 from depyf.run.files.reading import MANIFEST, DumpError, read_file, read_manifest
 from depyf.run.global_names import resumed
-from depyf.run.graphs.program_comments import place_in
+from depyf.run.graphs.program_comments import place_of_line
 from depyf.run.records import Place
 from depyf.run.two_places import place_in_dump
 from depyf.safety.source_lines import source_line
-
-_GUARD_PLACE = re.compile(r"# (?P<file>/?\S+):(?P<line>\d+) in (?P<function>\S+?): (?P<code>.*)$")
-_SHORT_PLACE = re.compile(r"  # (?P<file>[^\s:]+):(?P<line>\d+)(?:, .*)?$")
-NO_PLACE = "No stacktrace found for following nodes"
-"""What torch writes where it does not know the lines of the program."""
-_STATE = re.compile(r"^\s+# (?:state of torch|relations between sizes)$")
-_SECTION = re.compile(r"^# (?:resume )?function (?P<function>\S+), (?P<file>.+):(?P<line>\d+)$")
-_OF_ENTRY = re.compile(r"^def (?:guards|__transformed_code)_(?P<slug>\w+?)(?:_for_\w+)?\(")
-_INNER_CLASS = re.compile(r"(?P<indent> +)class (?P<name>\w+)\(")
-_KERNEL_HEAD = re.compile(r"^\S+ Kernel (?P<name>\w+), called in (?P<wrapper>\S+)\.$")
-_GRAPH_FILE = re.compile(r"__compiled_fn_(?P<slug>\w+)\.(?P<stage>[A-Za-z_]+?)[._]\d+\.py$")
-_GRAPH_HEAD = re.compile(r"# Compile id (?P<id>\S+?)[:,]")
-_HEAD = re.compile(r"^# (?P<function>.+) \((?P<file>.+):(?P<line>\d+)\), compile id ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,32 +119,50 @@ def where_is(file: str, line: int) -> Where:
     entry = manifest_entry(file)
     if entry is None:
         raise DepyfError(f"{file} is not a file of a depyf dump (no {MANIFEST} beside it lists it)")
-    lines = _lines(Path(file).parent, Path(file).name)
-    user_file, user_line, function, code = user_place(*calling_line(file, lines, line))
+    text = _text(Path(file).parent, Path(file).name)
+    origin = _origin(Path(file).parent, entry, text, line)
+    place = origin.place or _NOWHERE
+    rest = resumed(place.function) if entry.lines is None else None
     stage = entry.stage or entry.kind
     return Where(
-        file, line, entry.compile_id or entry_of_guards(lines, line),
-        (BY_NAME[stage].short if stage in BY_NAME else "") or stage, assigned_name(lines, line),
-        user_file, user_line, function, code or source_line(user_file, user_line),
+        file, line, entry.compile_id or origin.entry,
+        (BY_NAME[stage].short if stage in BY_NAME else "") or stage, assigned_name(text.splitlines(), line),
+        place.filename, place.line, rest[0] if rest else place.function,
+        place.text or source_line(place.filename, place.line),
     )  # fmt: skip
 
 
-def calling_line(file: str, lines: list[str], line: int) -> tuple[list[str], int]:
-    """For a line of a kernel's own file, the wrapper that calls it, and where; any other line as it is."""
-    head = _KERNEL_HEAD.match(lines[0].rstrip()) if lines else None
-    if head is None:
-        return lines, line
-    wrapper = _lines(Path(file).parent, head["wrapper"])
-    call = re.compile(rf"\b{head['name']}(?:\.run)?\(")
-    return wrapper, next((n for n, text in enumerate(wrapper, 1) if call.search(text) and "def " not in text), 0)
+_NOWHERE = Place("", 0)
 
 
-def _lines(folder: Path, name: str) -> list[str]:
-    """The lines of a file of a dump; none where it cannot be read."""
+def _origin(folder: Path, entry: FileRecord, text: str, line: int) -> LineOrigin:
+    """Where a line of a file of the dump comes from."""
+    if entry.called_at:  # all of a kernel comes from its call
+        return _origin_of_call(folder, entry)
+    if entry.lines is not None:
+        before, after = line_as_written(text, entry.line_checksums, line)
+        known = entry.lines.at(before)
+        if before != after:  # it was changed, or put in: no line of the program, but perhaps inside an entry
+            return LineOrigin(None, known.entry if entry.lines.at(after).entry == known.entry else "")
+        return known
+    return LineOrigin(place_of_line(text.splitlines(), line)) if entry.kind in ("graph", "wrapper") else NO_ORIGIN
+
+
+def _origin_of_call(folder: Path, kernel: FileRecord) -> LineOrigin:
+    wrapper = manifest_entry(str(folder / kernel.origin))
+    if wrapper is None:
+        return NO_ORIGIN
+    text = _text(folder, wrapper.name)
+    line = line_as_it_is(text, wrapper.line_checksums, kernel.called_at) if wrapper.sha256 else kernel.called_at
+    return LineOrigin(place_of_line(text.splitlines(), line))
+
+
+def _text(folder: Path, name: str) -> str:
+    """The text of a file of a dump; "" where it cannot be read."""
     try:
-        return read_file(folder, name).splitlines()
+        return read_file(folder, name)
     except DumpError:
-        return []
+        return ""
 
 
 def manifest_entry(file: str) -> FileRecord | None:
@@ -165,7 +172,7 @@ def manifest_entry(file: str) -> FileRecord | None:
         return None
     try:
         found = os.stat(path.parent / MANIFEST)
-        return _listed(path.parent, found.st_mtime_ns, found.st_size).get(path.name) or _entry_from_name(path)
+        return _listed(path.parent, found.st_mtime_ns, found.st_size).get(path.name) or _unlisted(path)
     except (OSError, ValueError, DumpError):
         return None
 
@@ -176,68 +183,10 @@ def _listed(folder: Path, changed: int, size: int) -> dict[str, FileRecord]:
     return {file.name: file for file in read_manifest(folder).files}
 
 
-def _entry_from_name(path: Path) -> FileRecord | None:
-    """For a graph that ``depyf.debug`` wrote after the manifest."""
-    named = _GRAPH_FILE.match(path.name)
-    if named is None or not path.exists():
-        return None
-    head = _GRAPH_HEAD.match((_lines(path.parent, path.name) or [""])[0])
-    return FileRecord(
-        path.name, "graph", named["stage"], compile_id=head["id"] if head else named["slug"].replace("_", "/")
-    )
-
-
-def _of_guard(text: str) -> Place | None:
-    found = _GUARD_PLACE.search(text)
-    return None if found is None else Place(found["file"], int(found["line"]), found["function"], found["code"])
-
-
-def user_place(lines: list[str], line: int) -> tuple[str, int, str, str]:
-    """(file, line, function, source line) of the user for one line of a dumped file; ("", 0, "", "") if unknown."""
-    for number in range(min(line, len(lines)), 0, -1):
-        text = lines[number - 1].rstrip()
-        found = place_in(text) or _of_guard(text)
-        if found is not None:
-            rest = resumed(found.function)
-            return found.filename, found.line, rest[0] if rest else found.function, found.text
-        head = next(filter(None, map(_HEAD.match, lines[:3])), None)
-        short = _SHORT_PLACE.search(text)
-        if short:
-            file = head["file"] if head and head["file"].endswith(short["file"]) else short["file"]
-            return file, int(short["line"]), head["function"] if head else "", ""
-        if (
-            _STATE.match(text) or NO_PLACE in text
-        ):  # guards that no line of the program caused; torch does not know either
-            break
-        if text.lstrip().startswith(("def ", "class ")):
-            section = head or next(filter(None, (_SECTION.match(above.rstrip()) for above in lines[number::-1])), None)
-            if section and not text.startswith("def guards_"):
-                return section["file"], int(section["line"]), section["function"], ""
-            call = calling_operator(lines, number)
-            return user_place(lines, call) if call else ("", 0, "", "")
-    return "", 0, "", ""
-
-
-def calling_operator(lines: list[str], line: int) -> int:
-    """For the ``forward`` of a graph in a graph, which begins at ``line``: where the graph around it fetches it; else
-    0."""
-    head = next(((n, m) for n in range(line, 0, -1) if (m := _INNER_CLASS.match(lines[n - 1]))), None)
-    if head is None or not lines[line - 1].startswith(head[1]["indent"] + "    def "):
-        return 0
-    fetched = re.compile(rf"{head[1]['indent']}    \S.* = self\.{head[1]['name']}\b")
-    return next((n for n in range(head[0] - 1, 0, -1) if fetched.match(lines[n - 1])), 0)
-
-
-def entry_of_guards(lines: list[str], line: int) -> str:
-    """On the page of a dispatcher: the compile id whose guards or code the line belongs to; "" for the dispatcher's
-    own."""
-    for text in reversed(lines[:line]):
-        if text.startswith(("def ", "class ")):
-            found = _OF_ENTRY.match(text)
-            handle = f"guard_{found['slug']} = live_guard(__file__, '" if found else ""
-            named = next((other for other in lines if handle and other.startswith(handle)), "")
-            return named[len(handle) :].partition("'")[0]
-    return ""
+def _unlisted(path: Path) -> FileRecord | None:
+    """For a graph that is not in the manifest (yet)."""
+    found = file_by_name(path.name)
+    return found if found is not None and path.exists() else None
 
 
 def assigned_name(lines: list[str], line: int) -> str:

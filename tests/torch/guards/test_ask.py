@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
@@ -406,7 +407,12 @@ def test_disagreement_is_noticed(tmp_path, monkeypatch):
     compiled = torch.compile(f, backend="eager", dynamic=False)
     make = whole_dump.full_code_page
     changed = {"same_value(L['n'], 2)": "same_value(L['n'], 3)"}
-    monkeypatch.setattr(whole_dump, "full_code_page", lambda *given: with_changes(make(*given), changed))
+
+    def made(*given):
+        page = make(*given)
+        return replace(page, text=with_changes(page.text, changed))
+
+    monkeypatch.setattr(whole_dump, "full_code_page", made)
     with depyf.prepare_debug(tmp_path):
         compiled(X, 2)
     page = depyf.replay(tmp_path / "full_code_for_f_0.py")

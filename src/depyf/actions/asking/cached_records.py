@@ -27,7 +27,7 @@ from depyf.views.pages.full_code import full_code_page, function_id
 def cached_source(fn: Any) -> str:
     """The page for ``fn`` and the resume functions reachable from its entries."""
     root, resumes, _ = cached_records(code_of(fn))
-    return full_code_page(root, resumes)
+    return full_code_page(root, resumes).text
 
 
 def code_of(fn: Any) -> types.CodeType:
@@ -39,7 +39,7 @@ def cached_page(target: Target, folder: Path) -> Path:
     """The page of ``target`` as a file in ``folder``, through which the live functions can be reached."""
     root, resumes, codes = cached_records(target.code, target.entries)
     path = folder / full_code_files((root.code,))[0]
-    page = full_code_page(root, resumes)
+    page = full_code_page(root, resumes).text
     try:
         write_whole(str(path), page)
     except OSError as error:

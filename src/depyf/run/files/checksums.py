@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
+from collections.abc import Sequence
 
 from depyf.run.graphs.graph_source import importable
 
@@ -44,15 +45,49 @@ def meaning_checksum(text: str) -> str:
     return hashlib.sha256(bare.encode("utf-8", "backslashreplace")).hexdigest()
 
 
+def written_lines(checksums: str) -> int:
+    """How many lines the text with these ``checksums`` has."""
+    return len(checksums) // DIGITS
+
+
 def changed_lines(text: str, checksums: str) -> tuple[int, ...]:
     """The lines of ``text``, from 1, that are not those of the text with these ``checksums``; where lines were only
     taken out, the line before."""
-    import difflib
-
-    now = line_checksums(text)
-    old, new = ([found[at : at + DIGITS] for at in range(0, len(found), DIGITS)] for found in (checksums, now))
     changed: dict[int, None] = {}
-    for kind, _, _, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for kind, _, _, start, end in _steps(checksums, line_checksums(text)):
         if kind != "equal":
             changed |= dict.fromkeys(range(start + 1, end + 1) if end > start else [max(start, 1)])
     return tuple(changed)
+
+
+def line_as_written(text: str, checksums: str, line: int) -> tuple[int, int]:
+    """For a line of ``text``: the line with the same content in the text with these ``checksums``, twice; of a line
+    that was changed or put in since, the nearest ones before and after it that are still there."""
+    return _counterpart(line_checksums(text), checksums, line)
+
+
+def line_as_it_is(text: str, checksums: str, line: int) -> int:
+    """The other way round: where a line of the text with these ``checksums`` stands in ``text``; 0 where it is gone."""
+    before, after = _counterpart(checksums, line_checksums(text), line)
+    return before if before == after else 0
+
+
+def _counterpart(here: str, there: str, line: int) -> tuple[int, int]:
+    if here == there:
+        return line, line
+    before = 0
+    for kind, start, end, other, other_end in _steps(here, there):
+        if kind == "equal" and start < line <= end:
+            found = other + line - start
+            return found, found
+        if line <= start:
+            return before, other + 1
+        before = other_end if kind == "equal" else before
+    return before, written_lines(there) + 1
+
+
+def _steps(old: str, new: str) -> Sequence[tuple[str, int, int, int, int]]:
+    import difflib
+
+    one, two = ([found[at : at + DIGITS] for at in range(0, len(found), DIGITS)] for found in (old, new))
+    return difflib.SequenceMatcher(None, one, two, autojunk=False).get_opcodes()

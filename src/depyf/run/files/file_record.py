@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
+from depyf.run.compile_stages import WRAPPER
+from depyf.run.files.line_table import LineTable
 from depyf.run.records import CompileKey
 
 
@@ -32,6 +35,12 @@ class FileRecord:
     sha256: str = ""
     line_checksums: str = ""
     made_from: str = ""
+    lines: LineTable | None = None
+    """Of a page of ours: the lines of the program that its lines come from, as it was written."""
+    kernel: str = ""
+    """Of a kernel: its name in the wrapper."""
+    called_at: int = 0
+    """Of a kernel: the line of the wrapper, the first of ``origins``, that calls it; 0 where none does."""
 
     @property
     def key(self) -> CompileKey | None:
@@ -47,3 +56,26 @@ class FileRecord:
     def path(self) -> str:
         """The file of the program in ``origin``, where that is a place."""
         return self.origin.rpartition(":")[0]
+
+    @property
+    def first_line(self) -> int:
+        """The line in ``origin``, where that is a place; else 0."""
+        line = self.origin.rpartition(":")[2]
+        return int(line) if line.isdecimal() and len(line) < 10 else 0
+
+
+_GRAPH = re.compile(
+    r"__compiled_fn_(?P<ca>ca)?(?P<id>\d+(?:_\d+)*)(?:r(?P<reset>\d+))?\."
+    r"(?:kernel_(?P<number>\d+)|(?P<stage>[A-Za-z_]+?)[._](?P<index>\d+))\.py"
+)
+
+
+def file_by_name(name: str) -> FileRecord | None:
+    """What the name of a graph or a wrapper says, where no manifest lists it; None for any other file."""
+    match = _GRAPH.fullmatch(name)
+    if match is None:
+        return None
+    id, generation = ("!" if match["ca"] else "") + match["id"].replace("_", "/"), int(match["reset"] or 0)
+    if match["number"] is not None:
+        return FileRecord(name, "wrapper", WRAPPER, int(match["number"]), id, generation)
+    return FileRecord(name, "graph", match["stage"], int(match["index"]), id, generation)

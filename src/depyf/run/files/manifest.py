@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from json.encoder import encode_basestring
 from pathlib import Path
 from types import MappingProxyType
@@ -18,7 +19,7 @@ from depyf.run.advice.advice import AdviceUse
 from depyf.run.advice.registry import text_of
 from depyf.run.causes.cause import Cause
 from depyf.run.compile_stages import BACKWARD, BEFORE_POST_GRAD, BY_NAME, FORWARD, POST_GRAD, WRAPPER
-from depyf.run.files.checksums import EDITABLE, meaning_checksum
+from depyf.run.files.checksums import EDITABLE, meaning_checksum, written_lines
 from depyf.run.files.layout import (
     CALL_TREE,
     GUARDS_DATA,
@@ -44,12 +45,14 @@ from depyf.run.files.layout import (
     recorded_file,
     transformed_file,
 )
+from depyf.run.files.line_table import LineTable
 from depyf.run.files.reading import FORMAT, MANIFEST, DumpError, is_plain, read_file, read_manifest
 from depyf.run.files.writer import unfinished_files
 from depyf.run.global_names import RESUME_PREFIX
 from depyf.run.observations.all_observations import observations_of
 from depyf.run.records import BreakRecord, CallerRecord, CompileKey, EntryRecord, FunctionRecord, GraphRecord, Place
 from depyf.run.run import Run
+from depyf.run.store.codec import plain
 from depyf.safety.escape import one_line
 
 _REPORTS = ((CALL_TREE, "call_tree"), (SHAPES, "shapes"), (MEMORY, "memory"), *((name, "report") for name in REPORTS))
@@ -60,24 +63,33 @@ _MOST_PAGE = 1 << 26
 _FORK = re.compile(r"fork_[0-9]{1,9}")
 
 
+@dataclass(frozen=True, slots=True)
+class KernelFile:
+    """A kernel of a wrapper, in a separate file."""
+
+    wrapper: GraphRecord
+    name: str
+    """As the wrapper calls it."""
+    called_at: int
+    """The first line of the wrapper that calls it; 0 where none does."""
+
+
 def manifest_page(
     run: Run,
     causes: tuple[Cause, ...],
     full_code: dict[str, tuple[FunctionRecord, ...]],
     files: frozenset[str],
     steppable: frozenset[str],
-    kernels: dict[str, GraphRecord],
+    kernels: Mapping[str, KernelFile],
     texts: Mapping[str, tuple[str, str]] = MappingProxyType({}),
+    lines: Mapping[str, LineTable] = MappingProxyType({}),
 ) -> str:
     """The JSON text; ``full_code`` maps each full_code file to the functions in it, ``kernels`` each kernel file to its
-    wrapper, ``texts`` each file that can be edited to the checksums of its text and of its lines."""
+    kernel, ``texts`` each file that can be edited to the checksums of its text and of
+    its lines, ``lines`` each page of ours to the lines of the program that it is made of."""
     entries = [_full_code(name, functions) for name, functions in full_code.items() if name in files]
     entries += [{"file": name, "kind": kind, "from": []} for name, kind in _WHOLE_RUN if name in files]
-    for name, wrapper in kernels.items():
-        entries.append({
-            "file": name, "kind": "kernel_source", "compile_id": wrapper.key.text,
-            "generation": wrapper.key.generation, "from": [graph_file(wrapper)],
-        })  # fmt: skip
+    entries += [_kernel(name, kernel) for name, kernel in kernels.items()]
     for function in run.functions:
         if (name := original_file(function.function, function.code)) in files:
             entries.append({"file": name, "kind": "original_code", "from": [_place(function)]})
@@ -122,6 +134,8 @@ def manifest_page(
     for item in entries:
         if item["kind"] in EDITABLE and (known := texts.get(str(item["file"]))) is not None:
             item["sha256"], item["line_checksums"] = known
+            if (table := lines.get(str(item["file"]))) is not None and table.count == written_lines(known[1]):
+                item["lines"] = plain(table)
     page = {
         "format": FORMAT,
         "torch": run.torch_version,
@@ -278,6 +292,15 @@ def _graph(
     }
 
 
+def _kernel(name: str, kernel: KernelFile) -> dict[str, Any]:
+    wrapper = kernel.wrapper
+    return {
+        "file": name, "kind": "kernel_source", "compile_id": wrapper.key.text, "generation": wrapper.key.generation,
+        "kernel": kernel.name, "from": [graph_file(wrapper)],
+        **({"called_at": kernel.called_at} if kernel.called_at else {}),
+    }  # fmt: skip
+
+
 def _origins(graph: GraphRecord, own: list[GraphRecord]) -> list[str]:
     """The file one stage earlier: a second post-grad graph or wrapper is the backward's."""
 
@@ -417,12 +440,9 @@ def with_level_graph(manifest: dict[str, Any], record: GraphRecord, level: str) 
     })  # fmt: skip
 
 
-def with_level_kernel(manifest: dict[str, Any], name: str, wrapper: GraphRecord, level: str) -> str:
+def with_level_kernel(manifest: dict[str, Any], name: str, kernel: KernelFile, level: str) -> str:
     """The same for a kernel in a separate file, ``name``."""
-    return _with(manifest, {
-        "file": name, "kind": "kernel_source", "compile_id": wrapper.key.text, "generation": wrapper.key.generation,
-        "from": [graph_file(wrapper)], "level": level,
-    })  # fmt: skip
+    return _with(manifest, {**_kernel(name, kernel), "level": level})
 
 
 def _with(manifest: dict[str, Any], item: dict[str, object]) -> str:

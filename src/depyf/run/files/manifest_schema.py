@@ -65,6 +65,15 @@ _GIVEN = _object(
     ("context", dict, "the engine's pass context then"),
     ("order", int, "its place among the graphs given"),
 )
+_LINE_TABLE = _object(
+    "line table",
+    (
+        "stretches!", str,
+        "COUNT:LINE:FILE:FUNCTION:TEXT:ENTRY for each stretch of lines: how many, the line of the program, and the "
+        "numbers of its file, function, text and cache entry among the names; what is empty at the end is left out",
+    ),
+    ("names", [str], "the names, from 0"),
+)  # fmt: skip
 _FILE = _object(
     "file",
     ("file!", NAME, "its name in the folder"),
@@ -93,6 +102,9 @@ _FILE = _object(
         "made_from", str,
         "checksum of what torch made, without comments and line breaks: whether it makes the same again",
     ),
+    ("lines", _LINE_TABLE, "the lines of the program that its lines come from, as it was written"),
+    ("kernel", str, "of a kernel: its name in the wrapper"),
+    ("called_at", int, "of a kernel: the line of the wrapper that calls it"),
 )  # fmt: skip
 _BREAK = _object(
     "graph_break",

@@ -1,22 +1,27 @@
 """The comments by which torch names lines of the program: ``# File: /a/x.py:3 in f, code: y = x + 1``.
 
 Input: text that torch printed (``torch/fx/graph.py``, ``torch/_inductor/codegen/wrapper.py``): such a comment stands
-above the operations of a line, or after a statement, with annotations before ``File:`` in some.  Output: ``Place``
-records.
+above the operations of a line, or after a statement, with annotations before ``File:`` in some.  What stands below a
+comment is of its line, up to the next one.  Output: ``Place`` records.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from depyf.run.records import Place
+
+NO_PLACE = "No stacktrace found for following nodes"
+"""What torch writes where it does not know the lines of the program."""
 
 _COMMENT = re.compile(
     r"(?P<start>#(?: [^\n]*?)? ?File: )(?P<file>[^\n]+?)"
     r"(?P<rest>:(?P<line>\d+)(?: in (?P<function>[^,\n]+?))?(?:, code: (?P<code>[^\n]*?))?[ \t]*)$",
     re.M,
 )
+
+_INNER_CLASS = re.compile(r"(?P<indent> +)class (?P<name>\w+)\(")
 
 
 def place_in(line: str) -> Place | None:
@@ -37,3 +42,29 @@ def with_file(line: str, named: Callable[[str], str], before: Callable[[str], st
         return line
     start = line[: found.start()] + found["start"]
     return f"{before(start)}{named(found['file'])}{found['rest']}{line[found.end() :]}"
+
+
+def place_of_line(lines: Sequence[str], line: int) -> Place | None:
+    """The place of a line of a printed graph or wrapper; of the ``forward`` of a graph in a graph, that of the operator
+    which calls it.  None where torch does not say, and below the module: what stands there runs it."""
+    for number in range(min(line, len(lines)), 0, -1):
+        text = lines[number - 1].rstrip()
+        place = place_in(text)
+        if place is not None:
+            return place
+        if NO_PLACE in text or text.startswith("if __name__ == "):
+            return None
+        if text.lstrip().startswith(("def ", "class ")):
+            call = _calling_operator(lines, number)
+            return place_of_line(lines, call) if call else None
+    return None
+
+
+def _calling_operator(lines: Sequence[str], line: int) -> int:
+    """For the ``forward`` of a graph in a graph, which begins at ``line``: where the graph around it fetches it; else
+    0."""
+    head = next(((n, m) for n in range(line, 0, -1) if (m := _INNER_CLASS.match(lines[n - 1]))), None)
+    if head is None or not lines[line - 1].startswith(head[1]["indent"] + "    def "):
+        return 0
+    fetched = re.compile(rf"{head[1]['indent']}    \S.* = self\.{head[1]['name']}\b")
+    return next((n for n in range(head[0] - 1, 0, -1) if fetched.match(lines[n - 1])), 0)

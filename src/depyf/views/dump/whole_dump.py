@@ -28,8 +28,10 @@ from depyf.run.files.layout import (
     kernel_file,
     nodes_file,
     original_file,
+    transformed_file,
 )
-from depyf.run.files.manifest import manifest_page
+from depyf.run.files.line_table import LineTable
+from depyf.run.files.manifest import KernelFile, manifest_page
 from depyf.run.files.timings import timings_page
 from depyf.run.files.writer import DumpWriter
 from depyf.run.graphs.node_origins import nodes_page
@@ -39,7 +41,7 @@ from depyf.run.store.lines import run_page
 from depyf.safety.guarded import Door
 from depyf.views.pages.call_tree import call_tree_page
 from depyf.views.pages.full_code import full_code_page
-from depyf.views.pages.function_pages import original_page
+from depyf.views.pages.function_pages import original_page, transformed_lines
 from depyf.views.pages.index import index_pages
 from depyf.views.pages.kernels import CALLS_IN_CPP, kernels_in
 from depyf.views.pages.memory import memory_page
@@ -69,29 +71,36 @@ def write_pages(
         notes[text] = None
 
     pages = pages_of(run)
+    lines: dict[str, LineTable] = {}
     for name, functions in pages.items():
         page = full_code_page(functions[0], functions[1:])
-        if writer.write(name, page):
-            wrote(writer.path(name), page)
+        lines[name] = page.lines
+        if writer.write(name, page.text):
+            wrote(writer.path(name), page.text)
     for function in run.functions:
         writer.write(original_file(function.function, function.code), original_page(function))
+        for entry in function.entries:
+            if entry.transformed is not None:
+                table = transformed_lines(entry.key, function.code, entry.transformed)
+                if table is not None:
+                    lines[transformed_file(entry.key, function.code)] = table
     _write_origins(run, writer, noted)
     kernels = _write_kernels(run, writer)
     writer.write(TIMINGS, timings_page(run.times, run.began))
-    counts = Counter(wrapper.key.slug for name, wrapper in kernels.items() if not name.endswith(CALLS_IN_CPP))
+    counts = Counter(kernel.wrapper.key.slug for name, kernel in kernels.items() if not name.endswith(CALLS_IN_CPP))
     found = RunFindings(run)
     for name, page_of in _SUMMARIES:
         with Door(f"{name} could not be written", noted):
             if text := page_of(found):
                 writer.write(name, text)
     causes = causes_of(run)
-    for name, page in index_pages(found, causes, pages, counts).items():
-        writer.write(name, page)
+    for name, text in index_pages(found, causes, pages, counts).items():
+        writer.write(name, text)
     if writer.problems:
         noted("not written: " + "; ".join(writer.problems))
     run = replace(run, notes=tuple(notes))
     writer.write(RUN, run_page(_with_lines(run)))
-    manifest = manifest_page(run, causes, pages, frozenset(writer.written), steppable, kernels, writer.texts)
+    manifest = manifest_page(run, causes, pages, frozenset(writer.written), steppable, kernels, writer.texts, lines)
     return run, writer.write(MANIFEST, manifest)
 
 
@@ -147,12 +156,12 @@ def _write_origins(run: Run, writer: DumpWriter, note: Callable[[str], None]) ->
                 writer.write(nodes_file(key), page)
 
 
-def _write_kernels(run: Run, writer: DumpWriter) -> dict[str, GraphRecord]:
-    """Each kernel of each wrapper as a separate file; file -> the wrapper."""
-    found: dict[str, GraphRecord] = {}
+def _write_kernels(run: Run, writer: DumpWriter) -> dict[str, KernelFile]:
+    """Each kernel of each wrapper as a separate file; file -> the kernel."""
+    found: dict[str, KernelFile] = {}
     for wrapper in run.graphs:
         for kernel in kernels_in(wrapper.text, graph_file(wrapper)) if wrapper.stage == WRAPPER else ():
             name = kernel_file(wrapper, kernel.name, kernel.suffix)
             if writer.write(name, kernel.text):
-                found[name] = wrapper
+                found[name] = KernelFile(wrapper, kernel.name, kernel.called_at)
     return found

@@ -12,17 +12,30 @@ import keyword
 import re
 import textwrap
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from symtable import symtable
 
-from depyf.decompiler.emit.comments import comment, comments, heading, in_docstring, remark, source_lines, split_remark
+from depyf.decompiler.emit.comments import comment, comments, heading, in_docstring, remark, source_lines
 from depyf.run.files.layout import transformed_file
-from depyf.run.global_names import transformed_name, without_changing_parts
+from depyf.run.files.line_table import NO_ORIGIN, LineOrigin, LineTable, line_table
+from depyf.run.global_names import resumed, transformed_name, without_changing_parts
 from depyf.run.guard_vocabulary import ASKING, CHECKS
 from depyf.run.guards.known_kinds import with_handle
 from depyf.run.made import Made
-from depyf.run.records import BreakRecord, EntryRecord, FunctionRecord, GuardRecord, RecompileRecord, values_beside
+from depyf.run.records import (
+    BreakRecord,
+    CodeRecord,
+    EntryRecord,
+    FunctionRecord,
+    GuardRecord,
+    Place,
+    RecompileRecord,
+    values_beside,
+)
 from depyf.safety.escape import one_line, printable, safe_name
 from depyf.safety.unheard import spelled_out
+from depyf.views.pages.function_pages import places_of_source
+from depyf.views.pages.function_text import function_text, without_future
 from depyf.views.pages.sections.guards_left_out import left_out_comments
 from depyf.views.pages.stand_alone import without_defaults
 from depyf.views.pages.wrap import WIDTH, split_call, wrap
@@ -32,13 +45,43 @@ _LONGEST = max(map(len, _CHECKS))
 _LAST_WORD = re.compile(r"\w+\Z")
 
 
-def full_code_page(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
+@dataclass(frozen=True, slots=True)
+class FullCodePage:
+    """The text of a file, and the lines of the program that its lines come from."""
+
+    text: str
+    lines: LineTable
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A piece of the page: its lines, each with its origin."""
+
+    lines: list[str]
+    origins: list[LineOrigin]
+
+
+def _part(text: str, origin: LineOrigin = NO_ORIGIN) -> _Part:
+    """One whose lines all have the same origin."""
+    lines = text.strip("\n").split("\n")
+    return _Part(lines, [origin] * len(lines))
+
+
+def full_code_page(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> FullCodePage:
     """The whole file for ``root`` and the resume functions that continue it."""
     functions = (root, *resumes)
-    parts = [_head(root, resumes), "from __future__ import annotations\n\n" + _imports(functions)]
+    parts = [_part(_head(root, resumes)), _part("from __future__ import annotations\n\n" + _imports(functions))]
     for function in functions:
         parts += _function(function)
-    return "\n\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
+    lines: list[str] = []
+    origins: list[LineOrigin] = []
+    for part in parts:
+        if lines:
+            lines += ["", ""]
+            origins += [origins[-1]] * 2
+        lines += part.lines
+        origins += part.origins
+    return FullCodePage("\n".join([*lines, ""]), line_table([*origins, origins[-1]]))
 
 
 def _head(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
@@ -121,22 +164,28 @@ def called(resume_names: tuple[str, ...], name: str) -> str:
     return safe + "_" if keyword.iskeyword(safe) else safe
 
 
-def _function(function: FunctionRecord) -> list[str]:
+def _function(function: FunctionRecord) -> list[_Part]:
     code = function.code
+    origin = LineOrigin(_begin(code))
     what = "resume function" if function.resume_of is not None else "function"
     title = heading(f"{what} {code.qualname}, {code.filename}:{code.line}")
-    parts = [
+    texts = [
         f"{title}\n\n{frame_name(function)} = live_frame(__file__, {function_id(function.function)!r})",
         _dispatcher(function),
     ]
-    parts += [
+    texts += [
         remark(f"{name} = {caller_name(function)}", "another name for the same resume function")
         for name in other_names(function)
     ]
-    parts.append(original_text(function))
+    parts = [_part(text, origin) for text in (*texts, original_text(function))]
     for entry in function.entries:
         parts += _entry(function, entry)
     return parts
+
+
+def _begin(code: CodeRecord) -> Place:
+    """The line on which the program's function begins."""
+    return Place(code.filename, code.line, code.qualname)
 
 
 def function_id(function: tuple[int, str]) -> str:
@@ -176,7 +225,7 @@ def other_names(function: FunctionRecord) -> tuple[str, ...]:
 def original_text(function: FunctionRecord) -> str:
     """The function as it was before torch.compile, under a separate name."""
     code, name = function.code, original_name(function)
-    source = spelled_out(_without_future(textwrap.dedent(code.source)))  # nothing that reads the page is warned of it
+    source = spelled_out(without_future(textwrap.dedent(code.source)))  # nothing that reads the page is warned of it
     renamed = re.sub(
         r"^(?P<start>(?:@.*\n)*(?:async )?def )\w+", lambda m: m["start"] + name, source, count=1, flags=re.M
     )
@@ -194,13 +243,16 @@ def original_text(function: FunctionRecord) -> str:
     return f"{text}\n@{frame_name(function)}.original\n{stub}"
 
 
-def _entry(function: FunctionRecord, entry: EntryRecord) -> list[str]:
+def _entry(function: FunctionRecord, entry: EntryRecord) -> list[_Part]:
+    begin = _begin(function.code)
     if not shown(entry):
-        return [_without_code(entry)]
+        return [_part(_without_code(entry), LineOrigin(begin))]
     slug = entry.key.slug
+    origin = LineOrigin(begin, entry_id(entry))
     parts = [
-        f"guard_{slug} = live_guard(__file__, {entry_id(entry)!r})\n\n\n{_guards(function, entry)}",
-        *left_out_comments(function, entry),
+        _part(f"guard_{slug} = live_guard(__file__, {entry_id(entry)!r})", origin),
+        _guards(function, entry),
+        *(_part(text, origin) for text in left_out_comments(function, entry)),
     ]
     notes = [f"Compile id {entry.key.text}."]
     notes += [f"Compiled because {_unfit(record)}" for record in entry.recompiles[:1]]
@@ -212,80 +264,21 @@ def _entry(function: FunctionRecord, entry: EntryRecord) -> list[str]:
         notes.append(f"Runs from {transformed_file(entry.key, function.code)}" if transformed.substituted else
                      f"Dynamo's own bytecode runs instead: {one_line(transformed.reason)}")  # fmt: skip
         notes += [f"{name}(...) is the compiled graph in {name}.*.py" for name in transformed.graphs]
-        text = _standing_alone(_unwrapped(_without_future(transformed.source)))
-        parts.append("\n".join([comments(notes), _decorated(text, f"@guard_{slug}.runs")]))
+        head = _part(comments(notes), origin)
+        text = function_text(transformed.source, f"@guard_{slug}.runs")
+        places = [None, *places_of_source(function.code, transformed)]
+        origins = [LineOrigin(places[number] or begin, origin.entry) for number, _ in text]
+        parts.append(_Part([*head.lines, *(line for _, line in text)], [*head.origins, *origins]))
     else:
         why = transformed.reason if transformed is not None else "its bytecode never reached depyf"
         name = transformed_name(entry.key, function.code.name)
         notes.append(f"It could not be decompiled: {one_line(why)}")
-        parts.append("\n".join([
-            comments(notes), f"@guard_{slug}.runs", f"def {name}({function.code.parameters}):",
+        stub = [
+            f"@guard_{slug}.runs", f"def {name}({function.code.parameters}):",
             f"    raise NotImplementedError({'see ' + transformed_file(entry.key, function.code)!r})",
-        ]))  # fmt: skip
+        ]  # fmt: skip
+        parts.append(_part("\n".join([comments(notes), *stub]), origin))
     return parts
-
-
-def _without_future(source: str) -> str:
-    """``source`` as part of a larger file, where a ``__future__`` import may no longer stand."""
-    lines = [line for line in source_lines(source) if not line.startswith("from __future__ import ")]
-    return "\n".join(lines).strip("\n")
-
-
-_MAKER = re.compile(r"^def (__make_\w+)\(.*\):$")
-
-
-def _unwrapped(source: str) -> str:
-    """``source`` with its function in place of the function that makes it, which a closure needs to be compiled."""
-    lines = source_lines(source)
-    start = next((number for number, line in enumerate(lines) if _MAKER.match(line)), None)
-    if start is None:
-        return source
-    end = next(n for n, line in enumerate(lines) if n > start and line.startswith("    return "))
-    return "\n".join([*lines[:start], *(line.removeprefix("    ") for line in lines[start + 1 : end])])
-
-
-def _standing_alone(source: str) -> str:
-    """``source`` without the ``nonlocal`` statements of nested functions for variables that only the cut away outer
-    function has: what runs under this name is not this text, and legal Python it must be."""
-    if "nonlocal" not in source:
-        return source
-    try:
-        symtable(source, "<shown>", "exec")
-    except SyntaxError as error:
-        if "nonlocal" not in str(error):
-            return source
-        return re.sub(
-            r"^( +)nonlocal (.*)$", lambda m: remark(f"{m[1]}...", f"free variables: {m[2]}"), source, flags=re.M
-        )
-    return source
-
-
-def _decorated(source: str, decorator: str) -> str:
-    """``source`` with the decorator above its last function (what stands before it are the helpers it needs)."""
-    lines = source_lines(_as_def(source))
-    start = max((number for number, line in enumerate(lines) if line.startswith(("def ", "async def "))), default=0)
-    return "\n".join([*lines[:start], decorator, *lines[start:]])
-
-
-def _as_def(source: str) -> str:
-    """``name = lambda x: x + 1`` with a comment, where ``source`` is that, as a ``def``, which takes a decorator."""
-    if "lambda" not in source:
-        return source
-    tree = ast.parse(source)
-    last = tree.body[-1] if tree.body else None
-    if (
-        not isinstance(last, ast.Assign)
-        or not isinstance(last.value, ast.Lambda)
-        or not isinstance(last.targets[0], ast.Name)
-    ):
-        return source
-    value = ast.get_source_segment(source, last.value.body) or ast.unparse(last.value.body)
-    if "\n" in value:
-        value = f"({value})"
-    lines = source_lines(source)
-    why = split_remark(lines[(last.end_lineno or last.lineno) - 1])[1]
-    head = f"def {last.targets[0].id}({ast.unparse(last.value.args)}):"
-    return "\n".join([*lines[: last.lineno - 1], head, remark(f"    return {value}", why)])
 
 
 def _without_code(entry: EntryRecord) -> str:
@@ -298,7 +291,7 @@ def _without_code(entry: EntryRecord) -> str:
     return comments(lines)
 
 
-def _guards(function: FunctionRecord, entry: EntryRecord) -> str:
+def _guards(function: FunctionRecord, entry: EntryRecord) -> _Part:
     name = transformed_name(entry.key, function.code.name)
     slug = entry.key.slug
     lines = [
@@ -308,20 +301,30 @@ def _guards(function: FunctionRecord, entry: EntryRecord) -> str:
     ]
     if not entry.guards:
         asked = remark(f"    return guard_{slug}.check(L)", "torch did not print the guards of this entry")
-        return "\n".join([*lines, asked])
+        return _part("\n".join([*lines, asked]), LineOrigin(None, entry_id(entry)))
     lines.append("    return (")
+    origin = LineOrigin(None, entry_id(entry))
+    origins = [origin] * len(lines)
     place, seen = "", None  # the heading that stands, and the place it is of
     for position, guard in enumerate(entry.guards):
         caused = place if seen is not None and guard.place is seen else _heading(guard)
         seen = None if caused in _NO_LINE else guard.place
         if caused and caused != place:
             lines.append(comment(caused, " " * 8))
-            place = caused
+            place, origin = caused, LineOrigin(None if caused in _NO_LINE else _cause(guard), origin.entry)
         lines += _operand(guard, f"guard_{slug}[{position}]", "and " if position else "")
         if guard.why.startswith("user code shown is first use"):
             lines[-1] = remark(lines[-1], "a size of 0 or 1 would be compiled separately")
-    lines.append("    )")
-    return "\n".join(lines)
+        origins += [origin] * (len(lines) - len(origins))
+    return _Part([*lines, "    )"], [*origins, origin])
+
+
+def _cause(guard: GuardRecord) -> Place | None:
+    """The line of the program that caused a guard."""
+    if guard.place is None:
+        return None
+    rest = resumed(guard.place.function)
+    return replace(guard.place, function=rest[0] if rest else guard.place.function, text=one_line(guard.place.text))
 
 
 def _operand(guard: GuardRecord, handle: str, joint: str) -> list[str]:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from depyf.decompiler.emit.comments import comments, source_lines
-from depyf.run.records import CodeRecord, CompileKey, FunctionRecord, TransformedRecord
+from depyf.run.files.line_table import NO_ORIGIN, LineOrigin, LineTable, line_table
+from depyf.run.records import CodeRecord, CompileKey, FunctionRecord, Place, TransformedRecord
 from depyf.safety.escape import one_line
 
 
@@ -38,7 +39,40 @@ def transformed_page(
     key: CompileKey, function: CodeRecord, transformed: TransformedRecord, disassembly: str
 ) -> TransformedPage:
     """The whole ``__transformed_code_*`` file."""
-    head = [
+    head = _head(key, function, transformed)
+    if transformed.source:
+        body = transformed.source.rstrip("\n")
+    else:
+        body = comments(["Dynamo's bytecode:", *source_lines(disassembly)])
+    return TransformedPage(f"{comments(head)}\n\n{body}\n", len(head) + 2)
+
+
+def transformed_lines(key: CompileKey, function: CodeRecord, transformed: TransformedRecord) -> LineTable | None:
+    """The lines of the program that the lines of the file come from; None for one that holds no text of ours."""
+    if not transformed.source:
+        return None
+    above = [NO_ORIGIN] * (len(_head(key, function, transformed)) + 1)
+    own = [LineOrigin(place) for place in places_of_source(function, transformed)]
+    return line_table([*above, *own, own[-1]])
+
+
+def places_of_source(function: CodeRecord, transformed: TransformedRecord) -> list[Place | None]:
+    """For each line of the text in ``transformed`` the line of the program; None for what stands above the function."""
+    begun = False
+    place: Place | None = None
+    known = dict(transformed.lines)
+    found = []
+    for number, line in enumerate(source_lines(transformed.source.rstrip("\n")), 1):
+        if not begun and line.startswith(("def ", "async def ")):
+            begun, place = True, Place(function.filename, function.line, function.qualname)
+        if number in known:
+            place = Place(function.filename, known[number], function.qualname)
+        found.append(place)
+    return found
+
+
+def _head(key: CompileKey, function: CodeRecord, transformed: TransformedRecord) -> list[str]:
+    return [
         f"{function.qualname} ({function.filename}:{function.line}), compile id {key.text}:",
         "the code that torch.compile runs in its place, once the guards in full_code_for_*.py have chosen it.",
         _verdict(transformed),
@@ -47,11 +81,6 @@ def transformed_page(
         *(f"{name}(...) continues the function after a graph break" for name in transformed.resumes),
         *([f"Not complete by itself: {'; '.join(transformed.needs)}."] if transformed.needs else ()),
     ]
-    if transformed.source:
-        body = transformed.source.rstrip("\n")
-    else:
-        body = comments(["Dynamo's bytecode:", *source_lines(disassembly)])
-    return TransformedPage(f"{comments(head)}\n\n{body}\n", len(head) + 2)
 
 
 def _verdict(transformed: TransformedRecord) -> str:

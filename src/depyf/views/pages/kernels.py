@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from depyf.decompiler.emit.comments import comment
 from depyf.safety.unheard import parse
@@ -40,6 +40,8 @@ class Kernel:
     name: str
     suffix: str
     text: str
+    called_at: int = 0
+    """The first line of the wrapper that calls it; 0 where none does."""
 
 
 def kernels_in(wrapper: str, wrapper_file: str) -> tuple[Kernel, ...]:
@@ -75,8 +77,22 @@ def kernels_in(wrapper: str, wrapper_file: str) -> tuple[Kernel, ...]:
         notes = [f"Kernel {target.id}, called in {wrapper_file}."]
         notes += [line.lstrip("# ") for line in _above(lines, statement.lineno)]
         head = [mark + comment(line)[1:] for line in notes]
-        found.append(Kernel(target.id, suffix, "\n".join(head) + "\n" + source.strip("\n") + "\n"))
-    return tuple(found)
+        text = "\n".join(head) + "\n" + source.strip("\n") + "\n"
+        found.append(Kernel(target.id, suffix, text, statement.end_lineno or statement.lineno))
+    return _with_calls(found, lines)
+
+
+def _with_calls(kernels: list[Kernel], lines: list[str]) -> tuple[Kernel, ...]:
+    """With the lines of their calls, which stand below the definitions of all of them: ``fused_0(...)`` for C++,
+    ``fused_0.run(...)`` for others.  ``called_at`` is the last line of the definition so far."""
+    names = {kernel.name for kernel in kernels}
+    calls: dict[str, int] = {}
+    start = max((kernel.called_at for kernel in kernels), default=len(lines))
+    for number, line in enumerate(lines[start:], start + 1):
+        called = line.lstrip().partition("(")[0].removesuffix(".run")
+        if called in names:
+            calls.setdefault(called, number)
+    return tuple(replace(kernel, called_at=calls.get(kernel.name, 0)) for kernel in kernels)
 
 
 def kernel_nodes(tree: ast.Module) -> dict[str, ast.Constant]:

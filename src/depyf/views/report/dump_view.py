@@ -15,8 +15,7 @@ from typing import TypeVar
 
 from depyf.run.causes.cause import Cause
 from depyf.run.causes.collect import causes_of
-from depyf.run.compile_stages import WRAPPER
-from depyf.run.files.file_record import FileRecord
+from depyf.run.files.file_record import FileRecord, file_by_name
 from depyf.run.files.layout import MANIFEST
 from depyf.run.files.reading import DumpError, NoManifest, is_plain, rank_folders, read_file, read_json, read_manifest
 from depyf.run.records import CompileKey, Place
@@ -50,7 +49,7 @@ class DumpView:
             self.files = read_manifest(self.folder).files
         except NoManifest:
             self.listed = False
-            self.files = tuple(_named(name) for name in names if name.endswith(SHOWN))
+            self.files = tuple(file_by_name(name) or FileRecord(name, "") for name in names if name.endswith(SHOWN))
             if not self.ranks and not any(map(_of_depyf, names)):
                 raise
             if self.files or not self.ranks:
@@ -168,25 +167,9 @@ def _places(run: Run) -> Iterator[Place]:
             yield from (place for place in found if place is not None)
 
 
-_GRAPH = re.compile(
-    r"__compiled_fn_(?P<ca>ca)?(?P<id>\d+(?:_\d+)*)(?:r(?P<reset>\d+))?\.(?:kernel_(?P<number>\d+)|(?P<stage>[A-Za-z_]+)\.(?P<index>\d+))\.py"
-)
-
-
 _OWN = re.compile(r"__(?:compiled_fn|transformed_code|original_code|source_of)_.|full_code_for_.|run\.jsonl$")
 
 
 def _of_depyf(name: str) -> bool:
     """Whether a file has a name that depyf gives, and nothing else does."""
     return _OWN.match(name) is not None
-
-
-def _named(name: str) -> FileRecord:
-    """What a file of a run that has not finished is, as far as its name says."""
-    match = _GRAPH.fullmatch(name)
-    if match is None:
-        return FileRecord(name, "")
-    id, generation = ("!" if match["ca"] else "") + match["id"].replace("_", "/"), int(match["reset"] or 0)
-    if match["number"] is not None:
-        return FileRecord(name, "wrapper", WRAPPER, int(match["number"]), id, generation)
-    return FileRecord(name, "graph", match["stage"], int(match["index"]), id, generation)

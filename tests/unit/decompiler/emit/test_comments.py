@@ -125,7 +125,7 @@ def test_pages_of_a_function_with_such_names_are_what_they_would_be_without() ->
     assert entry.transformed is not None
     page = transformed_page(entry.key, function.code, entry.transformed, HOSTILE).text
     assert ast.unparse(ast.parse(page.encode())) == "def g(x):\n    return x"
-    page = full_code_page(function, ())
+    page = full_code_page(function, ()).text
     imports = [node for node in ast.walk(ast.parse(page.encode())) if isinstance(node, ast.Import)]
     assert not imports
 

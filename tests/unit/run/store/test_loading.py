@@ -61,7 +61,7 @@ def test_pages_of_an_earlier_depyf_tell_parameters_sources_and_facts(tmp_path: P
     earlier = Path(shutil.copytree(DUMPS / "earlier", tmp_path / "dump"))
     run = load(DUMPS / "finished")
     for name, functions in pages_of(run).items():
-        (earlier / name).write_text(full_code_page(functions[0], functions[1:]))
+        (earlier / name).write_text(full_code_page(functions[0], functions[1:]).text)
     for function in run.functions:
         (earlier / original_file(function.function, function.code)).write_text(original_page(function))
     for graph in run.graphs:

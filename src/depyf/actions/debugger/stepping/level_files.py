@@ -19,7 +19,7 @@ from depyf.actions.debugger.stepping.nonfinite import modules_of
 from depyf.decompiler.bytecode.codeunit import nested_codes
 from depyf.run.compile_stages import WRAPPER
 from depyf.run.files.layout import graph_file, kernel_file, transformed_file
-from depyf.run.files.manifest import with_level_graph, with_level_kernel
+from depyf.run.files.manifest import KernelFile, with_level_graph, with_level_kernel
 from depyf.run.files.reading import MANIFEST, read_manifest
 from depyf.run.graphs.graph_source import importable, read_printed
 from depyf.run.records import FunctionRecord, GraphRecord
@@ -181,7 +181,8 @@ class LevelFiles:
             if not target.exists():
                 fresh.append(target)
             self._session.writer.write(target.name, kernel.text)  # it will be run: no file of another origin is
-            self._list(partial(with_level_kernel, name=target.name, wrapper=record, level=self._level))
+            listed = KernelFile(record, kernel.name, kernel.called_at)
+            self._list(partial(with_level_kernel, name=target.name, kernel=listed, level=self._level))
             for module in loaded_modules(path):
                 interpreting.put(module, kernel.name, target)
         self._new += map(str, fresh)

@@ -11,18 +11,17 @@ inner one.
 from __future__ import annotations
 
 import linecache
+import os
 import re
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 
+from depyf.errors import DepyfError
 from depyf.run.global_names import resumed
 from depyf.run.records import Place
+from depyf.run.where import where_is
 
 _FRAME = re.compile(r'^  File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$')
-_OF_DUMP = re.compile(r"(?:^|[/\\])__(?:transformed_code|compiled_fn)_[^/\\]*\.py$")
-_FROM = re.compile(r"  # (?P<file>[^\s:]+):(?P<line>\d+)(?:, .*)?$")
-_BEGINS = re.compile(r"^(?:def|class) ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ def traced_stack() -> tuple[TracedFrame, ...]:
     return tuple(found)
 
 
-def traced_frames(traced: tuple[TracedFrame, ...], resolve: Callable[[str], str]) -> list[StackFrame]:
+def traced_frames(traced: tuple[TracedFrame, ...]) -> list[StackFrame]:
     """The same with their lines of source."""
     found = []
     for frame in traced:
@@ -79,20 +78,23 @@ def traced_frames(traced: tuple[TracedFrame, ...], resolve: Callable[[str], str]
         rest = resumed(frame.name)
         place = Place(frame.filename, frame.line, rest[0] if rest else frame.name, line.strip())
         marked = line.encode()[frame.column : frame.end_column] if 0 <= frame.column < frame.end_column else b""
-        found += _of_program(StackFrame(place, marked.decode("utf-8", "replace")), resolve)
+        found += _of_program(StackFrame(place, marked.decode("utf-8", "replace")))
     return found
 
 
-def _of_program(frame: StackFrame, resolve: Callable[[str], str]) -> list[StackFrame]:
+def _of_program(frame: StackFrame) -> list[StackFrame]:
     """The frame; for one in a dumped file the program's line, where that is told."""
-    if not _OF_DUMP.search(frame.place.filename):
+    name = os.path.basename(frame.place.filename)
+    if name.startswith("__compiled_fn_") and name.endswith(".py"):
+        return []  # the line that calls it is in the stack, too
+    if not name.startswith("__transformed_code_"):
         return [frame]
-    original = _original(frame.place, resolve)
+    original = _original(frame.place)
     return [] if original is None else [StackFrame(original)]
 
 
-def frames_of(report: str, resolve: Callable[[str], str] = lambda name: name) -> list[StackFrame]:
-    """The frames of the report's stack; ``resolve`` gives the whole name of a file from the end of it."""
+def frames_of(report: str) -> list[StackFrame]:
+    """The frames of the report's stack."""
     _, _, stack = report.partition("User code traceback:")
     lines = stack.partition("\nTraceback ")[0].splitlines()
     found = []
@@ -103,23 +105,19 @@ def frames_of(report: str, resolve: Callable[[str], str] = lambda name: name) ->
         rest = lines[number + 1 : number + 3]
         text = rest[0].strip() if rest and rest[0].startswith("    ") else ""
         place = Place(match["file"], int(match["line"]), match["function"], text)
-        found += _of_program(StackFrame(place, _marked(*rest) if len(rest) == 2 and text else ""), resolve)
+        found += _of_program(StackFrame(place, _marked(*rest) if len(rest) == 2 and text else ""))
     return found
 
 
-def _original(place: Place, resolve: Callable[[str], str]) -> Place | None:
-    """The program's line for a line of a dumped file: in the comment beside the statement, or beside an earlier one."""
-    for line in range(place.line, 0, -1):
-        text = linecache.getline(place.filename, line)
-        match = _FROM.search(text.rstrip())
-        if match is not None:
-            rest = resumed(place.function)
-            filename = resolve(match["file"])
-            source = linecache.getline(filename, int(match["line"])).strip()
-            return Place(filename, int(match["line"]), rest[0] if rest else place.function, source)
-        if _BEGINS.match(text):
-            break
-    return None
+def _original(place: Place) -> Place | None:
+    """The program's line for a line of a dumped file."""
+    try:
+        found = where_is(place.filename, place.line)
+    except DepyfError:
+        return None
+    rest = resumed(place.function)
+    function = rest[0] if rest else place.function
+    return Place(found.user_file, found.user_line, function, found.user_code) if found.user_file else None
 
 
 def _marked(line: str, carets: str) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import linecache
 import re
 import sys
-from collections.abc import Callable
 
 from depyf.run.advice.advice import AdviceUse, SwitchKind
 from depyf.run.advice.for_breaks import BreakFacts, for_break
@@ -129,15 +128,13 @@ def parse_break(
     text: str,
     in_force: frozenset[str] = frozenset(),
     at_break: BrokenAt = NOTHING_KNOWN,
-    resolve: Callable[[str], str] = lambda name: name,
 ) -> BreakRecord:
     """The record of one report, without the addresses of objects that torch shows: they differ in every run.
 
-    ``in_force``: the options that are as an advice would have them; ``at_break``: what the report
-    does not say; ``resolve``: the whole name of a file from the end of it."""
+    ``in_force``: the options that are as an advice would have them; ``at_break``: what the report does not say."""
     text = _ADDRESS.sub("", text)
     at = _AT.search(text)
-    frames = [*frames_of(text, resolve), *traced_frames(at_break.traced, resolve)]
+    frames = [*frames_of(text), *traced_frames(at_break.traced)]
     place, expression = None, ""
     if at is not None:
         where = at["file"], int(at["line"])
@@ -154,7 +151,7 @@ def parse_break(
     reason = _reason(text)
     explanation = " ".join(fields.get("Explanation", ()))
     shown = caller.place if caller is not None else place
-    traced = traced_frames(at_break.traced, resolve) or ([StackFrame(place, marked)] if place is not None else [])
+    traced = traced_frames(at_break.traced) or ([StackFrame(place, marked)] if place is not None else [])
     facts = BreakFacts(
         reason,
         explanation,

@@ -340,7 +340,7 @@ def entry_record(
         transformed=entry.transformed,
         guards=with_values(guards, live) if live is not None and values else guards,
         guard_state=state,
-        breaks=_breaks(entry, live, resolve),
+        breaks=_breaks(entry, live),
         recompiles=tuple(_recompile(record, entry, numbers, places, resolve) for record in entry.recompiles),
         failed=_failure(entry, live) if finished else "",
         raised=entry.raised and not _compiled(entry, live),
@@ -413,21 +413,20 @@ def _advice(entry: EntryBuilder, live: LiveEntry | None) -> tuple[AdviceUse, ...
     return for_failure(entry.failed, pinned, entry.key.text if entry.raised else "")
 
 
-def _breaks(entry: EntryBuilder, live: LiveEntry | None, resolve: Callable[[str], str]) -> tuple[BreakRecord, ...]:
+def _breaks(entry: EntryBuilder, live: LiveEntry | None) -> tuple[BreakRecord, ...]:
     """The graph breaks; where nothing was compiled and torch reported no error, it could not go on after the last."""
-    records = tuple(_break(entry, text, at, resolve) for text, at in entry.breaks.items())
+    records = tuple(_break(entry, text, at) for text, at in entry.breaks.items())
     went_on = _compiled(entry, live) or entry.raised or not entry.closed
     if records and not went_on and (not entry.failed or entry.failed.startswith("Unsupported")):
         return (*records[:-1], replace(records[-1], skipped=True))
     return records
 
 
-def _break(entry: EntryBuilder, text: str, at: BrokenAt, resolve: Callable[[str], str]) -> BreakRecord:
-    """A report is read once, while torch compiles; again where a file is known by now of which it names the end."""
+def _break(entry: EntryBuilder, text: str, at: BrokenAt) -> BreakRecord:
+    """A report is read once, while torch compiles."""
     known = entry.parsed_breaks.get(text)
-    places = (known[1].place, known[1].caller) if known is not None else ()
-    if known is None or known[0] != entry.in_force or any(p and resolve(p.filename) != p.filename for p in places):
-        known = entry.parsed_breaks[text] = entry.in_force, parse_break(text, entry.in_force, at, resolve)
+    if known is None or known[0] != entry.in_force:
+        known = entry.parsed_breaks[text] = entry.in_force, parse_break(text, entry.in_force, at)
     return known[1]
 
 

@@ -190,6 +190,7 @@ class DecompiledCode:
             graphs=tuple(new for new in self.renamed.values() if new.startswith("__compiled_fn_")),
             resumes=tuple(self.renamed.get(name, name) for name in resume_globals(self.made.co_names)),
             needs=tuple(map(self.stable, self._needs())),
+            lines=line_changes(self.found.linemap) if self.found is not None else (),
         )
 
     def _needs(self) -> tuple[str, ...]:
@@ -278,15 +279,20 @@ def _says(line: str, cells: set[str]) -> str:
     return ", ".join(f"__cell_{name}: the cell that holds {name}" for name in new)
 
 
+def line_changes(linemap: tuple[tuple[int, int | None], ...]) -> tuple[tuple[int, int], ...]:
+    """The lines of a text at which another line of the user begins."""
+    found: list[tuple[int, int]] = []
+    for number, user in sorted(linemap, key=lambda pair: pair[0]):
+        if user is not None and (not found or user != found[-1][1]):
+            found.append((number, user))
+    return tuple(found)
+
+
 def commented(text: str, linemap: tuple[tuple[int, int | None], ...], filename: str) -> str:
     """``text`` with the user's file and line after the first statement of each user line; same lines, same code."""
     lines = source_lines(text)
     short = Path(filename).name
-    last: int | None = None
-    for number, user in sorted(linemap, key=lambda pair: pair[0]):
-        if user is None or user == last or not 0 < number <= len(lines):
-            continue
-        last = user
+    for number, user in line_changes(tuple(pair for pair in linemap if 0 < pair[0] <= len(lines))):
         if "#" not in lines[number - 1] and not lines[number - 1].rstrip().endswith("\\"):
             lines[number - 1] = remark(lines[number - 1], f"{short}:{user}")
     cells: set[str] = set()

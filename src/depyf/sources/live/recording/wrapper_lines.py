@@ -10,7 +10,7 @@ import types
 from itertools import pairwise
 
 from depyf.decompiler.emit.comments import remark
-from depyf.run.where import NO_PLACE
+from depyf.run.graphs.program_comments import NO_PLACE
 from depyf.safety.unheard import spelled_out
 from depyf.sources.live.origins.probes import FRAME, outside_torch
 

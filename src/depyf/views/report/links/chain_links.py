@@ -7,7 +7,6 @@ it leads to in another way: the call of a graph, the line of a caller, the rest 
 
 from __future__ import annotations
 
-import re
 import weakref
 from dataclasses import dataclass, field
 
@@ -162,14 +161,14 @@ def _functions(view: DumpView, key: CompileKey, found: Operations) -> list[Linke
         text = view.text(file.name)
         if text is not None:
             pane = LinkedPane("bytecode", "original_code", "Bytecode", file.name)
-            for number, line in bytecode_lines(text).items():
+            for number, line in bytecode_lines(text, file.first_line).items() if file.first_line else ():
                 pane.add(number, at.get((file.path, line), _NONE))
             panes.append(pane)
     for file in view.of(key, kind="transformed_code"):
         text = view.text(file.name)
         if text is not None:
             pane = LinkedPane("transformed", "transformed_code", "Transformed code", file.name)
-            for number, place in transformed_lines(text, file.path, {one for one, _ in at}).items():
+            for number, place in transformed_lines(text, file).items():
                 pane.add(number, at.get(place, _NONE))
             for number, words in enumerate(text.split("\n"), 1):
                 if graph_name(key) + "(" in words and not words.lstrip().startswith("#"):
@@ -243,7 +242,8 @@ def _wrapper(
     sources = [one for one in view.of(key, kind="kernel_source") if one.name.startswith(stem)]
     texts = {one.name: text for one in sources if (text := view.text(one.name)) is not None}
     calls_in_cpp = next((name for name in texts if name.endswith(CALLS_IN_CPP)), None)
-    files = {_kernel_name(text, name): name for name, text in texts.items() if name != calls_in_cpp}
+    files = {one.kernel or _last_part(one.name): one.name for one in sources if one.name in texts}
+    files = {kernel: name for kernel, name in files.items() if name != calls_in_cpp}
     kernels = {name: kernel_text(texts[one]) for name, one in files.items()}
     shown = calls_in_cpp or file.name
     text = view.text(shown)
@@ -308,9 +308,6 @@ def _link_wrapper(
         pane.add(line, _NONE.union(*(writer.get(name, _NONE) for name in names)), direct=False)
 
 
-_NAMED = re.compile(r"^(?:#|//) Kernel (?P<name>\w+), called in ")
-
-
-def _kernel_name(text: str, file: str) -> str:
-    match = _NAMED.match(text)
-    return match["name"] if match is not None else file.rpartition(".")[0].rpartition(".")[2]
+def _last_part(file: str) -> str:
+    """The name of a kernel in that of its file: of a dump whose manifest does not say it."""
+    return file.rpartition(".")[0].rpartition(".")[2]

@@ -5,7 +5,6 @@ Output: pairs of files, with the number of lines that only one of the two has; t
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Any
 
@@ -29,7 +28,8 @@ _COMPARED = (
     (FORWARD, "Forward graph"), (BACKWARD, "Backward graph"), (POST_GRAD, "After the post-grad passes"),
     (WRAPPER, "Wrapper"),
 )  # fmt: skip
-_HEAD = re.compile(r"^# (?:Compile id |Taken from a compile cache)")
+_REMARK = "# "
+"""How the lines begin that depyf puts above a graph."""
 
 
 def passes_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
@@ -91,7 +91,7 @@ def _side_of(view: DumpView, first: FileRecord, file: FileRecord) -> str:
 def _counts(view: DumpView, before: str, after: str) -> dict[str, int]:
     """How many lines only one of the two has, comments on the graph left out."""
     one, two = (
-        Counter(line for line in (view.text(name) or "").split("\n") if not _HEAD.match(line))
+        Counter(line for line in (view.text(name) or "").split("\n") if not line.startswith(_REMARK))
         for name in (before, after)
     )
     return {"removed": sum((one - two).values()), "added": sum((two - one).values())}

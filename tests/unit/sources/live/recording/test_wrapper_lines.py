@@ -7,7 +7,7 @@ import types
 
 import pytest
 
-from depyf.run.where import user_place
+from depyf.run.graphs.program_comments import place_of_line
 from depyf.sources.live.recording.wrapper_lines import user_lines, with_user_lines
 
 WRAPPER = """\
@@ -38,8 +38,8 @@ def test_what_has_no_line_does_not_get_that_of_another(linemaps):
     text = with_user_lines(WRAPPER, places)
     lines = text.splitlines()
     assert len(lines) == len(WRAPPER.splitlines())
-    found = [user_place(lines, number)[:2] for number in range(2, 9)]
-    before, after, none = ("/program.py", 34), ("/program.py", 37), ("", 0)
+    found = [place and (place.filename, place.line) for place in (place_of_line(lines, n) for n in range(2, 9))]
+    before, after, none = ("/program.py", 34), ("/program.py", 37), None
     assert found == [before, before, none, none, after, after, after]
 
 
