@@ -35,9 +35,8 @@ from depyf.run.records import (
 from depyf.safety.escape import one_line, printable, safe_name
 from depyf.safety.unheard import spelled_out
 from depyf.views.pages.function_pages import places_of_source
-from depyf.views.pages.function_text import function_text, without_future
 from depyf.views.pages.sections.guards_left_out import left_out_comments
-from depyf.views.pages.stand_alone import without_defaults
+from depyf.views.pages.stand_alone import function_text, without_defaults, without_future
 from depyf.views.pages.wrap import WIDTH, split_call, wrap
 
 _CHECKS = sorted(CHECKS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from depyf.decompiler.emit.comments import comment
 from depyf.run.compile_stages import BACKWARD, BEFORE_POST_GRAD, CAPTURED, FORWARD, JOINT, POST_GRAD, WRAPPER
 from depyf.run.files.file_record import FileRecord
 from depyf.run.records import CompileKey
@@ -28,7 +29,7 @@ _COMPARED = (
     (FORWARD, "Forward graph"), (BACKWARD, "Backward graph"), (POST_GRAD, "After the post-grad passes"),
     (WRAPPER, "Wrapper"),
 )  # fmt: skip
-_REMARK = "# "
+_REMARK = comment("")
 """How the lines begin that depyf puts above a graph."""
 
 
