@@ -3,21 +3,33 @@
 torch keeps where a function goes on after a break: the line of its call, where the break was in the callee.  Then the
 callee is called as Python, compiled by itself, and meets the break again, at its own line.
 
-Input: functions with their callers, those inside after those around them.  Output: the same; a break at the line of a
-call has the place of the break that the callee met for the same reason, where there is one such place only.
+Input: functions with their callers, those inside after those around them, and what their code calls where a graph
+ends.  Output: the same; a break at the line of a call has the place of the break that the callee met for the same
+reason, where there is one such place only, and the module in which that is, as the function reaches it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
-from depyf.run.records import BreakRecord, FunctionRecord, Place
+from depyf.run.records import BreakRecord, CodeRecord, CompileKey, FunctionRecord, Place
 from depyf.sources.live.caches.seen_code import of_libraries
+from depyf.sources.live.events.module_path import module_path
+
+Function = tuple[int, str]
 
 
-def with_places_in_callees(functions: Sequence[FunctionRecord]) -> tuple[FunctionRecord, ...]:
-    """The innermost functions first: what they met is known when those around them are looked at."""
+def with_places_in_callees(
+    functions: Sequence[FunctionRecord],
+    called: Mapping[CompileKey, str],
+    direct: Set[tuple[Function, Function]],
+) -> tuple[FunctionRecord, ...]:
+    """The innermost functions first: what they met is known when those around them are looked at.
+
+    ``called``: what the code of an entry calls where its graph ends, as torch names a source; ``direct``: callers and
+    callees with nothing of a library between them.
+    """
     done: dict[tuple[int, str], FunctionRecord] = {}
     for function in reversed(functions):
         whole = function.resume_of or function.function
@@ -25,7 +37,12 @@ def with_places_in_callees(functions: Sequence[FunctionRecord]) -> tuple[Functio
         done[function.function] = replace(
             function,
             entries=tuple(
-                replace(entry, breaks=tuple(_placed(record, inside) for record in entry.breaks))
+                replace(
+                    entry,
+                    breaks=tuple(
+                        _placed(record, inside, called.get(entry.key, ""), whole, direct) for record in entry.breaks
+                    ),
+                )
                 for entry in function.entries
             ),
         )
@@ -36,12 +53,18 @@ def _callers(function: FunctionRecord) -> set[tuple[int, str] | None]:
     return {entry.callers[-1].function for entry in function.entries if entry.callers}
 
 
-def _placed(record: BreakRecord, inside: Sequence[FunctionRecord]) -> BreakRecord:
+def _placed(
+    record: BreakRecord,
+    inside: Sequence[FunctionRecord],
+    called: str,
+    caller_of: Function,
+    direct: Set[tuple[Function, Function]],
+) -> BreakRecord:
     at = record.place
     if at is None or record.limit:
         return record
     found = {
-        met.identity: met
+        met.identity: (met, function)
         for function in inside
         for entry in function.entries
         for met in entry.breaks
@@ -51,12 +74,35 @@ def _placed(record: BreakRecord, inside: Sequence[FunctionRecord]) -> BreakRecor
     }
     if len(found) != 1:
         return record
-    (met,) = found.values()
+    ((met, callee),) = found.values()
     place, caller = met.place, met.caller
     if caller is None and place is not None and of_libraries(place.filename) and not of_libraries(at.filename):
         caller = at
     advice = record.advice if met.in_loop or record.in_loop else met.advice
-    return replace(record, place=place, caller=caller, asked=met.asked, expression=met.expression, advice=advice)
+    module = _module(met, callee.code, called, (caller_of, callee.function) in direct)
+    return replace(
+        record, place=place, caller=caller, asked=met.asked, expression=met.expression, advice=advice, module=module
+    )
+
+
+def _module(met: BreakRecord, callee: CodeRecord, called: str, direct: bool) -> str:
+    """The module of a break that ``callee`` met, as its caller reaches it, which calls the source ``called``; "" where
+    it is the caller's own, or not known."""
+    own = met.place is not None and _is_in(met.place, callee)
+    if not called or not (own or met.module):
+        return ""
+    owner, _, name = called.rpartition(".")
+    if name == callee.name:  # a method: of the same module, or of one whose ``forward`` does not run
+        path = "" if own else module_path(owner)
+    elif callee.name == "forward" and direct:
+        path = module_path(called)
+    else:
+        return ""
+    return ".".join(part for part in (path, met.module) if part)
+
+
+def _is_in(place: Place, code: CodeRecord) -> bool:
+    return place.filename == code.filename and 0 <= place.line - code.line < len(code.source.splitlines())
 
 
 def _alike(one: str, other: str) -> bool:

@@ -33,6 +33,7 @@ _LOST = 2
 """So many callers torch 2.13 leaves out."""
 
 
+_CALLS_MODULE = "/torch/nn/modules/module.py"
 _OF_MODULE = "forward"
 """What is lost of its callers are two functions of torch, which call it."""
 
@@ -46,6 +47,8 @@ class InnerFunction:
     """The lines that called it, each once; () where torch's stack does not have them."""
     call_of: Mapping[str, Place] = field(default_factory=dict)
     """Compile id -> the line that called it then, where torch's stack has it."""
+    direct: bool = False
+    """Nothing of a library is between the two, but what calls the ``forward`` of a module."""
 
 
 class InnerFunctions:
@@ -60,6 +63,8 @@ class InnerFunctions:
                 self._codes.setdefault((code.co_filename, code.co_name), []).append(code)
         self._begun: list[tuple[types.CodeType, tuple[RunningFrame, ...]]] = []
         self._found: dict[int, dict[int, tuple[types.CodeType, dict[str, Place]]]] = {}
+        self._between: set[tuple[int, int]] = set()
+        """Caller and callee with functions of a library between them."""
         self._substituted = _substituted(self._codes.values())
         begun = [
             (c.compile_id, self._code(c.filename, c.name, c.line), tuple(map(self._of_program, c.stack)))
@@ -75,7 +80,12 @@ class InnerFunctions:
         """What was compiled inside ``code`` or the rest of it after a graph break, in the order of the first
         compilation."""
         found = self._found.get(id(_whole(code)), {}).values()
-        return tuple(InnerFunction(inner, tuple(dict.fromkeys(calls.values())), calls) for inner, calls in found)
+        return tuple(
+            InnerFunction(
+                inner, tuple(dict.fromkeys(calls.values())), calls, (id(_whole(code)), id(inner)) not in self._between
+            )
+            for inner, calls in found
+        )
 
     def _add(self, compile_id: str, code: types.CodeType, stack: tuple[RunningFrame, ...]) -> None:
         own = _whole(code)
@@ -95,6 +105,9 @@ class InnerFunctions:
         _, calls = self._found.setdefault(id(_whole(caller)), {}).setdefault(id(own), (own, {}))
         if call is not None and call.line:
             calls[compile_id] = call
+        below = stack[stack.index(frames[-1][0]) + 1 :] if frames else stack
+        if any(not frame.filename.endswith(_CALLS_MODULE) for frame in below):
+            self._between.add((id(_whole(caller)), id(own)))
 
     def _direct(self, code: types.CodeType, stack: tuple[RunningFrame, ...]) -> types.CodeType | None:
         """The function that called ``code`` itself, where torch has lost both frames of that call."""

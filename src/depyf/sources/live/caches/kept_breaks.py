@@ -1,7 +1,8 @@
 """The graph breaks of a compilation that is over, as torch would have reported them while it compiled.
 
-torch keeps its reason of a break, without the lines around it; the line is that at which the code goes on after it.  Of
-a branch on a tensor it keeps no reason: there the code goes on in one of two functions that begin at the same line.
+torch keeps its reason of a break, without the lines around it; the line is that at which the code goes on after it, or
+of the call whose value it returns.  Of a branch on a tensor it keeps no reason: there the code goes on in one of two
+functions that begin at the same line.
 
 Input: a cache entry, and torch's memory of its compilation.  Output: reports for ``graph_breaks.py``, with the frame
 that each is about.
@@ -12,6 +13,7 @@ from __future__ import annotations
 import types
 from collections import Counter
 
+from depyf.sources.live.caches.call_at_break import CallAtBreak
 from depyf.sources.live.caches.entries import LiveEntry
 from depyf.sources.live.events.break_stack import BrokenAt, TracedFrame
 from depyf.sources.live.events.compilations import Compilation
@@ -22,10 +24,14 @@ BRANCH = "Data-dependent branching"
 NO_CAUSE = "torch keeps no cause of it: depyf.prepare_debug, entered before, records one"
 
 
-def kept_breaks(code: types.CodeType, entry: LiveEntry, compilation: Compilation | None) -> dict[str, BrokenAt]:
-    """Where the graphs of an entry of ``code`` end, as far as torch keeps it."""
+def kept_breaks(
+    code: types.CodeType, entry: LiveEntry, compilation: Compilation | None, call: CallAtBreak | None = None
+) -> dict[str, BrokenAt]:
+    """Where the graphs of an entry of ``code`` end, as far as torch keeps it.  ``call``: what its code calls there."""
     rest = list({id(one): one for _, one in resume_targets(entry)}.values())
     lines = {one.co_firstlineno for one in rest}
+    if not rest and call is not None and call.returned and call.line is not None:
+        lines = {call.line}
     line = next(iter(lines)) if len(lines) == 1 else None
     texts = compilation.breaks if compilation is not None else ()
     if any(count > 1 for count in Counter((one.co_name, one.co_firstlineno) for one in rest).values()):

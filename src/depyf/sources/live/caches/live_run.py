@@ -33,6 +33,7 @@ from depyf.run.records import (
 from depyf.run.run import Run, TimesRecord
 from depyf.sources.live.ahead.filtered_guards import left_out_of
 from depyf.sources.live.caches.broken_callees import with_places_in_callees
+from depyf.sources.live.caches.call_at_break import call_at_break
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries, guard_text
 from depyf.sources.live.caches.inner_functions import InnerFunctions
 from depyf.sources.live.caches.kept_breaks import kept_breaks, kept_failure
@@ -79,7 +80,7 @@ def live_run(targets: Sequence[Target], paths: Sequence[str] = (), codes: Sequen
     found = _LiveFunctions(since_reset(recent_compilations()), targets, paths)
     for code in (*(target.code for target in targets), *codes):
         found.add(code)
-    functions = with_places_in_callees(found.records())
+    functions = with_places_in_callees(found.records(), found.called, found.direct_calls())
     return Run(
         torch_version=torch_version(),
         python_version=platform.python_version(),
@@ -124,6 +125,10 @@ class _LiveFunctions:
         self.never_compiled: list[tuple[CodeRecord, str]] = []
         self.times: list[TimesRecord] = []
         self.graphs: list[GraphRecord] = []
+        self.called: dict[CompileKey, str] = {}
+        """What the code of an entry calls where its graph ends."""
+        self._direct: list[tuple[int, int]] = []
+        """The ids of callers and callees with nothing of a library between them."""
 
     def records(self) -> tuple[FunctionRecord, ...]:
         """In the order in which they were found: what is called inside a function stands after it."""
@@ -140,6 +145,11 @@ class _LiveFunctions:
                 )
             )
         return tuple(found)
+
+    def direct_calls(self) -> set[tuple[tuple[int, str], tuple[int, str]]]:
+        """Callers and callees with nothing of a library between them."""
+        found = self._functions
+        return {(found[one].number, found[two].number) for one, two in self._direct if one in found and two in found}
 
     def _begun(self, function: _LiveFunction) -> _LiveFunction | None:
         """The function of which a rest that was loaded is one: torch's table does not know it."""
@@ -194,6 +204,8 @@ class _LiveFunctions:
                 self._functions[id(target)].names[name] = None
                 self._functions[id(target)].rest_of = id(code)
         for inner in self._inner.of(code) if not rest and not any(entry.made.apart for entry in live) else ():
+            if inner.direct:
+                self._direct.append((id(code), id(inner.code)))
             self.add(inner.code, path, {key: _in_words(call, code) for key, call in inner.call_of.items()})
 
     def _code_record(self, code: types.CodeType) -> CodeRecord:
@@ -251,7 +263,9 @@ class _LiveFunctions:
             entry.left_out = left_out_of(live.manager)
         if live is not None:
             entry.transformed = _transformed(key, live)
-            entry.breaks = kept_breaks(code, live, known)
+            ends = call_at_break(live.code) if resume_targets(live) or (known is not None and known.breaks) else None
+            self.called[key] = ends.source if ends is not None else ""
+            entry.breaks = kept_breaks(code, live, known, ends)
             entry.operations = _operations(live) if known is None else known.operations
             self.graphs += captured_graphs(key, live, entry.operations)
             entry.made = live.made

@@ -1,0 +1,118 @@
+"""The call at which the graph of an entry ends: Dynamo's code makes it as Python, and goes on after it.
+
+Input: the code that Dynamo made.  Output: how it reaches what is called, as torch names a source
+(``L['self']._modules['mlp']``), and the line of the program; None where it makes no such call.  Only the code is looked
+at: its instructions are followed up to the first jump (Dynamo writes none before it), with a name for each value that
+is reached from a variable.
+"""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass
+
+from depyf.decompiler.bytecode import ops
+from depyf.decompiler.bytecode.codeunit import CodeUnit
+from depyf.decompiler.bytecode.lower import lower
+from depyf.decompiler.bytecode.ops import Instr
+from depyf.errors import DepyfError
+from depyf.run.global_names import COMPILED_FN, RESUME_FN
+
+_NULL = "NULL"
+_OF_TORCH = "G['__import_torch"
+"""How the names begin of what Dynamo calls for itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallAtBreak:
+    """The last call that is none of a graph, of the rest of the function, or of torch's own."""
+
+    source: str
+    """"" where it is not reached from a variable."""
+    line: int | None
+    returned: bool
+    """Its value is what the function returns: nothing is left of it."""
+
+
+def call_at_break(code: types.CodeType) -> CallAtBreak | None:
+    """Of ``code``, which Dynamo made."""
+    try:
+        lowered = lower(CodeUnit.from_code(code))
+    except DepyfError:
+        return None
+    values = _Values(frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]))
+    found = None
+    for number, (instr, depth) in enumerate(zip(lowered.instrs, lowered.depths)):
+        if instr.op in ops.JUMPS:
+            break
+        called = values.called(instr, depth)
+        if called is not None and not _is_made(called):
+            follows = lowered.instrs[number + 1].op if number + 1 < len(lowered.instrs) else ""
+            found = CallAtBreak(called, instr.line, follows == ops.RETURN)
+        values.run(instr)
+    return found
+
+
+def _is_made(source: str) -> bool:
+    """Whether it is a global that torch made: a graph, a rest, something of torch."""
+    name = source.partition("'")[2].rpartition("'")[0]
+    return source.startswith(_OF_TORCH) or bool(COMPILED_FN.match(name) or RESUME_FN.match(name))
+
+
+class _Values:
+    """The sources of the values on the stack and in variables; "" for those that have none."""
+
+    def __init__(self, parameters: frozenset[str]) -> None:
+        self._variables = {name: f"L[{name!r}]" for name in parameters}
+        self._stack: list[str] = []
+
+    def called(self, instr: Instr, depth: int) -> str | None:
+        """What ``instr`` calls; None where it is no call."""
+        self._stack = self._stack[-depth:] if len(self._stack) >= depth > 0 else [""] * depth
+        if instr.op == ops.CALL:
+            slots: int = instr.arg.slots
+            at: int = slots + instr.arg.count
+        elif instr.op == ops.CALL_EX:
+            slots, keywords = instr.arg
+            at = slots + 1 + bool(keywords)
+        else:
+            return None
+        lower_slot = self._stack[-at]
+        return self._stack[1 - at] if slots == 2 and lower_slot == _NULL else lower_slot
+
+    def run(self, instr: Instr) -> None:
+        op, arg, stack = instr.op, instr.arg, self._stack
+        if op == ops.STORE_FAST:
+            self._variables[arg] = stack[-1]
+        elif op == ops.SWAP:
+            stack[-1], stack[-arg] = stack[-arg], stack[-1]
+            return
+        elif op == ops.COPY:
+            stack.append(stack[-arg])
+            return
+        elif op == ops.ROT:
+            stack.insert(len(stack) - arg, stack.pop())
+            return
+        made = self._made(instr)
+        pops, pushes = ops.stack_effect(op, arg)
+        del stack[len(stack) - pops :]
+        stack += [*made, *[""] * (pushes - len(made))]
+
+    def _made(self, instr: Instr) -> list[str]:
+        """The sources of the lowest values that ``instr`` pushes."""
+        op, arg, stack = instr.op, instr.arg, self._stack
+        if op == ops.NULL:
+            return [_NULL]
+        if op == ops.LOAD_FAST:
+            return [self._variables.get(arg, "")]
+        if op == ops.LOAD_DEREF:
+            return [f"L[{arg!r}]"]
+        if op == ops.LOAD_GLOBAL:
+            return [f"G[{arg!r}]"]
+        if op == ops.LOAD_CONST and isinstance(arg, (str, int)):
+            return [repr(arg)]
+        if op in (ops.LOAD_ATTR, ops.LOAD_METHOD) and stack[-1]:
+            return [f"{stack[-1]}.{arg}"]
+        if op == ops.SUBSCR and stack[-2] and stack[-1]:
+            return [f"{stack[-2]}[{stack[-1]}]"]
+        return []
