@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import cProfile
 import importlib
 import json
+import pstats
 
 import pytest
 import torch
@@ -347,3 +349,36 @@ def test_the_value_that_was_found(second, told):
     because = depyf.explain(compiled).entries[0].recompiled_because
     silent = any("compiled again" in gap for gap in gaps())  # torch 2.6 keeps no reason
     assert because == "" if silent else because.partition(" (")[0] == f"0/0 did not fit: {told}"
+
+
+class Blocks(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = torch.nn.ModuleList(torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU()) for _ in range(6))
+        self.factor = 1
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x) * self.factor
+        return x
+
+
+def test_guards_are_read_once(monkeypatch):
+    """Printing them and taking them apart is nearly all that it costs."""
+    model = Blocks()
+    compiled = torch.compile(model, backend="eager")
+    for factor in range(3):
+        model.factor = factor
+        compiled(torch.ones(2, 3))
+    printed = []
+    manager = torch._dynamo.guards.GuardManagerWrapper
+    monkeypatch.setattr(
+        manager, "__str__", lambda self, original=manager.__str__: printed.append(self) or original(self)
+    )
+    depyf.explain(compiled)  # what is kept for all explanations is there
+    printed.clear()
+    profile = cProfile.Profile()
+    report = profile.runcall(depyf.explain, compiled)
+    assert len(printed) == len(report.entries) >= 2
+    guards = sum(len(entry.guards) for entry in report.entries)
+    assert pstats.Stats(profile).total_calls < 600 * guards, (guards, pstats.Stats(profile).total_calls)

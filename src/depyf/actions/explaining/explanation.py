@@ -386,7 +386,7 @@ def explain(fn: Any) -> Report:
     decorated = {(target.code.co_filename, target.code.co_firstlineno) for target in wrapped}
     records = (r for r in run.functions if r.function in apart or (r.code.filename, r.code.line) in decorated)
     inside = [_report(run, record, seen) for record in records if record.function not in seen]
-    free = unguarded(target, fn) if target is not None else ()
+    free = unguarded(target, fn, run) if target is not None else ()
     return replace(report, inside=(*report.inside, *inside), parts=held, unguarded=free)
 
 

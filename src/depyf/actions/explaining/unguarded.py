@@ -1,9 +1,9 @@
 """What compiled code took from the program, and no guard looks at: it may change, and the entry runs all the same.
 
-Input: a function and its live cache entries.  Output: ``Unguarded`` records.  What the function reads is in its
-source: globals, cells, attributes and items with constant keys, in the statements that every call runs.  What a guard
-looks at is in the guards.  Of modules also the hooks, which no guard looks at while a setting says so.  Nothing of the
-program runs, and nothing is compiled.
+Input: a function, and the run of its live cache entries.  Output: ``Unguarded`` records.  What the function reads is in
+its source: globals, cells, attributes and items with constant keys, in the statements that every call runs.  What a
+guard looks at is in the guards.  Of modules also the hooks, which no guard looks at while a setting says so.  Nothing
+of the program runs, and nothing is compiled.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import linecache
 import re
 import sys
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from depyf.run.causes.folding import counted
 from depyf.run.guards.guard_kind import sources_in, tree_of
 from depyf.run.installed_files import library_file
-from depyf.run.records import Place
+from depyf.run.records import GuardRecord, Place
+from depyf.run.run import Run
 from depyf.safety.unheard import parse
-from depyf.sources.live.caches.entries import LiveEntry, cache_entries
-from depyf.sources.live.guards.guard_tree import live_guards
+from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.pure_access import SCALARS, UnreadableError, attribute, in_classes, item, own_attributes
 from depyf.sources.live.recording.code_record import ProgramSources, code_record
 from depyf.sources.live.target import Target, free_variables
@@ -62,13 +62,15 @@ class Unguarded:
         }
 
 
-def unguarded(target: Target, compiled: Any) -> tuple[Unguarded, ...]:
-    """``compiled``: what the program calls, which knows the filter of guards."""
+def unguarded(target: Target, compiled: Any, run: Run) -> tuple[Unguarded, ...]:
+    """``compiled``: what the program calls, which knows the filter of guards; ``run`` has the guards of its entries."""
     entries = cache_entries(target.code)
     if not entries:
         return ()
     reads = list(_reads(target))
-    looked_at = {entry.compile_id: _looked_at(entry) for entry in entries}
+    known = {entry.key.text: entry.guards for function in run.functions for entry in function.entries}
+    read: dict[str, list[str]] = {}
+    looked_at = {entry.compile_id: _looked_at(known.get(entry.compile_id, ()), read) for entry in entries}
     found = []
     for name, line, value in reads:
         own = tuple(key for key, names in looked_at.items() if not _covered(name, names))
@@ -88,9 +90,12 @@ def plain_source(source: str) -> str:
     return _OF_MODULE.sub(lambda match: f".{match[2]}", _VARIABLE.sub(r"\2", source))
 
 
-def _looked_at(entry: LiveEntry) -> set[str]:
-    trees = (tree_of(guard.record.expression) for guard in live_guards(entry))
-    return {plain_source(source) for tree in trees if tree is not None for source in sources_in(tree)}
+def _looked_at(guards: Sequence[GuardRecord], read: dict[str, list[str]]) -> set[str]:
+    """``read``: expression -> what it looks at; entries have most of them in common."""
+    for expression in {guard.expression for guard in guards}.difference(read):
+        tree = tree_of(expression)
+        read[expression] = [] if tree is None else list(map(plain_source, sources_in(tree)))
+    return {source for guard in guards for source in read[guard.expression]}
 
 
 def _covered(name: str, looked_at: set[str]) -> bool:

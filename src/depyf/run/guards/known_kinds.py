@@ -23,6 +23,7 @@ from depyf.run.guards.guard_kind import (
     MissingError,
     PrintedGuard,
     UnknownValueError,
+    spelled,
     tree_of,
 )
 from depyf.run.records import GuardRecord, Place, RecompileRecord
@@ -125,15 +126,16 @@ def _of_check(expression: str, say: Callable[[GuardKind, ast.expr], _Said]) -> _
     return say(kind, tree) if kind is not None and tree is not None else None
 
 
-def facts_of(tree: ast.expr) -> Iterator[GuardFact]:
+@functools.lru_cache(maxsize=4096)
+def facts_in(expression: str) -> tuple[GuardFact, ...]:
     """What a guard says about the values of the calls that it lets pass."""
-    for kind in kinds_of(ast.unparse(tree))[:1]:
-        yield from kind.facts(tree)
+    tree = tree_of(expression)
+    return () if tree is None else tuple(fact for kind in kinds_of(expression)[:1] for fact in kind.facts(tree))
 
 
 def differences_of(tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
     """What a guard wants and what a call has."""
-    for kind in kinds_of(ast.unparse(tree)):
+    for kind in kinds_of(spelled(tree)):
         try:
             found = kind.differences(tree, look, holds)
         except MissingError as missing:

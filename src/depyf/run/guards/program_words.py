@@ -9,7 +9,7 @@ import ast
 import functools
 
 from depyf.run.advice.source_names import named
-from depyf.run.guards.guard_kind import tree_of
+from depyf.run.guards.guard_kind import spelled, tree_of
 
 _OF_A_TENSOR = ("size", "stride", "storage_offset")
 
@@ -40,6 +40,6 @@ class _Spelled(ast.NodeTransformer):
 
     def _short(self, node: ast.expr) -> ast.AST:
         """``self._modules['fc']`` is ``self.fc``."""
-        text = ast.unparse(node)
+        text = spelled(node)
         short = tree_of(named(text))
         return short if short is not None and named(text) != text else node

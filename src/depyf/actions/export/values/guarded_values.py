@@ -14,7 +14,7 @@ from typing import Any
 from depyf.run.graphs.graph_facts import InputFacts
 from depyf.run.guards.guard_kind import GuardFact, arguments, called
 from depyf.run.guards.guarded_path import BUFFER, MODULE, PARAMETER, Path, Step, about_code, path_of
-from depyf.run.guards.known_kinds import facts_of
+from depyf.run.guards.known_kinds import facts_in
 
 
 @dataclass(slots=True)
@@ -173,4 +173,4 @@ def _facts(tree: ast.expr) -> Iterator[GuardFact]:
         value, name = arguments(tree)[:2]
         yield GuardFact("module", value, ast.literal_eval(name))
     else:
-        yield from facts_of(tree)
+        yield from facts_in(ast.unparse(tree))

@@ -25,6 +25,7 @@ from depyf.run.guards.guard_kind import (
     arguments,
     keywords,
     source_of,
+    spelled,
     tree_of,
 )
 from depyf.run.records import Place
@@ -76,11 +77,11 @@ class TensorGuard(GuardKind):
 
     def brief(self, tree: ast.expr) -> str:
         """``x: Tensor float32[None, 3], stride [3, 1]``"""
-        wanted = {name: ast.unparse(node) for name, node in keywords(tree).items()}
+        wanted = {name: spelled(node) for name, node in keywords(tree).items()}
         value, kind, dtype = arguments(tree)[:3]
-        what = f"{ast.literal_eval(kind)} {ast.unparse(dtype).removeprefix('torch.')}{wanted.get('size', '')}"
+        what = f"{ast.literal_eval(kind)} {spelled(dtype).removeprefix('torch.')}{wanted.get('size', '')}"
         grad = ", requires_grad" if wanted.get("requires_grad") == "True" else ""
-        return f"{named(ast.unparse(value))}: {what}, stride {wanted.get('stride', '')}{grad}"
+        return f"{named(spelled(value))}: {what}, stride {wanted.get('stride', '')}{grad}"
 
     def facts(self, tree: ast.expr) -> Iterable[GuardFact]:
         told = keywords(tree)
@@ -88,7 +89,7 @@ class TensorGuard(GuardKind):
             name: ast.literal_eval(told[name]) for name in ("size", "stride", "requires_grad") if name in told
         }
         value, kind, dtype = arguments(tree)[:3]
-        found |= {"dtype": ast.unparse(dtype), "parameter": ast.literal_eval(kind) == "Parameter"}
+        found |= {"dtype": spelled(dtype), "parameter": ast.literal_eval(kind) == "Parameter"}
         yield GuardFact("tensor", value, found)
 
     def differences(self, tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from depyf.run.advice.registry import use
 from depyf.run.advice.source_names import named
 from depyf.run.guards.difference import RECEIVER, Difference, GuardSide
-from depyf.run.guards.guard_kind import GuardFact, GuardKind, Look, PrintedGuard, Uses, arguments, source_of
+from depyf.run.guards.guard_kind import GuardFact, GuardKind, Look, PrintedGuard, Uses, arguments, source_of, spelled
 from depyf.run.records import Place
 
 _PRINTED = re.compile(
@@ -38,7 +38,7 @@ class TypeGuard(GuardKind):
         return [f"type_is({match['source']}, {match['name']!r})"] if match is not None and match["name"] else []
 
     def is_machinery(self, tree: ast.expr) -> bool:
-        return _OF_MODULE.search(ast.unparse(tree)) is not None
+        return _OF_MODULE.search(spelled(tree)) is not None
 
     def facts(self, tree: ast.expr) -> Iterable[GuardFact]:
         value, name = arguments(tree)[:2]

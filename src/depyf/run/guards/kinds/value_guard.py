@@ -27,6 +27,7 @@ from depyf.run.guards.guard_kind import (
     is_literal,
     literal_side,
     side_of,
+    spelled,
     tree_of,
 )
 from depyf.run.guards.kinds.type_guard import class_advice
@@ -62,7 +63,7 @@ class ValueGuard(GuardKind):
         shown = classes_named(guard.text)  # and it wants the very type: ``True`` and ``1.0`` are not ``1`` to it
         tree = tree_of(shown)
         if isinstance(tree, ast.Compare) and [type(sign) for sign in tree.ops] == [ast.Eq] and not has_identity(shown):
-            yield f"same_value({ast.unparse(tree.left)}, {ast.unparse(tree.comparators[0])})"
+            yield f"same_value({spelled(tree.left)}, {spelled(tree.comparators[0])})"
         left, middle, right = guard.text.partition(" == ")
         if middle and tree_of(left) is not None:
             yield f"shows_as({left}, {sets_in_order(without_addresses(right))!r})"
@@ -74,13 +75,13 @@ class ValueGuard(GuardKind):
         if called(tree) != "same_value":
             return ""
         value, wanted = arguments(tree)
-        return f"{ast.unparse(value)} == {ast.unparse(wanted)}"
+        return f"{spelled(value)} == {spelled(wanted)}"
 
     def facts(self, tree: ast.expr) -> Iterable[GuardFact]:
         value, wanted = _sides(tree)
         compared = isinstance(tree, ast.Compare) and not isinstance(tree.ops[0], ast.IsNot)
         if called(tree) == "same_value" or (compared and is_singleton(wanted)):
-            yield GuardFact("value", value, ast.unparse(wanted))
+            yield GuardFact("value", value, spelled(wanted))
 
     def differences(self, tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
         value, _ = _sides(tree)
@@ -92,7 +93,7 @@ class ValueGuard(GuardKind):
 
     def difference(self, tree: ast.expr, look: Look, found: GuardSide) -> Difference:
         value, _ = _sides(tree)
-        source = ast.unparse(value)
+        source = spelled(value)
         relation = "is not" if isinstance(tree, ast.Compare) and isinstance(tree.ops[0], ast.IsNot) else "=="
         wanted = self.wanted(tree, look)
         return Difference(self.name, source, "", None, relation, wanted, found, roles=look.roles(source))
@@ -176,7 +177,7 @@ def _compared(tree: ast.expr) -> tuple[ast.expr, ast.expr] | None:
     left, right = tree.left, tree.comparators[0]
     if not isinstance(tree.ops[0], (ast.Eq, ast.Is, ast.IsNot)) or is_literal(left) or not _is_value(left):
         return None
-    return (left, right) if is_literal(right) or ast.unparse(right) == "Ellipsis" or called(right) == "float" else None
+    return (left, right) if is_literal(right) or spelled(right) == "Ellipsis" or called(right) == "float" else None
 
 
 def _is_value(node: ast.expr) -> bool:

@@ -179,7 +179,8 @@ class _LiveFunctions:
         asked = self._asked.get(id(code))
         live = self._wrapped.entries(code, cache_entries(code) if asked is None else asked.entries)
         resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
-        guards = {entry.compile_id: parse_guards(guard_text(entry), resolve) for entry in live}
+        texts = {entry.compile_id: guard_text(entry) for entry in live}
+        guards = {key: (text, parse_guards(text, resolve)) for key, text in texts.items()}
         found = [self._entry(code, one, alive, guards, resolve, callers) for one, alive in self._pairs(code, live)]
         rest = is_rest(code)
         if found or rest or not path:
@@ -248,18 +249,18 @@ class _LiveFunctions:
         code: types.CodeType,
         found: Compilation | str,
         live: LiveEntry | None,
-        guards_of: Mapping[str, tuple[GuardRecord, ...]],
+        guards_of: Mapping[str, tuple[str, tuple[GuardRecord, ...]]],
         resolve: Callable[[str], str],
         callers: Callable[[EntryBuilder], tuple[CallerRecord, ...]],
     ) -> EntryRecord:
         """What a recording would have kept of a compilation, and its record."""
         known = None if isinstance(found, str) else found
         key = CompileKey(0, found if isinstance(found, str) else found.compile_id)
-        guards = guards_of[key.text] if live is not None else ()
+        text, guards = guards_of[key.text] if live is not None else ("", ())
         entry = EntryBuilder(key, closed=True, started=True, in_force=self._in_force)
         if live is not None:
-            entry.guard_text = guard_text(live)
-            entry.parsed = entry.guard_text, guards
+            entry.guard_text = text
+            entry.parsed = text, guards
             entry.left_out = left_out_of(live.manager)
         if live is not None:
             entry.transformed = _transformed(key, live)
@@ -279,7 +280,7 @@ class _LiveFunctions:
                 named = {one.entry for one in told}
                 others = [
                     refusal
-                    for other, theirs in guards_of.items()
+                    for other, (_, theirs) in guards_of.items()
                     if other not in named and CompileKey(0, other).order < key.order
                     if (refusal := call.refusal(other, theirs)) is not None
                 ]  # torch keeps the first reason only

@@ -23,11 +23,11 @@ from depyf.run.advice.source_names import by_attribute, named
 from depyf.run.advice.symbol_places import SymbolPlaces
 from depyf.run.causes.subjects import GLOBAL
 from depyf.run.guards.difference import RECEIVER, GuardSide
-from depyf.run.guards.guard_kind import GuardFact, UnknownValueError, is_literal, tree_of
+from depyf.run.guards.guard_kind import GuardFact, UnknownValueError, is_literal, spelled, tree_of
 from depyf.run.guards.known_kinds import (
     NO_CALL,
     differences_of,
-    facts_of,
+    facts_in,
     fixed,
     plain,
     recompile_record,
@@ -130,7 +130,7 @@ class GuardedCall:
         own = frozenset(guard.expression for guard in self._guards)
         for guard in guards:
             tree = tree_of(guard.expression) if guard.expression not in own else None
-            for fact in facts_of(tree) if tree is not None else ():
+            for fact in facts_in(guard.expression) if tree is not None else ():
                 text = self._mismatch(fact)
                 if text:  # torch tells of no line either
                     return recompile_record(compile_id, text, None, reported_differences(text, self))
@@ -203,8 +203,7 @@ class GuardedCall:
         words = _WORD.findall(name.removeprefix(GLOBAL))
         for guard in self._guards:
             if all(word in guard.expression for word in words):
-                tree = tree_of(guard.expression)
-                for fact in facts_of(tree) if tree is not None else ():
+                for fact in facts_in(guard.expression):
                     if _name(fact.node) == name:
                         _take(known, fact)
                 number = _number(guard.expression)
@@ -235,4 +234,4 @@ def _number(expression: str) -> tuple[str, str] | None:
 
 def _name(node: ast.expr) -> str:
     """The value in the program's words: torch writes ``L['x']`` in a guard and ``x`` where it failed."""
-    return named(ast.unparse(node))
+    return named(spelled(node))

@@ -34,7 +34,7 @@ from depyf.run.files.writer import DumpWriter
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.guards.guard_kind import tree_of
 from depyf.run.guards.kinds.tensor_guard import layout_of
-from depyf.run.guards.known_kinds import kinds_of
+from depyf.run.guards.known_kinds import facts_in, kinds_of
 from depyf.run.guards.program_words import in_program
 from depyf.run.made import Made
 from depyf.run.program_calls.checked_calls import CheckedCalls
@@ -171,6 +171,7 @@ class Session:
                 slug,
                 tree_of,
                 kinds_of,
+                facts_in,
                 layout_of,
                 in_program,
                 number_read,
