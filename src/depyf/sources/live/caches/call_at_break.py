@@ -40,7 +40,7 @@ def call_at_break(code: types.CodeType) -> CallAtBreak | None:
         lowered = lower(CodeUnit.from_code(code))
     except DepyfError:
         return None
-    values = _Values(frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]))
+    values = _Sources(frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]))
     found = None
     for number, (instr, depth) in enumerate(zip(lowered.instrs, lowered.depths)):
         if instr.op in ops.JUMPS:
@@ -59,7 +59,7 @@ def _is_made(source: str) -> bool:
     return source.startswith(_OF_TORCH) or bool(COMPILED_FN.match(name) or RESUME_FN.match(name))
 
 
-class _Values:
+class _Sources:
     """The sources of the values on the stack and in variables; "" for those that have none."""
 
     def __init__(self, parameters: frozenset[str]) -> None:
