@@ -7,7 +7,6 @@ that is read is imported or run.  Raises ``ExportError`` where the dump holds no
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +23,7 @@ from depyf.run.run import Run
 from depyf.run.store.earlier import NOT_KEPT
 from depyf.run.store.loading import load
 from depyf.safety.escape import printable, safe_name
+from depyf.safety.unheard import parse
 from depyf.views.dump.whole_dump import pages_of
 from depyf.views.pages.full_code import caller_name, original_text, other_names
 
@@ -224,13 +224,18 @@ def _literal(value: ast.expr) -> bool:
 
 def _entry(folder: Path, name: str, entry: EntryRecord, graphs: dict[str, DumpedGraph]) -> DumpedEntry:
     source = read_file(folder, f"{name}.py")
-    words = dict.fromkeys(re.findall(r"\b__compiled_fn_\w+\b", "\n".join(_code(source))))
-    used = tuple(word for word in words if word in graphs)
+    used = tuple(name for name in _names_in(source) if name in graphs)
     return DumpedEntry(name, entry.key.slug, entry.key.text, source, entry.guards, used)
 
 
-def _code(source: str) -> list[str]:
-    return [line for line in source.splitlines() if not line.lstrip().startswith("#")]
+def _names_in(source: str) -> list[str]:
+    """The names that a text uses, in its order, each once; none of what is no Python."""
+    try:
+        tree = parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    return list(dict.fromkeys(node.id for node in sorted(found, key=lambda node: (node.lineno, node.col_offset))))
 
 
 def _graphs(folder: Path, manifest: Manifest, run: Run) -> dict[str, DumpedGraph]:

@@ -292,3 +292,14 @@ def _custom(value: Any) -> str:
 def _overloads(packet: Any) -> list[str]:
     overloads = getattr(packet, "overloads", None)
     return [str(overload) for overload in overloads()] if callable(overloads) else []
+
+
+_NEXT = re.compile(r"^ +(.*) = next\(args_iter\)$", re.M)
+_BOXED = re.compile(
+    r"\(self, args_list\):\n +args_iter = iter\(args_list\)\n((?: +.* = next\(args_iter\)\n)*) +args_list\.clear\(\)\n"
+)
+
+
+def unboxed(text: str) -> str:
+    """``text`` with the parameters of each graph that torch prints with one list of all arguments."""
+    return _BOXED.sub(lambda found: f"({', '.join(['self', *_NEXT.findall(found[1])])}):\n", text)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from depyf.run.records import Place
 
+RUNS = "if __name__ == "
+"""How the part of a page begins that stands below what torch printed, and runs it."""
 NO_PLACE = "No stacktrace found for following nodes"
 """What torch writes where it does not know the lines of the program."""
 
@@ -52,7 +54,7 @@ def place_of_line(lines: Sequence[str], line: int) -> Place | None:
         place = place_in(text)
         if place is not None:
             return place
-        if NO_PLACE in text or text.startswith("if __name__ == "):
+        if NO_PLACE in text or text.startswith(RUNS):
             return None
         if text.lstrip().startswith(("def ", "class ")):
             call = _calling_operator(lines, number)

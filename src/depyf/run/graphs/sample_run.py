@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from depyf.decompiler.emit.comments import remark
 from depyf.run.graphs.graph_source import INNER_CLASS, parsed
+from depyf.run.graphs.program_comments import RUNS
 from depyf.run.graphs.value_types import DTYPES, same_layout
 
 _TENSOR_TYPE = re.compile(
@@ -76,7 +77,7 @@ def sample_run(
     call = f"print({class_name}()({'inputs' if boxed else '*inputs'}))"
     run = _WITH_REASON.format(call=call, reason=_UNTRUE) if _ASSERTS.search(text) else f"    {call}"
     body = "\n".join(["    inputs = [", *values, "    ]", run])
-    head = remark('if __name__ == "__main__":', "runs the graph on made-up inputs of the recorded shapes")
+    head = remark(f'{RUNS}"__main__":', "runs the graph on made-up inputs of the recorded shapes")
     return f"{head}\n{body}\n"
 
 

@@ -15,11 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from depyf.decompiler.emit.comments import comment
 from depyf.errors import DepyfError
 from depyf.run.compile_stages import CAPTURED, ORDER
 from depyf.run.files.file_record import FileRecord
 from depyf.run.files.reading import MANIFEST, NoManifest, rank_folders, read_file, read_manifest
+from depyf.run.graphs.graph_source import unboxed
 from depyf.run.graphs.program_comments import places_in
 from depyf.run.records import FunctionRecord
 from depyf.run.run import Run
@@ -30,6 +30,7 @@ from depyf.views.compare.pairing import Pairing, met, pairing, with_counters
 from depyf.views.compare.program_folder import from_folder, program_folders
 from depyf.views.compare.run_diff import events_apart, hit_on_one_side
 from depyf.views.pages.full_code import caller_name
+from depyf.views.pages.graph_page import printed_part
 
 _LEFT_OUT = (
     "index",
@@ -261,23 +262,6 @@ def _as_far(dump: Dump) -> Dump:
     return replace(dump, files={n: file for n, file in dump.files.items() if _ON_THE_WAY.fullmatch(n)}, functions=())
 
 
-def _graph_alone(text: str) -> str:
-    """A graph without what its page has more of when it is finished: imports, made-up inputs, and the way in which what
-    runs takes its arguments."""
-    if not text.startswith(comment("Compile id")):
-        return text
-    found = re.search(r"^class .*?(?=^if __name__|\Z)", text, re.M | re.S)
-    return _TAKEN.sub(
-        lambda taken: f"({', '.join(['self', *_NEXT.findall(taken[1])])}):\n", found[0] if found else text
-    )
-
-
-_NEXT = re.compile(r"^ +(.*) = next\(args_iter\)$", re.M)
-_TAKEN = re.compile(
-    r"\(self, args_list\):\n +args_iter = iter\(args_list\)\n((?: +.* = next\(args_iter\)\n)*) +args_list\.clear\(\)\n"
-)
-
-
 def _file(folder: Path, file: FileRecord) -> DumpFile:
     stage = "kernel" if file.kind == "wrapper" else file.stage or file.kind or "other"
     ids = file.compile_ids or ("",)
@@ -297,7 +281,7 @@ def compare(
         first, second, whole = _as_far(first), _as_far(second), normal
 
         def normal(text: str) -> str:
-            return _graph_alone(whole(text))
+            return unboxed(printed_part(whole(text)))  # of a finished one the page of a graph has more
 
     same: dict[str, int] = {}
     alike: list[DumpFile] = []

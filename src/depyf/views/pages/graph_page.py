@@ -12,17 +12,21 @@ import math
 import re
 
 from depyf.actions.scripts.process_groups import with_groups
-from depyf.decompiler.emit.comments import comments, source_lines
+from depyf.decompiler.emit.comments import comment, comments, source_lines
 from depyf.run.compile_stages import BY_NAME, WRAPPER
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.graph_source import importable, imports_for, parsed
 from depyf.run.graphs.graph_text import read_graph
 from depyf.run.graphs.masks import exactly_true
+from depyf.run.graphs.program_comments import RUNS
 from depyf.run.graphs.sample_run import sample_run
 from depyf.run.graphs.value_types import tensor_type
 from depyf.run.records import GraphRecord
 from depyf.safety.escape import one_line
 
+_COMPILE_ID = "Compile id"
+_HEAD = comment(_COMPILE_ID)
+"""How the page of a graph begins."""
 _SIZE = re.compile(r"\b[su]\d+\b")
 _CALLED = re.compile(r" = (\w+)\(")
 _STORED = re.compile(r"(?:^|;)[ \t]*[\w.]+\[.*\] = ", re.M)
@@ -116,8 +120,19 @@ def quick_page(record: GraphRecord) -> str:
     return f"{comments([_title(record), *_given(record)])}\n\nimport torch\n\n\n{body}\n"
 
 
+def printed_part(page: str) -> str:
+    """The lines of ``page`` that torch printed; all of it where it is no page of a graph."""
+    lines = page.split("\n")
+    first = next((number for number, line in enumerate(lines) if line.startswith("class ")), None)
+    if first is None or not page.startswith(_HEAD):
+        return page
+    last = next((number for number in range(first, len(lines)) if lines[number].startswith(RUNS)), len(lines))
+    return "\n".join(lines[first:last]).rstrip("\n") + "\n"
+
+
 def _title(record: GraphRecord) -> str:
-    return f"Compile id {record.key.text}: {BY_NAME[record.stage].title if record.stage in BY_NAME else record.stage}."
+    stage = BY_NAME[record.stage].title if record.stage in BY_NAME else record.stage
+    return f"{_COMPILE_ID} {record.key.text}: {stage}."
 
 
 def _given(record: GraphRecord) -> list[str]:
@@ -133,5 +148,5 @@ def _class_name(body: str) -> str:
 
 
 def _as_comments(record: GraphRecord) -> str:
-    head = f"Compile id {record.key.text}, {record.stage}: torch printed this, and it is not Python."
+    head = f"{_COMPILE_ID} {record.key.text}, {record.stage}: torch printed this, and it is not Python."
     return comments([head, *source_lines(record.text)]) + "\n"
