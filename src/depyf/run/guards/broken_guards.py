@@ -19,7 +19,7 @@ from typing import Any
 
 from depyf.run.guards.guard_kind import called, keywords, tree_of
 from depyf.run.guards.guarded_path import CODE, ITEM, Path, path_of
-from depyf.run.guards.known_kinds import brief, facts_of, plain
+from depyf.run.guards.known_kinds import brief, facts_in, plain
 from depyf.run.guards.program_words import in_program
 from depyf.run.installed_files import of_library
 from depyf.run.records import EntryRecord, FunctionRecord, GuardRecord
@@ -61,8 +61,7 @@ class BrokenGuards:
         self._function, self._entry = function, entry
         self._known: dict[str, dict[str, Any]] = {}
         for guard in (*entry.guards, *entry.left_out):
-            tree = tree_of(guard.expression)
-            for fact in facts_of(tree) if tree is not None else ():
+            for fact in facts_in(guard.expression):
                 path = self._path(fact.node)
                 if path is not None:
                     self._known.setdefault(path.text, {}).setdefault(fact.name, fact.value)
@@ -78,7 +77,8 @@ class BrokenGuards:
             return self._of_function(tree, guard)
         if isinstance(tree, ast.Compare) and (found := self._of_size(tree)):
             return found
-        return tuple(way for fact in facts_of(tree) for way in self._of_fact(fact.name, fact.node, fact.value, guard))
+        facts = facts_in(guard.expression)
+        return tuple(way for fact in facts for way in self._of_fact(fact.name, fact.node, fact.value, guard))
 
     def said(self, guard: GuardRecord) -> str:
         """What it asks, as the program would write it."""
@@ -90,7 +90,7 @@ class BrokenGuards:
             path = self._path(tree_of(guard.source) or tree)
             return f"{path.text if path is not None else guard.source} has the code of when it was compiled"
         text = in_program(brief(guard.expression) or plain(guard.expression))
-        for fact in facts_of(tree) if tree is not None else ():
+        for fact in facts_in(guard.expression):
             path = self._path(fact.node)
             if path is not None:
                 text = text.replace(in_program(ast.unparse(fact.node)), path.text)
