@@ -538,6 +538,17 @@ def builtin_functions(advised):
     return [called_c(X, function) for function in (torch.neg, torch.neg if advised else operator.neg)]
 
 
+@needs("each-receiver", removes="")
+def two_optimizers(advised):
+    parameters = [nn.Parameter(torch.ones(2)) for _ in range(2)]
+    optimizers = [torch.optim.Adam([parameter]) for parameter in parameters]
+    step_c = compiled(torch.optim.Adam.step)
+    for parameter, optimizer in zip(parameters, optimizers):
+        parameter.grad = torch.ones(2)
+        step_c(optimizer)
+    return parameters
+
+
 @needs("one-function")
 def functions(advised):
     called_c = compiled(lambda x, function: function(x))

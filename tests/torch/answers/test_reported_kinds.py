@@ -175,3 +175,20 @@ def test_a_number_that_picks_a_key_is_needed_whoever_owns_it(tmp_path):
     (cause,) = causes(run, tmp_path)
     assert "layer_idx" in cause.text
     assert not any("unspecialised-int" in way for way in ids(cause)), ids(cause)
+
+
+def test_more_may_be_left_where_no_entry_shows_what_a_size_is_asked(tmp_path):
+    """openai/whisper, decoding with a cache: one token at a time after the first call, and dynamic=True makes a symbol
+    of their number, which the attention refuses."""
+
+    def attend(x, cache):
+        return nn.functional.scaled_dot_product_attention(x, cache, cache, is_causal=x.shape[1] > 1)
+
+    def run():
+        step = torch.compile(attend, backend="eager")
+        for tokens, kept in ((3, 3), (1, 3), (1, 4)):
+            step(torch.ones(1, tokens, 4), torch.ones(1, kept, 4))
+
+    found = [way for cause in causes(run, tmp_path) for way in cause.ways]
+    symbols = [way for way in found if "compile-dynamic" in {use.id for use in way.uses}]
+    assert symbols and all(way.or_more for way in symbols), found

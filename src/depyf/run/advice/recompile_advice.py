@@ -353,6 +353,13 @@ OBJECTS = (
         _ONE_ENTRY,
     ),
     Advice(
+        "each-receiver",
+        "a method that is called on several objects",
+        "one entry for each object that is {name} is needed, as long as these are the same in later calls",
+        "nothing: each is needed",
+        remedy=False,
+    ),
+    Advice(
         "one-function",
         "a function that the compiled code is for",
         "it is another function now: one entry per function is needed. A lambda or a closure made anew is the same one "

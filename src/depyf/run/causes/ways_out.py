@@ -15,6 +15,7 @@ from typing import Any
 
 from depyf.run.advice.advice import AdviceUse, Frees, SwitchKind
 from depyf.run.advice.registry import ADVICE, text_of
+from depyf.run.advice.source_names import named, of_wrapped
 from depyf.run.causes.folding import counted, listed
 from depyf.run.causes.guard_replay import NOTHING, FreedValues, GuardedValue, GuardTable, Values, failed_in, in_order
 from depyf.run.causes.value_advice import Uses, ValueAdvice
@@ -127,6 +128,16 @@ class FunctionReplay:
         return any(entry.failed and entry.recompiles for entry in self.entries)
 
     @functools.cached_property
+    def unasked(self) -> bool:
+        """Whether a size that differed is a symbol in no entry: what the program asks about a symbol is not known."""
+        asked = set()
+        for entry in self.entries:
+            names = (named(symbol.source) for symbol in entry.symbols)
+            asked |= {of_wrapped(name, entry.wrapped_parameters) if entry.wrapped else name for name in names}
+        sizes = (value for value in self.advice if value.what == "size")
+        return any(f"{value.source}.size()[{value.index}]" not in asked for value in sizes)
+
+    @functools.cached_property
     def advice(self) -> dict[GuardedValue, Uses]:
         """Value -> what would free it, the best first."""
         found: dict[GuardedValue, dict[AdviceUse, None]] = {}
@@ -233,6 +244,8 @@ def ways_out(
                 if after < compilations:
                     reached = [*replays, *(rest if any(map(_is_option, uses)) else ())]
                     or_more = _NO_STATIC in uses or any(replay.at_limit for replay in reached)
+                    if any(ADVICE[one.id].frees is Frees.SYMBOLS for one in uses):
+                        or_more = or_more or any(replay.unasked for replay in reached)
                     way = WayOut(tuple(uses), compilations, after, or_more)
                     if any(map(_is_mark, uses)) and any(replay.needed - {lead} for replay in replays):
                         way = WayOut(tuple(uses))  # a size that is fixed to the marked one is free with it

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 from depyf.run.advice.registry import use
 from depyf.run.advice.source_names import named
-from depyf.run.guards.difference import Difference, GuardSide
+from depyf.run.guards.difference import RECEIVER, Difference, GuardSide
 from depyf.run.guards.guard_kind import (
     GuardFact,
     GuardKind,
@@ -111,6 +111,8 @@ class ObjectGuard(GuardKind):
         return ""
 
     def advice(self, difference: Difference, place: Place | None) -> Uses:
+        if difference.what == IDENTITY and RECEIVER in difference.roles:
+            return (use("each-receiver", name=named(difference.source)),)
         return (use({_ALIVE: "keep-the-object", _CODE: "one-function"}.get(difference.what, "one-object")),)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import enum
+import inspect
 import operator
 import sys
 import types
@@ -114,8 +115,9 @@ class CallValues:
         found += self._of_optimizer(tree)
         variable = root(source)
         found += [INNER] if variable in self.inner else []
+        if named(source) in (variable, f"{variable}[0]"):
+            found += [RECEIVER] if self._is_receiver(named(source)) else []
         if named(source) == variable and self.code is not None:
-            found += [RECEIVER] if self._is_receiver(variable) else []
             found += [role for name, role in _further_arguments(self.code) if name == variable]
         return tuple(found)
 
@@ -140,9 +142,12 @@ class CallValues:
                 continue
         return []
 
-    def _is_receiver(self, variable: str) -> bool:
+    def _is_receiver(self, name: str) -> bool:
         """Whether it is the object that a method was called on."""
-        return self.code is not None and is_receiver(self.code, variable, classes_of(self.variables.get(variable)))
+        value = self.variables.get(name.removesuffix("[0]"))
+        if name.endswith("[0]"):
+            value = value[0] if type(value) is tuple and value else None
+        return self.code is not None and is_receiver(self.code, name, classes_of(value))
 
     def _value(self, node: ast.expr) -> Any:
         match node:
@@ -175,8 +180,12 @@ class CallValues:
 
 def is_receiver(code: types.CodeType, variable: str, classes: tuple[type, ...]) -> bool:
     """Whether ``variable``, an object of ``classes``, is what a method was called on: one of them defines the
-    function."""
+    function.  A decorator that passes everything on calls it ``args[0]``."""
     whole = origin(code) or code
+    if not whole.co_argcount and whole.co_flags & inspect.CO_VARARGS:
+        first = f"{whole.co_varnames[whole.co_kwonlyargcount]}[0]"
+        functions = (value for cls in classes for value in class_namespace(cls).values())
+        return variable == first and any(type(one) is types.FunctionType and one.__code__ is whole for one in functions)
     if not whole.co_argcount or whole.co_varnames[0] != variable:
         return False
     owner, _, name = qualified_name(whole).rpartition(".")
