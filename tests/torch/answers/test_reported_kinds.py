@@ -192,3 +192,30 @@ def test_more_may_be_left_where_no_entry_shows_what_a_size_is_asked(tmp_path):
     found = [way for cause in causes(run, tmp_path) for way in cause.ways]
     symbols = [way for way in found if "compile-dynamic" in {use.id for use in way.uses}]
     assert symbols and all(way.or_more for way in symbols), found
+
+
+def test_what_a_function_that_ran_as_python_calls_is_compiled_alone_because_of_it(tmp_path):
+    """lucidrains/vit-pytorch, NaViT: the helpers are functions of their own only since a loop breaks the graph."""
+
+    def scaled(x, how):
+        return x * 2 if how == "twice" else x * 3 if how == "thrice" else x * 5
+
+    def model(x):
+        for how in ("twice", "thrice", "more"):
+            x = scaled(x, how) + x[x > 100].sum()
+        return x
+
+    def other(x, n):
+        return x * n if n != 3 else x
+
+    def run():
+        step, apart = (torch.compile(f, backend="eager") for f in (model, other))
+        step(torch.ones(4))
+        for n in (2, 3):
+            apart(torch.ones(4), n)
+
+    broken, *rest = causes(run, tmp_path)
+    assert "boolean" in broken.text or "depends on the values" in broken.text
+    assert "compiles test_what" in broken.more and "scaled alone only because of it" in broken.more, broken.more
+    assert "other" not in broken.more
+    assert any("how" in cause.text for cause in rest)

@@ -55,7 +55,8 @@ def causes_of(run: Run) -> tuple[Cause, ...]:
         for name in function.resume_names if function.resume_of is not None else ():
             rests.setdefault(name, []).append(function)
     made = (in_spelling(_cause(group, known, rests, replays), run.compile_calls) for group in groups)
-    causes = [(in_notebook(cause, cells), functions_apart(group)) for cause, group in zip(made, groups, strict=True)]
+    apart = (functions_apart(group, run.functions) for group in groups)
+    causes = [(in_notebook(cause, cells), one) for cause, one in zip(made, apart, strict=True)]
     if not run.graph_count:  # then a break of torch's own is why nothing was compiled
         causes = [(replace(cause, advice=_edits(cause.advice)), apart) for cause, apart in causes]
     causes.sort(key=lambda pair: (pair[0].needed, -weight(pair[0]), first_order(pair[0].entries)))
