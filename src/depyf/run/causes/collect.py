@@ -14,7 +14,7 @@ from depyf.run.advice.advice import AdviceUse
 from depyf.run.advice.registry import ADVICE
 from depyf.run.advice.source_names import root
 from depyf.run.causes.cause import Cause, CauseKind, Costs
-from depyf.run.causes.compiled_apart import breaks_before_what_follows, first_order, functions_apart
+from depyf.run.causes.compiled_apart import breaks_before_what_follows, called_from, first_order, functions_apart
 from depyf.run.causes.events import CostlyEvent, advice_of, events_of
 from depyf.run.causes.guard_replay import GuardedValue, guarded_value
 from depyf.run.causes.sentences import break_sentence, consequence, failure_sentence, recompile_sentence
@@ -55,7 +55,8 @@ def causes_of(run: Run) -> tuple[Cause, ...]:
         for name in function.resume_names if function.resume_of is not None else ():
             rests.setdefault(name, []).append(function)
     made = (in_spelling(_cause(group, known, rests, replays), run.compile_calls) for group in groups)
-    apart = (functions_apart(group, run.functions) for group in groups)
+    called = called_from(run.functions)
+    apart = (functions_apart(group, called) for group in groups)
     causes = [(in_notebook(cause, cells), one) for cause, one in zip(made, apart, strict=True)]
     if not run.graph_count:  # then a break of torch's own is why nothing was compiled
         causes = [(replace(cause, advice=_edits(cause.advice)), apart) for cause, apart in causes]

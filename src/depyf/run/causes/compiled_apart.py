@@ -6,7 +6,7 @@ recompilations that follow from it, with a sentence that says so.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from depyf.run.causes.cause import Cause, CauseKind
@@ -31,24 +31,29 @@ def first_order(keys: Iterable[CompileKey]) -> _Order:
     return min((key.order for key in keys), default=(0, 0, ()))
 
 
-def functions_apart(events: Iterable[CostlyEvent], functions: Sequence[FunctionRecord] = ()) -> FunctionsApart:
+CalledFrom = Mapping[tuple[int, str], Sequence[str]]
+
+
+def called_from(functions: Iterable[FunctionRecord]) -> CalledFrom:
+    """A function -> the functions that were compiled only while it ran, by their names."""
+    found: dict[tuple[int, str], list[str]] = {}
+    for one in functions:
+        paths = [{caller.function for caller in entry.callers} for entry in one.entries if one.resume_of is None]
+        for function in set.intersection(*paths) if paths else ():
+            if function is not None:
+                found.setdefault(function, []).append(one.code.shown)
+    return found
+
+
+def functions_apart(events: Iterable[CostlyEvent], called: CalledFrom) -> FunctionsApart:
     """The functions that met the break of these events again, in a frame of their own, after their caller had met
-    it, and those of ``functions`` that are called only from one which ran as ordinary Python because of it."""
+    it, and those that are called only from one which ran as ordinary Python because of it."""
     broke = sorted((event for event in events if event.broken is not None), key=lambda event: event.entry.key.order)
     if not broke:
         return FunctionsApart()
     python = {event.function.function for event in broke if event.broken and (event.broken.skipped or event.broken.cut)}
-    called = {one.code.shown for one in functions if one.resume_of is None and _called_only_from(one, python)}
-    again = {event.name for event in broke}
-    return FunctionsApart(frozenset(again | called) - {broke[0].name}, broke[0].entry.key.order)
-
-
-def _called_only_from(function: FunctionRecord, python: Container[tuple[int, str]]) -> bool:
-    """Whether one of these functions is among the callers each time it was compiled."""
-    return bool(function.entries) and all(
-        any(caller.function in python for caller in entry.callers if caller.function is not None)
-        for entry in function.entries
-    )
+    names = {event.name for event in broke} | {name for function in python for name in called.get(function, ())}
+    return FunctionsApart(frozenset(names) - {broke[0].name}, broke[0].entry.key.order)
 
 
 def breaks_before_what_follows(ranked: Sequence[tuple[Cause, FunctionsApart]]) -> tuple[Cause, ...]:

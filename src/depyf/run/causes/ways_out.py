@@ -74,7 +74,7 @@ def _together(uses: Sequence[AdviceUse]) -> str:
     template = ADVICE[uses[0].id].text
     differing = [name for name in ADVICE[uses[0].id].names if len({use.value(name) for use in uses}) > 1]
     name = differing[0] if len(differing) == 1 else ""
-    if name and not re.search(rf"(?<! )(?<! \()\{{{name}\}}|\{{{name}\}}(?=[.(\[])", template):
+    if name and not _is_code(template, name):
         values = listed([use.value(name) for use in uses], len(uses))
         same = tuple((key, values if key == name else value) for key, value in uses[0].values)
         return text_of(AdviceUse(uses[0].id, same))
@@ -82,6 +82,16 @@ def _together(uses: Sequence[AdviceUse]) -> str:
     if not rest or rest.count("(") != rest.count(")") or any(not text.endswith(space + rest) for text in texts):
         return "; and ".join(texts)
     return listed([text.removesuffix(space + rest) for text in texts], len(texts)) + space + rest
+
+
+def _is_code(template: str, name: str) -> bool:
+    """Whether the value ``name`` of an advice is a part of an expression: of a dotted name, or an argument."""
+    for found in re.finditer(rf"\{{{name}\}}", template):
+        before, after = template[: found.start()], template[found.end() :]
+        calls = re.search(r"[\w.]\([^()]*$", before)
+        if calls or after[:1] in tuple(".([") or not before or before[-1] not in " (":
+            return True
+    return False
 
 
 def is_remedy(use: AdviceUse) -> bool:
