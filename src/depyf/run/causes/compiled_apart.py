@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from depyf.run.causes.cause import Cause, CauseKind
 from depyf.run.causes.events import CostlyEvent
 from depyf.run.causes.folding import counted, listed
+from depyf.run.causes.ways_out import is_mark
 from depyf.run.records import CompileKey, FunctionRecord
 
 _Order = tuple[int, int, tuple[int, ...]]
@@ -70,7 +71,15 @@ def breaks_before_what_follows(ranked: Sequence[tuple[Cause, FunctionsApart]]) -
         said = f"torch compiles {listed(list(names))} alone only because of it, with {counted(count, 'recompilation')}"
         del left[at]
         left.insert(min(at, *map(left.index, following)), replace(broken, more=_sentences(broken.more, said)))
+        left = [_without_marks(cause) if any(cause is one for one in following) else cause for cause in left]
     return tuple(left)
+
+
+def _without_marks(cause: Cause) -> Cause:
+    """What follows from a break without marks, where there is another way out: the tensors are made in the caller,
+    which torch is to compile, and compiled code marks nothing."""
+    ways = tuple(way for way in cause.ways if not any(map(is_mark, way.uses)))
+    return replace(cause, ways=ways) if ways else cause
 
 
 def _follows(cause: Cause, apart: FunctionsApart) -> bool:

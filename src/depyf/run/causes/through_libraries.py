@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from depyf.run.advice.advice import AdviceUse, SwitchKind
-from depyf.run.advice.registry import ADVICE, use
+from depyf.run.advice.advice import AdviceUse
+from depyf.run.advice.registry import use
 from depyf.run.causes.cause import Cause
+from depyf.run.causes.ways_out import is_mark
 from depyf.run.program_calls.compile_calls import CompileCall
 
 _BY = "accelerate"
@@ -32,10 +33,5 @@ def in_spelling(cause: Cause, calls: Sequence[CompileCall]) -> Cause:
 
     ways = [replace(way, uses=spelled(way.uses)) for way in cause.ways]
     if asked in _NAMES:  # its loop makes the calls: no line of the program has the tensors in hand
-        ways = [way for way in ways if not any(map(_is_mark, way.uses))]
+        ways = [way for way in ways if not any(map(is_mark, way.uses))]
     return replace(cause, advice=spelled(cause.advice), ways=tuple(ways))
-
-
-def _is_mark(one: AdviceUse) -> bool:
-    switch = ADVICE[one.id].switch
-    return switch is not None and switch.kind is SwitchKind.MARK

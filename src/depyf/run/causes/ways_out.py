@@ -190,7 +190,7 @@ class FunctionReplay:
             )
             return _Freed(symbols, ducks=True) if frees is Frees.SYMBOLS else _Freed(when_changed=symbols)
         whole = value.whole if frees is Frees.VALUE else NOTHING
-        return _Freed(at_first=whole) if _is_mark(use) else _Freed(whole)
+        return _Freed(at_first=whole) if is_mark(use) else _Freed(whole)
 
     def left_after(self, uses: Collection[AdviceUse], options_only: bool = False) -> int:
         """How many compilations are left where ``uses`` are followed: options of torch are of all values of the
@@ -257,7 +257,7 @@ def ways_out(
                     if any(ADVICE[one.id].frees is Frees.SYMBOLS for one in uses):
                         or_more = or_more or any(replay.unasked for replay in reached)
                     way = WayOut(tuple(uses), compilations, after, or_more)
-                    if any(map(_is_mark, uses)) and any(replay.needed - {lead} for replay in replays):
+                    if any(map(is_mark, uses)) and any(replay.needed - {lead} for replay in replays):
                         way = WayOut(tuple(uses))  # a size that is fixed to the marked one is free with it
                     found.setdefault(tuple(uses), way)
                     break
@@ -276,7 +276,8 @@ def _needed(advice: Mapping[GuardedValue, Iterable[AdviceUse]]) -> Values:
     )
 
 
-def _is_mark(use: AdviceUse) -> bool:
+def is_mark(use: AdviceUse) -> bool:
+    """Whether it marks a tensor of the program."""
     switch = ADVICE[use.id].switch
     return switch is not None and switch.kind is SwitchKind.MARK
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from depyf.run.advice.registry import use
 from depyf.run.causes.cause import Cause, CauseKind, Costs
 from depyf.run.causes.compiled_apart import FunctionsApart, breaks_before_what_follows
+from depyf.run.causes.ways_out import WayOut
 from depyf.run.records import CompileKey
 
 
@@ -47,3 +51,12 @@ def test_a_function_that_was_recompiled_before_does_not_follow() -> None:
 def test_recompilations_of_other_functions_do_not_follow() -> None:
     causes = OTHER, BROKEN
     assert ranked(*causes) == causes
+
+
+def test_what_follows_is_marked_nowhere_if_there_is_another_way() -> None:
+    """Its tensors are made in the caller, which torch is to compile."""
+    mark, dynamic = WayOut((use("mark-dynamic", tensor="x", dimension="0"),)), WayOut((use("compile-dynamic"),))
+    found = ranked(replace(OTHER, ways=(mark, dynamic)), BROKEN, replace(SIZE, ways=(mark, dynamic)))
+    assert [cause.ways for cause in found] == [(mark, dynamic), (), (dynamic,)]
+    alone = ranked(BROKEN, replace(SIZE, ways=(mark,)))
+    assert alone[1].ways == (mark,)
