@@ -51,6 +51,8 @@ class Frees(enum.Enum):
     """All values that could be symbols."""
     SYMBOLS_WHEN_CHANGED = "symbols when changed"
     """The same, after they changed once."""
+    UNASKED = "unasked"
+    """The value that the guard is on, if the program asks nothing about it."""
     NOTHING = "nothing"
 
 

@@ -74,6 +74,7 @@ SIZES = (
         "the size is a symbol of which nothing is known, not even that it is 2 or more",
         "the graph breaks, or torch raises an error, where the program asks something about the size",
         Switch(SwitchKind.MARK, "mark_unbacked"),
+        frees=Frees.UNASKED,
     ),
     Advice(
         "unequal-sizes",

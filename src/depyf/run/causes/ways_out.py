@@ -189,7 +189,7 @@ class FunctionReplay:
                 one for one, uses in self.advice.items() if use in uses and not one.small and not _both(uses)
             )
             return _Freed(symbols, ducks=True) if frees is Frees.SYMBOLS else _Freed(when_changed=symbols)
-        whole = value.whole if frees is Frees.VALUE else NOTHING
+        whole = value.whole if frees in (Frees.VALUE, Frees.UNASKED) else NOTHING
         return _Freed(at_first=whole) if is_mark(use) else _Freed(whole)
 
     def left_after(self, uses: Collection[AdviceUse], options_only: bool = False) -> int:
@@ -254,8 +254,9 @@ def ways_out(
                 if after < compilations:
                     reached = [*replays, *(rest if any(map(_is_option, uses)) else ())]
                     or_more = _NO_STATIC in uses or any(replay.at_limit for replay in reached)
-                    if any(ADVICE[one.id].frees is Frees.SYMBOLS for one in uses):
-                        or_more = or_more or any(replay.unasked for replay in reached)
+                    frees = {ADVICE[one.id].frees for one in uses}
+                    or_more = or_more or Frees.UNASKED in frees  # no entry shows what is asked
+                    or_more = or_more or (Frees.SYMBOLS in frees and any(replay.unasked for replay in reached))
                     way = WayOut(tuple(uses), compilations, after, or_more)
                     if any(map(is_mark, uses)) and any(replay.needed - {lead} for replay in replays):
                         way = WayOut(tuple(uses))  # a size that is fixed to the marked one is free with it
