@@ -115,7 +115,7 @@ LAYERS = (
     ("decompiler.generated",),
     ("decompiler.options", "decompiler.verify"),
     ("decompiler.driver",),
-    ("run", "sources.files"),
+    ("run", "sources.files", "sources.reports"),
     ("actions.scripts",),
     ("views.pages", "views.dump", "views.compare"),
     ("actions.gallery", "views.report", "actions.repro", "actions.export"),

@@ -9,8 +9,8 @@ import torch
 
 import depyf
 from depyf.run.store.loading import load
-from depyf.sources.live.ahead.cpp_texts import as_python
 from depyf.sources.live.ahead.work_names import WorkNames
+from depyf.sources.reports.cpp_texts import as_python
 from depyf.views.pages.kernels import kernels_in
 
 pytestmark = pytest.mark.torch

@@ -15,7 +15,7 @@ from depyf.api import prepare_debug
 from depyf.run.advice.registry import sentence
 from depyf.run.advice.source_names import named, root
 from depyf.sources.live.events.call_values import CallValues
-from depyf.sources.live.events.recompiles import parse_recompile
+from depyf.sources.reports.recompiles import parse_recompile
 
 pytestmark = pytest.mark.torch
 

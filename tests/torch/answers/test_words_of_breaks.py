@@ -13,8 +13,8 @@ from depyf.actions.doctor.switches import follow
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.causes.collect import causes_of
 from depyf.run.store.loading import load
-from depyf.sources.live.events.graph_breaks import parse_break
 from depyf.sources.live.events.module_path import module_path
+from depyf.sources.reports.graph_breaks import parse_break
 
 torch = pytest.importorskip("torch")
 

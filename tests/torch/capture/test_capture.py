@@ -94,7 +94,7 @@ def test_break_in_a_library(tmp_path):
 
 def test_break_behind_code_of_the_dump():
     """Dynamo's code runs as a file of the dump, which is none of the program's."""
-    from depyf.sources.live.events.graph_breaks import parse_break
+    from depyf.sources.reports.graph_breaks import parse_break
 
     text = (
         f"Graph break in user code at {json.__file__}:105\nGraph Break Reason: why\n\nUser code traceback:\n"

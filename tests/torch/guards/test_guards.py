@@ -11,6 +11,7 @@ import inspect
 import itertools
 import math
 import re
+import types
 import warnings
 
 import pytest
@@ -21,11 +22,13 @@ from depyf.api import prepare_debug
 from depyf.errors import DepyfError
 from depyf.run.guards.known_kinds import PART_ONLY
 from depyf.sources.live.caches.entries import cache_entries
-from depyf.sources.live.guards import printed_guards
+from depyf.sources.live.guards import check_functions
 from depyf.sources.live.guards.ask import ask_entry
-from depyf.sources.live.guards.guard_remarks import split_comment
 from depyf.sources.live.guards.guard_tree import live_guards
-from depyf.sources.live.guards.printed_guards import file_resolver, parse_guards, readable
+from depyf.sources.live.guards.printed_guards import parse_guards, readable
+from depyf.sources.reports.guards.guard_names import CHECKS
+from depyf.sources.reports.guards.guard_remarks import split_comment
+from depyf.sources.reports.guards.guard_text import GuardReader, file_resolver
 
 pytestmark = pytest.mark.torch
 
@@ -239,12 +242,10 @@ def test_an_item_of_which_torch_asks_the_place_and_not_the_key(tmp_path):
 
 
 @pytest.mark.parametrize(("tells", "shown"), [(True, "3 in L['s']"), (False, "same_membership(3, L['s'])")])
-def test_membership_where_torch_does_not_print_not(monkeypatch, tells, shown):
-    monkeypatch.setattr(printed_guards, "has_guard", lambda kind: tells)
-    readable.cache_clear()
+def test_membership_where_torch_does_not_print_not(tells, shown):
+    readable = GuardReader(lambda kind: tells).readable
     assert readable("SET_CONTAINS", "set.__contains__(L['s'], 3)") == shown
     assert readable("SET_CONTAINS", "set.__contains__(L['s'], 'a in b')") == shown.replace("3", "'a in b'")
-    readable.cache_clear()
 
 
 def test_what_a_set_has_and_has_not(tmp_path):
@@ -468,3 +469,14 @@ def test_objects_that_are_keys_are_readable():
         assert answer.runs is runs and asked and all(step.holds is runs for step in asked)
         assert not any("torch_checks(" in step.expression for step in answer.steps)
         assert all(step.agrees for step in answer.steps)
+
+
+def test_the_checks_that_guards_name_are_those_of_a_page():
+    """Guards are read without torch, so the names are a list there."""
+    homes = (check_functions.__name__, "depyf.run.plain_guard_checks", "depyf.run.guards.kinds.")
+    made = (
+        name
+        for name, value in vars(check_functions).items()
+        if isinstance(value, types.FunctionType) and not name.startswith("_") and value.__module__.startswith(homes)
+    )
+    assert sorted(made) == sorted(CHECKS)

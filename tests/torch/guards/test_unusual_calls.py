@@ -364,7 +364,7 @@ def test_a_number_that_torch_could_not_make_dynamic(tmp_path):
     ],
 )  # fmt: skip
 def test_causes_have_names(reason, explanation, cause):
-    from depyf.sources.live.events.graph_breaks import parse_break
+    from depyf.sources.reports.graph_breaks import parse_break
 
     text = f"Graph break in user code at a.py:3\nGraph Break Reason: {reason}\n  Explanation: {explanation}\n"
     assert parse_break(text).cause == cause

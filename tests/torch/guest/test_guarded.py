@@ -57,8 +57,8 @@ INSIDE = [
     "depyf.sources.live.recording.session:Session._finish", "depyf.sources.live.recording.session:Session.__init__", "depyf.sources.live.recording.session:Session._warn",
     "depyf.sources.live.recording.formatted_graphs:Formatted.start", "depyf.sources.live.recording.formatted_graphs:Formatted.stop",
     "depyf.contexts:Forks.watch", "depyf.contexts:at_end_of_worker", "depyf.contexts:remove_old_dump",
-    "depyf.contexts:_session", "depyf.contexts:rank_directory", "depyf.sources.live.recording.snapshot:parse_guards",
-    "depyf.sources.live.recording.snapshot:parse_break", "depyf.views.dump.whole_dump:causes_of", "depyf.sources.live.recording.as_it_happens:entry_record",
+    "depyf.contexts:_session", "depyf.contexts:rank_directory", "depyf.sources.reports.guards.guard_text:GuardReader.guards",
+    "depyf.sources.reports.entry_facts:parse_break", "depyf.views.dump.whole_dump:causes_of", "depyf.sources.live.recording.as_it_happens:entry_record",
     "depyf.sources.live.recording.as_it_happens:program_files", "depyf.run.store.journal:line_of",
     "depyf.sources.live.recording.capture:traced_module", "depyf.safety.guarded:problem", "depyf.safety.guarded:_level",
 ]  # fmt: skip

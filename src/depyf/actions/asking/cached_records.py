@@ -16,11 +16,13 @@ from depyf.run.two_places import lines_in_dump
 from depyf.safety.escape import printable
 from depyf.sources.live import page_access as live
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries, guard_text
-from depyf.sources.live.guards.printed_guards import file_resolver, parse_guards
-from depyf.sources.live.recording.code_record import ProgramSources, code_record
+from depyf.sources.live.guards.printed_guards import parse_guards
+from depyf.sources.live.recording.code_record import code_record
 from depyf.sources.live.recording.transform import KEPT, decompile_made
 from depyf.sources.live.resume import is_rest, resume_targets
 from depyf.sources.live.target import Target, find_target
+from depyf.sources.reports.guards.guard_text import file_resolver
+from depyf.sources.reports.program_sources import ProgramSources
 from depyf.views.pages.full_code import full_code_page, function_id
 
 

@@ -14,8 +14,8 @@ from typing import Any
 from depyf.run.guards.known_kinds import SAYS_ALL, plain, subject
 from depyf.run.records import Place
 from depyf.safety.escape import cut, cut_around
-from depyf.sources.live.guards.guard_remarks import program_place
 from depyf.sources.live.guards.guard_values import GuardStep
+from depyf.sources.reports.guards.guard_remarks import program_place
 
 _MOST_ALIKE = 3
 """So many guards of one kind are shown each for itself."""

@@ -18,12 +18,12 @@ from depyf.run.compile_stages import CAPTURED
 from depyf.run.records import BreakRecord, CallerRecord, CompileKey, RecompileRecord
 from depyf.safety.guarded import Door
 from depyf.sources.live.events.call_values import refused_call
-from depyf.sources.live.events.graph_breaks import parse_break
-from depyf.sources.live.events.recompiles import resolved
-from depyf.sources.live.guards.printed_guards import file_resolver
-from depyf.sources.live.recording.builders import EntryBuilder
 from depyf.sources.live.recording.capture import Capture
-from depyf.sources.live.recording.snapshot import callers_of
+from depyf.sources.reports.builders import EntryBuilder
+from depyf.sources.reports.entry_facts import callers_of
+from depyf.sources.reports.graph_breaks import parse_break
+from depyf.sources.reports.guards.guard_text import file_resolver
+from depyf.sources.reports.recompiles import resolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Watch:
             files = [builder.code.filename for builder in self._capture.functions.values()]
             resolve = file_resolver([*linecache.cache, *files], "torch")
             graphs = Counter(graph.record.key for graph in self._capture.graphs if graph.record.stage == CAPTURED)
-            callers = callers_of(self._capture)
+            callers = callers_of(self._capture.functions)
             return tuple(self._seen(entry, resolve, graphs[entry.key], callers) for entry in entries)
 
     def _seen(

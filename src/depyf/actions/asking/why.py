@@ -24,18 +24,20 @@ from depyf.sources.live.ahead.ahead_functions import checks_guards
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.caches.inner_functions import InnerFunctions
 from depyf.sources.live.caches.loaded_entries import hidden_guards
+from depyf.sources.live.events.break_errors import gives_up
 from depyf.sources.live.events.compilations import Compilation, of_code, recent_compilations
-from depyf.sources.live.events.graph_breaks import gives_up, told_later
 from depyf.sources.live.events.torch_options import in_force, recompile_limit
 from depyf.sources.live.guards.ask import EntryAnswer, ask_entry
-from depyf.sources.live.guards.guard_remarks import program_place
 from depyf.sources.live.guards.guard_values import GuardStep
 from depyf.sources.live.guards.line_callers import LineCallers
-from depyf.sources.live.guards.printed_guards import file_resolver
 from depyf.sources.live.require import require_torch
 from depyf.sources.live.resume import resume_targets
 from depyf.sources.live.target import Target, find_target
-from depyf.sources.live.wrapped import WrappedCall, call_of, is_module_call
+from depyf.sources.live.wrapped import call_of, is_module_call
+from depyf.sources.reports.graph_breaks import told_later
+from depyf.sources.reports.guards.guard_remarks import program_place
+from depyf.sources.reports.guards.guard_text import file_resolver
+from depyf.sources.reports.wrapped_calls import WrappedCall
 
 
 @dataclass(frozen=True, slots=True)

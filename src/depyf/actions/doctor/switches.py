@@ -19,8 +19,8 @@ from depyf.decompiler.bytecode.host.written_names import qualified_name
 from depyf.errors import DepyfError
 from depyf.run.advice.advice import AdviceUse, Switch, SwitchKind
 from depyf.run.advice.registry import ADVICE
-from depyf.sources.live.events.torch_options import OF_LOGGERS, function_named
 from depyf.sources.live.pure_access import UnreadableError, attribute, is_a, item
+from depyf.sources.reports.advised_functions import OF_LOGGERS, function_named
 
 
 class SwitchError(DepyfError):

@@ -12,9 +12,9 @@ from typing import Any
 from depyf.run.causes.folding import counted
 from depyf.run.records import CodeRecord, FunctionRecord
 from depyf.run.run import Run
-from depyf.sources.live.caches.seen_code import of_libraries
 from depyf.sources.live.compiled_parts import CompiledPart
 from depyf.sources.live.pure_access import short_name
+from depyf.sources.reports.library_files import of_libraries
 
 _FEW = 3
 

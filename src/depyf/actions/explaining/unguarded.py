@@ -25,8 +25,9 @@ from depyf.run.run import Run
 from depyf.safety.unheard import parse
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.pure_access import SCALARS, UnreadableError, attribute, in_classes, item, own_attributes
-from depyf.sources.live.recording.code_record import ProgramSources, code_record
+from depyf.sources.live.recording.code_record import code_record
 from depyf.sources.live.target import Target, free_variables
+from depyf.sources.reports.program_sources import ProgramSources
 
 _SETTING = "torch._dynamo.config.skip_nnmodule_hook_guards"
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")

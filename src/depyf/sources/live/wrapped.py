@@ -11,15 +11,10 @@ import re
 import sys
 import types
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Any
 
-from depyf.run.advice.advice import AdviceUse
-from depyf.run.advice.source_names import of_wrapped
-from depyf.run.guards.difference import Difference
 from depyf.run.installed_files import installed
-from depyf.run.records import GuardRecord, RecompileRecord, RefusalRecord
-from depyf.sources.live.caches.seen_code import of_libraries
+from depyf.run.records import GuardRecord
 from depyf.sources.live.pure_access import (
     attribute,
     cell_contents,
@@ -29,46 +24,11 @@ from depyf.sources.live.pure_access import (
     own_attributes,
     short_name,
 )
+from depyf.sources.reports.library_files import of_libraries
+from depyf.sources.reports.wrapped_calls import WrappedCall
 
 _DEPTH = 80
 _LAYERS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class WrappedCall:
-    """The object that a wrapper calls."""
-
-    name: str
-    """``net (Sequential)``: the variable, where a global one holds it, and the class."""
-    parameters: tuple[str, ...] = ()
-    """What the positional arguments of the wrapper are called in the object's function."""
-
-    def spoken(self, text: str) -> str:
-        """``text`` about the wrapper's variables, in terms of the object."""
-        return of_wrapped(text, self.parameters)
-
-    def about(self, record: RecompileRecord) -> RecompileRecord:
-        """The same of a recompilation."""
-        advice = tuple(
-            AdviceUse(use.id, tuple((name, self.spoken(value)) for name, value in use.values)) for use in record.advice
-        )
-        differences = self.of_differences(record.differences)
-        return replace(record, guard=self.spoken(record.guard), advice=advice, differences=differences)
-
-    def about_refusal(self, record: RefusalRecord) -> RefusalRecord:
-        """The same of all guards that failed."""
-        failed = (
-            replace(one, guard=self.spoken(one.guard), differences=self.of_differences(one.differences))
-            for one in record.failed
-        )
-        return replace(record, failed=tuple(failed))
-
-    def of_differences(self, differences: tuple[Difference, ...]) -> tuple[Difference, ...]:
-        """The same of what guards found."""
-        return tuple(
-            replace(one, source=self.spoken(one.source), others=tuple(map(self.spoken, one.others)))
-            for one in differences
-        )
 
 
 def is_wrapper(code: types.CodeType) -> bool:

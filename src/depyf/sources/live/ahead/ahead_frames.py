@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.run.made import Made
-from depyf.sources.live.caches.seen_code import of_libraries
 from depyf.sources.live.pure_access import attribute, short_name
+from depyf.sources.reports.library_files import of_libraries
 
 _OWN_FILE = "/torch/_dynamo/aot_compile.py"
 _PACKAGE = "/torch/_dynamo/package.py"

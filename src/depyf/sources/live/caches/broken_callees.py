@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 from depyf.run.records import BreakRecord, CodeRecord, CompileKey, FunctionRecord, Place
-from depyf.sources.live.caches.seen_code import of_libraries
 from depyf.sources.live.events.module_path import module_path
+from depyf.sources.reports.library_files import of_libraries
 
 Function = tuple[int, str]
 

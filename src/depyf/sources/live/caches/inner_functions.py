@@ -22,9 +22,9 @@ from depyf.run.two_places import lines_in_dump
 from depyf.run.where import where_is
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.caches.seen_code import codes_seen
-from depyf.sources.live.events.callers import RunningFrame, folded
 from depyf.sources.live.events.compilations import Compilation
 from depyf.sources.live.resume import origin
+from depyf.sources.reports.callers import RunningFrame, folded
 
 _ENTRANCE = "/_dynamo/eval_frame.py"
 """Where the function is that calls what ``torch.compile`` wraps: the last caller of such a function, unless it is

@@ -15,9 +15,9 @@ from collections import Counter
 
 from depyf.sources.live.caches.call_at_break import CallAtBreak
 from depyf.sources.live.caches.entries import LiveEntry
-from depyf.sources.live.events.break_stack import BrokenAt, TracedFrame
 from depyf.sources.live.events.compilations import Compilation
 from depyf.sources.live.resume import resume_targets
+from depyf.sources.reports.break_stack import BrokenAt, TracedFrame
 
 BRANCH = "Data-dependent branching"
 """What torch calls a break at a branch."""

@@ -42,6 +42,7 @@ from depyf.sources.live.caches.loaded_entries import hidden_guards
 from depyf.sources.live.caches.seen_code import codes_seen, why_never_compiled
 from depyf.sources.live.caches.wrapped_objects import WrappedObjects
 from depyf.sources.live.decorated import of_object, stands_for
+from depyf.sources.live.events.break_errors import raised_then
 from depyf.sources.live.events.compilations import (
     Compilation,
     has_forgotten,
@@ -49,21 +50,22 @@ from depyf.sources.live.events.compilations import (
     recent_compilations,
     since_reset,
 )
-from depyf.sources.live.events.failures import told_failure
-from depyf.sources.live.events.graph_breaks import raised_then
-from depyf.sources.live.events.metrics import failure
 from depyf.sources.live.events.missing_reports import gaps, tells_of_loops
-from depyf.sources.live.events.recompiles import fixed_sizes, parse_recompile, specialised, still_fixed
 from depyf.sources.live.events.torch_options import in_force
 from depyf.sources.live.guards.guarded_call import GuardedCall
-from depyf.sources.live.guards.printed_guards import file_resolver, parse_guards
+from depyf.sources.live.guards.printed_guards import READER, parse_guards
 from depyf.sources.live.notebook_cells import cell_names
-from depyf.sources.live.recording.builders import EntryBuilder
-from depyf.sources.live.recording.code_record import ProgramSources, code_record
+from depyf.sources.live.recording.code_record import code_record
 from depyf.sources.live.recording.snapshot import entry_record, torch_version
 from depyf.sources.live.resume import is_rest, origin, resume_globals, resume_targets
 from depyf.sources.live.target import Target
 from depyf.sources.live.wrapped import module_called
+from depyf.sources.reports.builders import EntryBuilder
+from depyf.sources.reports.failures import told_failure
+from depyf.sources.reports.guards.guard_text import file_resolver
+from depyf.sources.reports.metrics import failure
+from depyf.sources.reports.program_sources import ProgramSources
+from depyf.sources.reports.recompiles import fixed_sizes, parse_recompile, specialised, still_fixed
 
 NO_REASON = (
     "there was nothing to compile in it, or Dynamo gave up on it (a graph break in a loop); this torch keeps no "
@@ -276,7 +278,7 @@ class _LiveFunctions:
             self.times.append(TimesRecord(key, () if known.seconds is None else ((_WHOLE, known.seconds),)))
             if known.recompiled_because:
                 call = GuardedCall(guards, code)
-                told = parse_recompile(known.recompiled_because, call, resolve)
+                told = parse_recompile(known.recompiled_because, call, resolve, READER)
                 named = {one.entry for one in told}
                 others = [
                     refusal

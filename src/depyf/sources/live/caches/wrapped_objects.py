@@ -15,7 +15,8 @@ from depyf.run.causes.folding import listed
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.guards.ask import fits_variable
 from depyf.sources.live.target import Target
-from depyf.sources.live.wrapped import WrappedCall, call_of, of_wrapper
+from depyf.sources.live.wrapped import call_of, of_wrapper
+from depyf.sources.reports.wrapped_calls import WrappedCall
 
 _FEW = 3
 

@@ -6,6 +6,7 @@ known.  Looked for only where it can matter: it takes some tens of milliseconds.
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -39,6 +40,15 @@ class CallFacts:
         """The same of all guards that failed."""
         failed = [replace(one, differences=tuple(map(self.about, one.differences))) for one in record.failed]
         return replace(record, failed=tuple(failed))
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedCall:
+    """A call that no entry fits, until the guards of its own are made.  Holds live objects."""
+
+    code: types.CodeType
+    variables: dict[str, Any]
+    facts: CallFacts
 
 
 def call_facts(records: Iterable[RecompileRecord], variables: Mapping[str, Any]) -> CallFacts:

@@ -11,13 +11,13 @@ import re
 import sys
 import types
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from depyf.run.advice.source_names import named
 from depyf.run.records import Place
 from depyf.sources.live.pure_access import UnreadableError, attribute
 from depyf.sources.live.pure_tensors import tensor
+from depyf.sources.reports.wrapped_calls import PinnedSize
 
 _VIOLATED = re.compile(
     r"You marked (?P<tensor>L\[\S+?)\.size\(\)\[(?P<index>\d+)\] as dynamic but your code specialized it to be a "
@@ -25,21 +25,6 @@ _VIOLATED = re.compile(
 )
 _DEPTH = 80
 _CONTAINERS = (list, tuple, dict)
-
-
-@dataclass(frozen=True, slots=True)
-class PinnedSize:
-    """A size that is marked in vain."""
-
-    by: tuple[tuple[str, int], ...]
-    """The tensors that have the same size, and the dimension of each."""
-    value: int
-
-    @property
-    def words(self) -> str:
-        """What stands beside torch's error."""
-        sizes = " and ".join(f"{name}.size({index})" for name, index in self.by)
-        return f"{sizes} must be the same and {'is' if len(self.by) == 1 else 'are'} not marked"
 
 
 def pinned_size(reason: str, place: Place | None) -> PinnedSize | None:

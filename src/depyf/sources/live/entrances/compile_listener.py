@@ -26,9 +26,9 @@ from depyf.run.program_calls.compile_calls import CompileCall, WrappedKind
 from depyf.run.records import Place
 from depyf.run.two_places import place_in_program
 from depyf.safety.guarded import Door
-from depyf.sources.live.caches.seen_code import of_libraries
 from depyf.sources.live.entrances.call_watch import CallWatch
 from depyf.sources.live.pure_access import attribute, class_mro, class_namespace, in_classes, short_name
+from depyf.sources.reports.library_files import of_libraries
 
 _DEPTH = 200
 _LONGEST = 160

@@ -19,8 +19,8 @@ from depyf.run.installed_files import installed
 from depyf.run.program_calls.compile_calls import FailedExport
 from depyf.run.records import Place
 from depyf.safety.guarded import Door
-from depyf.sources.live.caches.seen_code import of_libraries
-from depyf.sources.live.events.failures import told_failure
+from depyf.sources.reports.failures import told_failure
+from depyf.sources.reports.library_files import of_libraries
 
 _NAME = "log_export_usage"
 _TELLS, _TOLD = "torch._utils_internal", "torch.export._trace"

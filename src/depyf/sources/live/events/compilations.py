@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.sources.live.events.callers import RunningFrame, kept_frames
+from depyf.sources.reports.callers import RunningFrame, kept_frames
 
 
 @dataclass(frozen=True, slots=True)

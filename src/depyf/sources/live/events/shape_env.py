@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 import sys
 import types
-from dataclasses import dataclass
 from typing import Any
 
 from depyf.run.records import Place
-from depyf.sources.live.caches.seen_code import of_libraries
 from depyf.sources.live.pure_access import attribute, class_module, short_name
+from depyf.sources.reports.library_files import of_libraries
+from depyf.sources.reports.shape_questions import FinalSymbol, ShapeQuestion
 
 _HOME = "torch.fx.experimental.symbolic_shapes"
 _PLUMBING = (
@@ -28,24 +28,6 @@ _ENDS = ("trace_frame", "compile_inner", "_compile", "compile_to_fn", "call_user
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "not_", "truth", "and_", "or_", "is_", "is_not")
 """What the program's line says better."""
 _FRAME = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<function>[^\n]+)(?:\n *(?P<text>[^\n]*))?')
-
-
-@dataclass(frozen=True, slots=True)
-class ShapeQuestion:
-    """What led to an event about shapes."""
-
-    env: Any = None
-    """The ``ShapeEnv``; None where no frame holds it."""
-    operator: str = ""
-    """The operation of the program that torch is compiling: ``view``, ``cat``."""
-    asker: str = ""
-    """The innermost function of torch that is none of the shape environment's: ``torch._refs._broadcast_shapes``."""
-    dynamic: str = ""
-    """See ``SymbolRecord.dynamic``."""
-    place: Place | None = None
-    """The program's line, as the operation remembers it."""
-    suppressed: bool = False
-    """torch makes no guard of the answer."""
 
 
 def shape_question() -> ShapeQuestion:
@@ -125,15 +107,6 @@ def _place_of(node: Any) -> Place | None:
         return None
     frame = (own or frames)[-1]
     return Place(frame["file"], int(frame["line"]), frame["function"], (frame["text"] or "").strip())
-
-
-@dataclass(frozen=True, slots=True)
-class FinalSymbol:
-    """What the environment knows of one symbol when the guards are made."""
-
-    sources: tuple[str, ...]
-    range: str
-    equals: str
 
 
 def final_symbols(env: Any) -> dict[str, FinalSymbol]:

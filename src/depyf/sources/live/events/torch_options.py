@@ -7,13 +7,11 @@ at.
 
 from __future__ import annotations
 
-import logging
-import sys
-from collections.abc import Iterator
 from typing import Any
 
 from depyf.run.advice.advice import Switch, SwitchKind
 from depyf.run.advice.registry import STATIC, SWITCHES
+from depyf.sources.reports.advised_functions import advised_functions
 
 _MISSING = object()
 
@@ -40,32 +38,12 @@ def _as_advised(switch: Switch, value: Any) -> set[str]:
     if switch.kind is SwitchKind.CONFIG:
         return {switch.name} if repr(value) == switch.value else set()
     if switch.kind is SwitchKind.ADD and type(value) in (set, frozenset):
-        return {f"{switch.name}:{name}" for name, function in _functions() if any(known is function for known in value)}
+        return {
+            f"{switch.name}:{name}"
+            for name, function in advised_functions()
+            if any(known is function for known in value)
+        }
     return set()
-
-
-_FUNCTIONS = {
-    "print": ("builtins", "print"),
-    "warnings.warn": ("warnings", "warn"),
-}
-"""The functions that an advice adds to an option, and where they are."""
-OF_LOGGERS = "logging.Logger."
-"""How the name of a logger's method begins; libraries add methods to the class (``warning_once`` of transformers)."""
-
-
-def function_named(name: str) -> Any:
-    """The function of that name of those that an advice adds to an option; None for another name, and where there is
-    none."""
-    return next((function for known, function in _functions() if known == name), None)
-
-
-def _functions() -> Iterator[tuple[str, Any]]:
-    for name, (module, attribute) in _FUNCTIONS.items():
-        if (function := vars(sys.modules[module]).get(attribute) if module in sys.modules else None) is not None:
-            yield name, function
-    for name, method in vars(logging.Logger).copy().items():
-        if not name.startswith("_"):
-            yield OF_LOGGERS + name, method
 
 
 def recompile_limit() -> int | None:

@@ -19,9 +19,9 @@ from depyf.run.records import FailedGuardRecord, GuardRecord, RecompileRecord, R
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.events.call_values import CallValues, inner_variables
 from depyf.sources.live.guards.guard_order import GuardOrder
-from depyf.sources.live.guards.guard_remarks import program_place
 from depyf.sources.live.guards.guard_tree import namespace
 from depyf.sources.live.guards.guard_values import evaluate, found_by
+from depyf.sources.reports.guards.guard_remarks import program_place
 
 
 def all_refusals(

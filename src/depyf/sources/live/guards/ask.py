@@ -24,10 +24,10 @@ from depyf.safety.escape import cut
 from depyf.sources.live.caches.entries import LiveEntry
 from depyf.sources.live.events.call_values import CallValues
 from depyf.sources.live.guards.guard_order import GuardOrder, sources
-from depyf.sources.live.guards.guard_remarks import program_place, split_comment
 from depyf.sources.live.guards.guard_tree import LiveGuardRecord, ask_leaves, live_guards, namespace
 from depyf.sources.live.guards.guard_values import GuardStep, evaluate, found_by
 from depyf.sources.live.guards.printed_guards import readable
+from depyf.sources.reports.guards.guard_remarks import program_place, split_comment
 
 
 @dataclass(frozen=True, slots=True)

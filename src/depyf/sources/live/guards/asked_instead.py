@@ -14,7 +14,7 @@ from depyf.run.records import RecompileRecord
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.events.call_values import refused_call
 from depyf.sources.live.guards.ask import ask_entry
-from depyf.sources.live.guards.guard_remarks import program_place
+from depyf.sources.reports.guards.guard_remarks import program_place
 
 UNKNOWN_KIND = KINDS[-1].name
 _LOCAL = re.compile(r"\bL\['([^\W\d]\w*)'\]")

@@ -17,8 +17,10 @@ from depyf.run.guards.kinds.length_guard import DICT_ITEMS
 from depyf.run.guards.known_kinds import PART_ONLY
 from depyf.run.records import GuardRecord
 from depyf.sources.live.caches.entries import LiveEntry, guard_text
-from depyf.sources.live.guards.guard_remarks import split_comment
-from depyf.sources.live.guards.printed_guards import (
+from depyf.sources.live.guards.printed_guards import parse_guards
+from depyf.sources.live.guards.traceless import ITEM, compiled, item
+from depyf.sources.reports.guards.guard_remarks import split_comment
+from depyf.sources.reports.guards.guard_text import (
     NOT_MENDED,
     Mended,
     by_position,
@@ -26,9 +28,7 @@ from depyf.sources.live.guards.printed_guards import (
     dict_record,
     key_mended,
     own_source,
-    parse_guards,
 )
-from depyf.sources.live.guards.traceless import ITEM, compiled, item
 
 
 @dataclass(frozen=True, slots=True)

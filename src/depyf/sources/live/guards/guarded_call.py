@@ -35,8 +35,8 @@ from depyf.run.guards.known_kinds import (
 )
 from depyf.run.records import GuardRecord, RecompileRecord
 from depyf.sources.live.events.call_values import CallValues, inner_variables, is_receiver
-from depyf.sources.live.guards.guard_remarks import program_place
 from depyf.sources.live.pure_access import class_mro, class_namespace
+from depyf.sources.reports.guards.guard_remarks import program_place
 
 _OF_MODULE = re.compile(r"L\['(\w+)'\]\._(?:modules|parameters|buffers)\b")
 _LOCAL = re.compile(r"L\['([^\W\d]\w*)'\]")

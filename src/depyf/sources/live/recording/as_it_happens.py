@@ -23,13 +23,14 @@ from depyf.run.store.lines import DroppedLine, NoteLine
 from depyf.safety.guarded import Door
 from depyf.safety.source_lines import source_text
 from depyf.sources.live.events.missing_reports import gaps
-from depyf.sources.live.guards.printed_guards import file_resolver
 from depyf.sources.live.processes.ranks import rank_count
-from depyf.sources.live.recording.builders import EntryBuilder, FunctionBuilder
 from depyf.sources.live.recording.capture import Capture
-from depyf.sources.live.recording.code_record import ProgramSources
-from depyf.sources.live.recording.snapshot import callers_of, entry_record, live_code_of, times_of_key, torch_version
+from depyf.sources.live.recording.snapshot import entry_record, live_code_of, times_of_key, torch_version
 from depyf.sources.live.resume import origin
+from depyf.sources.reports.builders import EntryBuilder, FunctionBuilder
+from depyf.sources.reports.entry_facts import callers_of
+from depyf.sources.reports.guards.guard_text import file_resolver
+from depyf.sources.reports.program_sources import ProgramSources
 
 MOST_SOURCE = 1 << 19
 """Characters of a file of the program that a dump keeps a copy of."""
@@ -124,6 +125,6 @@ class AsItHappens:
         if self._resolver is None or self._known[0] != (len(linecache.cache), len(self._files)):
             self._resolver = file_resolver([*linecache.cache, *self._files], "torch")
         if self._callers is None or self._known[1] != len(capture.functions):
-            self._callers = callers_of(capture)
+            self._callers = callers_of(capture.functions)
         self._known = (len(linecache.cache), len(self._files)), len(capture.functions)
         return self._resolver, self._callers

@@ -1,15 +1,13 @@
-"""Listens to torch.compile and keeps its reports.
+"""Listens to torch.compile and keeps its reports, with what the process knows besides.
 
 Input: torch's structured trace records (a ``logging.Handler`` on ``torch.__trace``) and the bytecode hook.  Output:
-builders that ``dynamo.snapshot`` freezes into a ``Run``.  Invariants: nothing here raises into torch; every
-event belongs to the compile id torch gave it (a backward compiled late still lands with its forward); what a
-restarted attempt reported is dropped; only weak references to live objects are kept.
+builders that ``snapshot`` freezes into a ``Run``.  Invariants: nothing here raises into torch; only weak references to
+live objects are kept.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import threading
 import time
 import types
@@ -18,65 +16,56 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from depyf.run.advice.number_operands import taken_as_number
 from depyf.run.compile_stages import BY_EVENT, CAPTURED
 from depyf.run.global_names import PACKAGE
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.node_origins import NodeOrigins
 from depyf.run.made import Made
-from depyf.run.phase_times import PhaseClock, PhaseTime, compile_id_of
+from depyf.run.phase_times import compile_id_of
 from depyf.run.records import (
     CodeRecord,
     CompileKey,
-    GivenRecord,
     GraphRecord,
     GuardRecord,
     RecompileRecord,
 )
-from depyf.run.trace_events import TraceEvent, cache_of
+from depyf.run.trace_events import TraceEvent
 from depyf.safety.guarded import Door
 from depyf.sources.live.ahead.ahead_frames import AheadWork, LoadedWork, ahead_work, loaded_work, package_work
 from depyf.sources.live.ahead.ahead_functions import ahead_entry, name_ahead
-from depyf.sources.live.ahead.cpp_texts import as_python
 from depyf.sources.live.ahead.filtered_guards import left_out_guards
 from depyf.sources.live.ahead.work_names import WorkNames
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.caches.loaded_entries import name_loaded
-from depyf.sources.live.calls.call_facts import call_facts
+from depyf.sources.live.calls.call_facts import CallFacts, RefusedCall, call_facts
 from depyf.sources.live.calls.pinning import pinned_size
 from depyf.sources.live.decorated import by_object, decorated
-from depyf.sources.live.events.break_stack import NOTHING_KNOWN, BrokenAt, traced_stack
+from depyf.sources.live.events.break_errors import raises
 from depyf.sources.live.events.call_values import call_values, refused_call
-from depyf.sources.live.events.callers import running_frames
-from depyf.sources.live.events.failures import told_failure
-from depyf.sources.live.events.graph_breaks import raises
 from depyf.sources.live.events.graph_reading import facts_of, reported_graph
+from depyf.sources.live.events.interned_names import with_names
 from depyf.sources.live.events.listening import Listener, ignore, listen
-from depyf.sources.live.events.metrics import cache_record, failure, first_line, last_line, phases
 from depyf.sources.live.events.module_path import traced_module
-from depyf.sources.live.events.recompiles import parse_recompile, refused_recompile, specialised
-from depyf.sources.live.events.symbols import SymbolTable
+from depyf.sources.live.events.running_frames import running_frames
+from depyf.sources.live.events.shape_env import final_symbols, shape_question
 from depyf.sources.live.events.torch_options import in_force
+from depyf.sources.live.events.traced_stack import traced_stack
 from depyf.sources.live.guards.all_refusals import all_refusals
 from depyf.sources.live.guards.asked_instead import asked_instead
-from depyf.sources.live.guards.printed_guards import parse_guards
+from depyf.sources.live.guards.printed_guards import READER
 from depyf.sources.live.origins.node_reading import origins_of
-from depyf.sources.live.recording.builders import EntryBuilder, FunctionBuilder, GraphBuilder, find_code, loops_in
-from depyf.sources.live.recording.code_record import code_record, record_of_start
+from depyf.sources.live.recording.code_record import code_record, find_code
 from depyf.sources.live.resume import origin, resume_targets
 from depyf.sources.live.wrapped import call_of, is_module_call, wrapped_call
-
-_GRAPH_ID = re.compile(r"^[ \t]*# graph id: \d+[ \t]*(?:\n|\Z)", re.M)
-"""An address, which torch prints into the graphs around the pre-grad passes."""
-
-_EXPLAINING = (
-    "dynamo_graph_break_reason", "recompile_reasons", "dynamo_error", "compilation_metrics", "bwd_compilation_metrics"
-)  # fmt: skip
-"""Events of which a killed process leaves what they said."""
+from depyf.sources.reports.break_stack import NOTHING_KNOWN, BrokenAt
+from depyf.sources.reports.builders import EntryBuilder, FunctionBuilder
+from depyf.sources.reports.cpp_texts import as_python
+from depyf.sources.reports.heard import Heard, path_in
+from depyf.sources.reports.recompiles import parse_recompile
 
 
-class Capture:
-    """Everything heard since ``start``; thread-safe; deaf in forked children, but for ``in_child``."""
+class Capture(Heard):
+    """Everything heard since ``start``; deaf in forked children, but for ``in_child``."""
 
     def __init__(
         self,
@@ -86,26 +75,16 @@ class Capture:
         on_refused: Callable[[CompileKey], None] = lambda key: None,
         on_told: Callable[[CompileKey], None] = lambda key: None,
     ) -> None:
-        """``on_told``: called when a compilation has begun, and whenever something was heard that explains it."""
-        self.lock = threading.RLock()
-        self.functions: dict[tuple[int, str], FunctionBuilder] = {}
-        self.entries: dict[CompileKey, EntryBuilder] = {}
-        self.graphs: list[GraphBuilder] = []
-        self.graphs_of: dict[CompileKey, list[GraphBuilder]] = {}
-        self.notes: list[str] = []
-        self._generation = 0
-        self.current: dict[str, CompileKey] = {}
-        self._places: set[tuple[str, str, int]] = set()
-        self._on_graph = on_graph
-        self._on_dropped = on_dropped
-        self._on_closed = on_closed
+        super().__init__(READER, time.time())
+        self.on_graph, self.on_dropped, self.on_closed, self.on_told = on_graph, on_dropped, on_closed, on_told
         self._on_refused = on_refused
-        self._on_told = on_told
-        self.timings: dict[CompileKey, dict[str, float]] = {}
-        """Compile times per phase, in seconds: another in every run, so no part of the records."""
-        self.phases: dict[CompileKey, list[PhaseTime]] = {}
-        """When each phase began, and its seconds: no part of the records either."""
-        self.clock = PhaseClock(time.time())
+        self._places: set[tuple[str, str, int]] = set()
+        self._calls: dict[CompileKey, RefusedCall] = {}
+        """The calls for which entries are being made, where earlier ones were asked."""
+        self._envs: dict[CompileKey, weakref.ref[Any]] = {}
+        """torch's shape environments, which are gone soon after the compilation."""
+        self._now: AheadWork | None = None
+        """The work that the event which is being handled is of, where it is none of a call."""
         self._pid = os.getpid()
         self.in_child: Callable[[], Capture | None] | None = None
         """Called in a forked child by the first event there: the capture of a dump of the child's own."""
@@ -139,25 +118,6 @@ class Capture:
         """Not a thread that is deaf."""
         return self.here and threading.get_ident() != self.deaf
 
-    def note(self, text: str) -> None:
-        """Remember a problem of depyf for the manifest, once however often it happens."""
-        with self.lock:
-            if text not in self.notes:
-                self.notes.append(text)
-
-    def key(self, compile_id: str) -> CompileKey:
-        """The key of an id that is being talked about now."""
-        with self.lock:
-            known = self.current.get(compile_id)
-            if known is None:
-                known = CompileKey(self._generation, compile_id)
-                self.current[compile_id] = known
-            return known
-
-    def entry(self, key: CompileKey) -> EntryBuilder:
-        with self.lock:
-            return self.entries.setdefault(key, EntryBuilder(key))
-
     def _take(self, event: TraceEvent) -> None:
         if self.hears:
             self.handle(event)
@@ -170,7 +130,7 @@ class Capture:
             with self.lock:
                 begun = compile_id_of(event)
                 if begun and self.key(begun).function not in self.functions:
-                    self._about(TraceEvent("", begun, 0, {}, ""))  # of a capture that fails nothing else says its id
+                    self.about(TraceEvent("", begun, 0, {}, ""))  # of a capture that fails nothing else says its id
                 ended = self.clock.take(event, threading.get_ident())
                 if ended is not None:
                     work = ahead_work() if not ended[0] else None
@@ -180,81 +140,33 @@ class Capture:
     def handle(self, event: TraceEvent) -> None:
         """Take one event in."""
         with self.lock:
-            if event.name == "dynamo_start":
-                self._on_told(self._begin(event.compile_id, event))
-                return
-            key, work = self._about(event)
-            entry = self.entry(key)
-            if event.attempt > entry.attempt:
-                self._restart(entry, event.attempt)
-            if event.name in BY_EVENT:
-                path = str(event.data.get("file_path") or event.data.get("filename") or "")
-                text = as_python(event.name, event.payload)
-                added = self.add_graph(
-                    key, BY_EVENT[event.name], text, path, event.attempt, self._facts(event),
-                    origins=self._origins(event),
-                )  # fmt: skip
-                if added is not None and added.stage == CAPTURED and self.on_inputs is not None:
-                    with Door("the inputs of a graph could not be kept", self.note):
-                        self.on_inputs(added, reported_graph(CAPTURED))
-            elif event.name == "dynamo_graph_break_reason":
-                entry.in_force = in_force()
-                if event.payload and event.payload not in entry.breaks:
-                    entry.breaks[event.payload] = self._at_break()
-            elif event.name == "recompile_reasons":
-                self._on_refused(key)
-                self._find_callers(entry)  # where torch refuses, no start follows
-                entry.in_force = in_force()
-                found = list(map(self._asked, parse_recompile(event.payload, call_values())))
-                entry.call = refused_call()
-                with Door("who made the values of a call could not be told", self.note):
-                    entry.facts = call_facts(found, entry.call[1] if entry.call is not None else {})
-                entry.recompiles = tuple(map(self._explained, map(entry.facts.of_record, found)))
-            elif event.name == "dynamo_cpp_guards_str":
-                entry.guard_text = event.payload
-                entry.left_out = left_out_guards(self.note)
-                entry.symbols.finish()
-                self._find_refusals(entry)
-                if work is not None:
-                    self._made(entry, work)
-                entry.closed = entry.closed or entry.made is Made.CALL_LOADED  # nothing more is said of it
-            elif event.name == "dynamo_error":
-                entry.failed = entry.failed or last_line(event.payload)
-                with Door("where torch was tracing when it failed could not be told", self.note):
-                    entry.traced = entry.traced or traced_stack()
-            elif event.name in ("compilation_metrics", "bwd_compilation_metrics"):
-                if work is not None:
-                    event = replace(event, data={**event.data, **work.failure()})
-                    self._made(entry, work)
-                self._close(entry, event)
-                entry.raised = entry.raised or (work is not None and bool(entry.failed))
-            elif (cache := cache_of(event.name)) is not None:
-                entry.caches.append(cache_record(*cache, event.payload))
-            else:
-                entry.symbols.take(event.name, event.data)
-            if event.name in _EXPLAINING:
-                self._on_told(key)
+            try:
+                super().handle(event)
+            finally:
+                self._now = None
 
-    def _about(self, event: TraceEvent) -> tuple[CompileKey, AheadWork | None]:
-        """The compilation that ``event`` is of; what is compiled ahead of time is told by torch's frames."""
+    def about(self, event: TraceEvent) -> CompileKey:
+        """What is compiled ahead of time is told by torch's frames."""
+        self._now = None
         key = self.key(event.compile_id)
         known = self.entries.get(key) if key.function in self.functions else None
         if known is not None and not known.closed and known.made is Made.CALL:
-            return key, None
+            return key
         with Door("what is compiled ahead of time could not be told", self.note):
             loaded = loaded_work(event.name) if known is not None and known.made is Made.CALL_LOADED else None
             if loaded is not None:
                 frame = event.compile_id.rpartition("/")[0]
-                return self._begin_loaded(self.key(f"{frame}/{loaded.number}"), loaded), None
+                return self._begin_loaded(self.key(f"{frame}/{loaded.number}"), loaded)
             work = ahead_work()
             if work is not None:
-                return self._begin_ahead(self._key_of_work(work, event.compile_id), work), work
+                self._now = work
+                return self._begin_ahead(self._key_of_work(work, event.compile_id), work)
             package = 0 if event.compile_id else package_work()
             if package:
                 key = self.key(self._work.name(package, PACKAGE))
                 if event.name == "compilation_metrics":
                     self._work.let_go(package)
-        return key, None
+        return key
 
     def _begin_loaded(self, key: CompileKey, loaded: LoadedWork) -> CompileKey:
         """torch gives the entries of a function, which it loads one after the other, the id of the first."""
@@ -270,7 +182,7 @@ class Capture:
         if work.made is Made.AHEAD:
             begun = (key.text for key, entry in self.entries.items() if entry.work == work.frame and not entry.closed)
             key = self.key(compile_id or work.compile_id or next(begun, ""))
-            return self._renew(key.text) if key in self.entries and self.entries[key].is_other(work.frame) else key
+            return self.renew(key.text) if key in self.entries and self.entries[key].is_other(work.frame) else key
         return self.key(self._work.name(work.frame, "loaded"))
 
     def _begin_ahead(self, key: CompileKey, work: AheadWork) -> CompileKey:
@@ -282,7 +194,7 @@ class Capture:
             if is_module_call(work.original) and work.called is not None:
                 entry.wrapped = call_of(work.called)
             self._find_callers(entry)
-            self._on_told(key)
+            self.on_told(key)
         return key
 
     def _made(self, entry: EntryBuilder, work: AheadWork) -> None:
@@ -294,7 +206,7 @@ class Capture:
         if work.made is Made.AHEAD_LOADED:  # nothing more is said of it
             entry.closed = True
             self._work.let_go(work.frame)
-            self._on_closed(entry.key)
+            self.on_closed(entry.key)
 
     def live_entries(self, function: tuple[int, str]) -> tuple[LiveEntry, ...]:
         """What torch may still run of a function, in the order it tries it."""
@@ -305,24 +217,9 @@ class Capture:
         code = builder.live() if builder.live is not None else None
         return cache_entries(code) if code is not None else ()
 
-    def _find_refusals(self, entry: EntryBuilder) -> None:
-        """While torch compiles: then the values are still those of the call."""
-        call, entry.call = entry.call, None
-        if call is not None:
-            with Door("which guards failed could not be told", self.note):
-                told = {record.entry: record for record in entry.recompiles}
-                found = all_refusals(*call, self._guards(entry), self._guards_of, told)
-                entry.refusals = tuple(map(entry.facts.of_refusal, found))
-
-    def _guards_of(self, compile_id: str) -> tuple[GuardRecord, ...]:
+    def _guards_of_id(self, compile_id: str) -> tuple[GuardRecord, ...]:
         earlier = self.entries.get(self.key(compile_id))
-        return self._guards(earlier) if earlier is not None else ()
-
-    def _guards(self, entry: EntryBuilder) -> tuple[GuardRecord, ...]:
-        """The guards of an entry, read once; the names of files are completed later."""
-        if entry.parsed is None or entry.parsed[0] != entry.guard_text:
-            entry.parsed = entry.guard_text, parse_guards(entry.guard_text)
-        return entry.parsed[1]
+        return self.guards_of(earlier) if earlier is not None else ()
 
     def _at_break(self) -> BrokenAt:
         with Door("where the graph broke could not be told", self.note):
@@ -335,46 +232,93 @@ class Capture:
             return asked_instead(record)
         return record
 
-    def _explained(self, record: RecompileRecord) -> RecompileRecord:
-        """With what the symbols of the earlier entry tell."""
-        earlier = self.entries.get(self.key(record.entry)) if record.entry else None
-        if earlier is None:
-            return record
-        places = earlier.symbols.places
-        return taken_as_number(specialised(record, places), places=places)
+    def take_graph(self, key: CompileKey, event: TraceEvent) -> None:
+        """With what torch's frames hold of it."""
+        added = self.add_graph(
+            key, BY_EVENT[event.name], as_python(event.name, event.payload), path_in(event), event.attempt,
+            self._facts(event), origins=self._origins(event),
+        )  # fmt: skip
+        if added is not None and added.stage == CAPTURED and self.on_inputs is not None:
+            with Door("the inputs of a graph could not be kept", self.note):
+                self.on_inputs(added, reported_graph(CAPTURED))
 
-    def _close(self, entry: EntryBuilder, event: TraceEvent) -> None:
-        """torch is done with the frame, or with its backward."""
-        self.timings.setdefault(entry.key, {}).update(phases(event.name, event.data))
-        refused = event.data.get("fail_reason") and event.data.get("is_forward", False) is None
-        if event.name != "compilation_metrics" and not refused:  # 2.6: what failed before torch knew which it is
-            return
-        entry.closed = True
-        entry.call = None
-        entry.symbols.finish()
+    def take_break(self, entry: EntryBuilder, event: TraceEvent) -> None:
+        """With the options that are set now, and what torch's frames tell."""
+        entry.in_force = in_force()
+        if event.payload and event.payload not in entry.breaks:
+            entry.breaks[event.payload] = self._at_break()
+
+    def take_recompile(self, entry: EntryBuilder, event: TraceEvent) -> None:
+        """With the values of the call."""
+        self._on_refused(entry.key)
+        self._find_callers(entry)  # where torch refuses, no start follows
+        entry.in_force = in_force()
+        found = list(map(self._asked, parse_recompile(event.payload, call_values(), reader=self.reader)))
+        call, facts = refused_call(), CallFacts()
+        with Door("who made the values of a call could not be told", self.note):
+            facts = call_facts(found, call[1] if call is not None else {})
+        if call is not None:
+            self._calls[entry.key] = RefusedCall(*call, facts)
+        entry.recompiles = tuple(map(self.explained, map(facts.of_record, found)))
+
+    def take_guards(self, entry: EntryBuilder, event: TraceEvent) -> None:
+        """With all guards of earlier entries that failed, asked while torch compiles: then the values are still those
+        of the call."""
+        entry.guard_text = event.payload
+        entry.left_out = left_out_guards(self.note)
+        self._finish_symbols(entry)
+        call = self._calls.pop(entry.key, None)
+        if call is not None:
+            with Door("which guards failed could not be told", self.note):
+                told = {record.entry: record for record in entry.recompiles}
+                found = all_refusals(call.code, call.variables, self.guards_of(entry), self._guards_of_id, told)
+                entry.refusals = tuple(map(call.facts.of_refusal, found))
+        if self._now is not None:
+            self._made(entry, self._now)
+        entry.closed = entry.closed or entry.made is Made.CALL_LOADED  # nothing more is said of it
+
+    def take_error(self, entry: EntryBuilder, event: TraceEvent) -> None:
+        """With what Dynamo was tracing."""
+        super().take_error(entry, event)
+        with Door("where torch was tracing when it failed could not be told", self.note):
+            entry.traced = entry.traced or traced_stack()
+
+    def take_metrics(self, entry: EntryBuilder, event: TraceEvent) -> None:
+        """With what is told of work ahead of time by its frames."""
+        work = self._now
+        if work is not None:
+            event = replace(event, data={**event.data, **work.failure()})
+            self._made(entry, work)
+        super().take_metrics(entry, event)
+        entry.raised = entry.raised or (work is not None and bool(entry.failed))
+
+    def close(self, entry: EntryBuilder, event: TraceEvent) -> None:
+        """With what can be asked of the process that goes on."""
+        self._calls.pop(entry.key, None)
+        self._finish_symbols(entry)
+        self._envs.pop(entry.key, None)
         function = self.functions.get(entry.key.function)
         if function is not None and function.live is None:
             find_code(function)
-        reason = event.data.get("fail_reason")
-        if reason:
-            entry.failed = failure(event.data)
-            entry.error = told_failure(event.data, entry.traced)
+        super().close(entry, event)
+        if reason := event.data.get("fail_reason"):
             with Door("which tensors fix a size could not be told", self.note):
                 entry.pinned = pinned_size(str(reason), entry.error[1])
-            entry.given_up = True
             entry.raised = raises(str(event.data.get("fail_type")))
-            if not entry.recompiles:
-                entry.recompiles = tuple(map(self._explained, refused_recompile(str(reason))))
-            if (
-                event.data.get("fail_type") == "Unsupported" and not entry.breaks
-            ):  # fullgraph=True: torch does not report it
-                place = f"{event.data.get('fail_user_frame_filename')}:{event.data.get('fail_user_frame_lineno')}"
-                entry.breaks[f"Graph break in user code at {place}\nGraph Break Reason: {reason}"] = NOTHING_KNOWN
-        operations = event.data.get("graph_op_count")
-        entry.operations = operations if isinstance(operations, int) else None
-        restarts = event.data.get("restart_reasons")
-        entry.restarts = tuple(sorted(first_line(str(r)) for r in restarts)) if isinstance(restarts, list) else ()
-        self._on_closed(entry.key)
+
+    def take_symbol(self, entry: EntryBuilder, event: TraceEvent) -> None:
+        """With who asks torch's shape environment."""
+        asked = shape_question()
+        if asked.env is not None and not asked.suppressed:
+            known = self._envs.get(entry.key)
+            if known is None or known() is not asked.env:
+                self._envs[entry.key] = weakref.ref(asked.env)
+        entry.symbols.take(event.name, with_names(event).data, asked)
+
+    def _finish_symbols(self, entry: EntryBuilder) -> None:
+        known = self._envs.get(entry.key)
+        env = known() if known is not None else None
+        entry.symbols.finish(final_symbols(env) if env is not None else {})
 
     def begin(self, code: types.CodeType, compile_id: str) -> CompileKey:
         """The bytecode hook saw ``code`` under ``compile_id``: register the function."""
@@ -383,7 +327,7 @@ class Capture:
             known = self.functions.get(key.function)
             other = known.live() if known is not None and known.live is not None else None
             if other is not None and other is not code:  # compared as objects: their constants are the program's
-                key = self._renew(compile_id)
+                key = self.renew(compile_id)
                 known = None
             if known is None or not known.hooked:
                 self._add_function(key, code)
@@ -415,18 +359,13 @@ class Capture:
                     return names
         return []
 
-    def _begin(self, compile_id: str, event: TraceEvent) -> CompileKey:
-        key = self.key(compile_id)
-        entry = self.entries.get(key)
-        if entry is not None and entry.closed:  # torch._dynamo.reset() restarted the counters
-            key = self._renew(compile_id)
+    def begin_frame(self, compile_id: str, event: TraceEvent) -> CompileKey:
+        """With who called, and what a wrapper calls."""
+        key = super().begin_frame(compile_id, with_names(event))
         entry = self.entry(key)
-        entry.started = True
         loaded = loaded_work(event.name)
         if loaded is not None:
             self._begin_loaded(key, loaded)
-        if key.function not in self.functions:
-            self.functions[key.function] = FunctionBuilder(record_of_start(event))
         self._find_callers(entry)
         with Door("what a wrapper of torch calls could not be told", self.note):
             entry.wrapped = wrapped_call()
@@ -440,20 +379,6 @@ class Capture:
         with Door("the callers of a compiled function could not be told", self.note):
             entry.callers = running_frames(lambda frame: frame.code in self._places)
 
-    def _renew(self, compile_id: str) -> CompileKey:
-        self._generation += 1
-        self.current.clear()
-        return self.key(compile_id)
-
-    def _restart(self, entry: EntryBuilder, attempt: int) -> None:
-        entry.attempt = attempt
-        entry.symbols = SymbolTable()
-        stale = [graph for graph in self.graphs_of.get(entry.key, ()) if graph.attempt < attempt]
-        for graph in stale:
-            self.graphs.remove(graph)
-            self.graphs_of[entry.key].remove(graph)
-            self._on_dropped(graph.record)
-
     def _facts(self, event: TraceEvent) -> GraphFacts | None:
         """Asked while torch reports the graph: later nothing holds it."""
         with Door("the inputs of a graph could not be recorded", self.note):
@@ -464,35 +389,3 @@ class Capture:
         with Door("where the operations of a graph come from could not be recorded", self.note):
             return origins_of(BY_EVENT[event.name], event.payload)
         return None
-
-    def add_graph(
-        self,
-        key: CompileKey,
-        stage: str,
-        text: str,
-        path: str = "",
-        attempt: int = 0,
-        facts: GraphFacts | None = None,
-        given: GivenRecord | None = None,
-        origins: NodeOrigins | None = None,
-    ) -> GraphRecord | None:
-        """Record one graph or wrapper; None where this very text was reported for this stage, and in this context,
-        before."""
-        with self.lock:
-            own = self.graphs_of.setdefault(key, [])
-            if given is not None:
-                given = replace(given, order=sum(graph.record.given is not None for graph in own))
-            same = [graph.record for graph in own if graph.record.stage == stage]
-            text = _GRAPH_ID.sub("", text)
-            if not text or any(record.text == text and _as_given(record.given) == _as_given(given) for record in same):
-                return None
-            loops = loops_in(origins, text) if stage == CAPTURED and origins is not None else ()
-            record = GraphRecord(key, stage, len(same), text, path, facts, given, origins, loops=loops)
-            self.graphs.append(GraphBuilder(record, attempt))
-            own.append(self.graphs[-1])
-            self._on_graph(record)
-            return record
-
-
-def _as_given(given: GivenRecord | None) -> GivenRecord | None:
-    return None if given is None else replace(given, order=0)

@@ -53,12 +53,11 @@ from depyf.sources.live.caches.seen_code import codes_seen, entries_alive, why_n
 from depyf.sources.live.entrances.call_watch import CallWatch, Watcher
 from depyf.sources.live.entrances.compile_listener import CompileCalls, switched_off
 from depyf.sources.live.entrances.export_listener import FailedExports
-from depyf.sources.live.guards.printed_guards import TEMPLATES, parse_guards, readable
+from depyf.sources.live.guards.printed_guards import READER, parse_guards
 from depyf.sources.live.inputs.failed_calls import FailedCalls
 from depyf.sources.live.inputs.input_recorder import InputRecorder
 from depyf.sources.live.processes.forks import Forks
 from depyf.sources.live.recording.as_it_happens import MOST_SOURCE, AsItHappens
-from depyf.sources.live.recording.builders import EntryBuilder, FunctionBuilder
 from depyf.sources.live.recording.cached_lines import with_lines_of_another_run
 from depyf.sources.live.recording.capture import Capture
 from depyf.sources.live.recording.formatted_graphs import Formatted, FormattedGraph
@@ -69,6 +68,7 @@ from depyf.sources.live.recording.transform import KEPT, TransformHook, decompil
 from depyf.sources.live.recording.wrapper_lines import user_lines, with_user_lines
 from depyf.sources.live.texts_in_force import EDITED, listen
 from depyf.sources.live.wrapped import module_called
+from depyf.sources.reports.builders import EntryBuilder, FunctionBuilder
 from depyf.views.dump.whole_dump import pages_of, write_pages
 from depyf.views.pages.full_code import caller_name, function_id
 from depyf.views.pages.graph_inputs import inputs_page
@@ -165,7 +165,6 @@ class Session:
         with Door("the records could not be packed", self.capture.note):
             self._before, self._seen_before, self._loaded_before = frozenset(), frozenset(), _NO_FILES
             for cache in (
-                readable,
                 without_addresses,
                 safe_name,
                 slug,
@@ -177,7 +176,7 @@ class Session:
                 number_read,
             ):
                 cache.cache_clear()
-            TEMPLATES.clear()
+            READER.forget()
             forget_texts()
             if self._packed is None:
                 self._packed = pack(self)

@@ -1,4 +1,4 @@
-"""What a recording knows of functions, compilations and graphs while they are compiled: ``snapshot`` freezes it.
+"""What a recording knows of functions, compilations and graphs while they are compiled: ``entry_facts`` freezes it.
 
 Input: nothing.  Only weak references to live objects are kept.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import types
 import weakref
 from dataclasses import dataclass, field
-from typing import Any
 
 from depyf.run.graphs.node_origins import NodeOrigins
 from depyf.run.graphs.unrolled_loops import UnrolledLoop, unrolled_loops
@@ -26,14 +25,10 @@ from depyf.run.records import (
     TransformedRecord,
 )
 from depyf.safety.source_lines import source_text
-from depyf.sources.live.caches.seen_code import codes_seen
-from depyf.sources.live.calls.call_facts import CallFacts
-from depyf.sources.live.calls.pinning import PinnedSize
-from depyf.sources.live.events.break_stack import BrokenAt, TracedFrame
-from depyf.sources.live.events.callers import RunningFrame
-from depyf.sources.live.events.symbols import SymbolTable
-from depyf.sources.live.recording.code_record import code_record
-from depyf.sources.live.wrapped import WrappedCall
+from depyf.sources.reports.break_stack import BrokenAt, TracedFrame
+from depyf.sources.reports.callers import RunningFrame
+from depyf.sources.reports.symbols import SymbolTable
+from depyf.sources.reports.wrapped_calls import PinnedSize, WrappedCall
 
 _MOST_SOURCE = 1 << 20
 """Characters of a file in which loops are looked for."""
@@ -80,10 +75,6 @@ class EntryBuilder:
     in_force: frozenset[str] = frozenset()
     """The options that were as an advice would have them when torch reported a break or a recompilation."""
     operations: int | None = None
-    call: tuple[types.CodeType, dict[str, Any]] | None = None
-    """The call for which it is made, where earlier entries were asked, until that is looked at."""
-    facts: CallFacts = field(default_factory=CallFacts)
-    """What else is known of that call."""
     refusals: tuple[RefusalRecord, ...] = ()
     wrapped: WrappedCall | None = None
     """What is called, where the function is torch's wrapper."""
@@ -97,6 +88,8 @@ class EntryBuilder:
     failed: str = ""
     raised: bool = False
     """The failure was the user's to see."""
+    has_code: bool = False
+    """torch says that code came of it, where that is not seen otherwise."""
     given_up: bool = False
     """torch said at the end that it failed: the bytecode that it may have written by then was never run."""
     restarts: tuple[str, ...] = ()
@@ -115,15 +108,6 @@ class GraphBuilder:
 
     record: GraphRecord
     attempt: int
-
-
-def find_code(builder: FunctionBuilder) -> None:
-    """The code object of a frame that Dynamo gave up: torch reports only its name and place."""
-    known = builder.code
-    wanted = (known.filename, known.line, known.name)
-    found = [code for code in codes_seen() if (code.co_filename, code.co_firstlineno, code.co_name) == wanted]
-    if len(found) == 1:
-        builder.code, builder.live = code_record(found[0]), weakref.ref(found[0])
 
 
 def loops_in(origins: NodeOrigins, text: str) -> tuple[UnrolledLoop, ...]:

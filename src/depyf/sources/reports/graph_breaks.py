@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import linecache
 import re
-import sys
 
 from depyf.run.advice.advice import AdviceUse, SwitchKind
 from depyf.run.advice.for_breaks import BreakFacts, for_break
@@ -19,9 +18,9 @@ from depyf.run.records import BreakRecord, Place
 from depyf.run.uses.use_kinds import ValueUse
 from depyf.run.uses.value_uses import reads_used_at, uses_at
 from depyf.safety.source_lines import source_line
-from depyf.sources.live.caches.seen_code import of_libraries
-from depyf.sources.live.events.break_stack import NOTHING_KNOWN, BrokenAt, StackFrame, frames_of, traced_frames
-from depyf.sources.live.events.torch_options import function_named
+from depyf.sources.reports.advised_functions import function_named
+from depyf.sources.reports.break_stack import NOTHING_KNOWN, BrokenAt, StackFrame, frames_of, traced_frames
+from depyf.sources.reports.library_files import of_libraries
 
 _AT = re.compile(r"^Graph break in user code at (?P<file>.+?):(?P<line>\d+)\s*$", re.M)
 _REASON = re.compile(r"^(?:Graph Break )?Reason: (?P<reason>.*)$", re.M)
@@ -68,57 +67,6 @@ _PLAIN = (
     ("failed to trace builtin operator", "Dynamo does not know this builtin for these arguments"),
 )  # fmt: skip
 """What torch's reason contains, in lower case -> the cause in plain words."""
-
-
-_DEPTH = 60
-
-
-_GIVES_UP = ("Unsupported", "UserError", "SkipFrame")
-"""torch's errors after which the frame runs as ordinary Python, unless the compilation is one with
-``fullgraph=True``."""
-
-
-def raises(error: str) -> bool:
-    """Whether torch raises its ``error`` (the name of the class) into the program, asked while it reports that."""
-    from torch._dynamo import config
-
-    if gives_up(error):
-        return "SkipFrame" not in _class_names(error) and must_not_break()
-    return not config.suppress_errors
-
-
-def raised_then(error: str) -> bool:
-    """The same of a compilation that is over; whether it had ``fullgraph=True`` is not known any more."""
-    from torch._dynamo import config
-
-    return bool(error) and not gives_up(error) and not config.suppress_errors
-
-
-def gives_up(error: str) -> bool:
-    """Whether ``error`` (the name of a class of torch) says that Dynamo leaves a function alone, unless it must not."""
-    return any(name in _GIVES_UP for name in _class_names(error))
-
-
-def _class_names(error: str) -> list[str]:
-    from torch._dynamo import exc
-
-    found = getattr(exc, error, None)
-    return [cls.__name__ for cls in found.__mro__] if isinstance(found, type) else [error]
-
-
-def must_not_break() -> bool:
-    """Whether the compilation that torch reports on at this moment is one with ``fullgraph=True``, or at a place under
-    ``error_on_graph_break(True)``, where a graph break is an error of the user's to see; True where that cannot be
-    known."""
-    frame = sys._getframe(1)
-    for _ in range(_DEPTH):
-        if "one_graph" in frame.f_code.co_varnames:
-            tracer = frame.f_locals.get("tracer_output")  # it knows what held where the graph broke
-            return bool(frame.f_locals.get("one_graph", True) or getattr(tracer, "error_on_graph_break", False))
-        if frame.f_back is None:
-            break
-        frame = frame.f_back
-    return True
 
 
 _ADDRESS = re.compile(r" ?\bat 0x[0-9a-fA-F]{5,}")

@@ -17,8 +17,8 @@ from depyf.run.advice.source_names import named
 from depyf.run.installed_files import installed
 from depyf.run.records import Place
 from depyf.safety.escape import cut
-from depyf.sources.live.caches.seen_code import of_libraries
-from depyf.sources.live.events.break_stack import TracedFrame
+from depyf.sources.reports.break_stack import TracedFrame
+from depyf.sources.reports.library_files import of_libraries
 
 _LONGEST = 300
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$', re.M)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from depyf.sources.live.guards.guard_templates import GuardTemplates
-from depyf.sources.live.guards.printed_guards import _of_any_object, _read
+from depyf.sources.reports.guards.guard_templates import GuardTemplates
+from depyf.sources.reports.guards.guard_text import PLAIN_READER, of_any_object
 
 SOURCES = [
     "L['x']", "L['self']._modules['layers']._modules['0'].weight", "G['config']", "L['d'][3]", "L",
@@ -29,11 +29,11 @@ TEXTS = [
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize(("kind", "text"), TEXTS)
 def test_a_template_says_what_the_text_says(kind: str, text: str, source: str) -> None:
-    templates = GuardTemplates(_read)
+    templates = GuardTemplates(PLAIN_READER.read)
     templates.read(kind, text.replace("{}", "L['another']").replace("{{", "{").replace("}}", "}"), "L['another']")
     text = text.replace("{}", source).replace("{{", "{").replace("}}", "}")
     for _ in range(2):
-        assert templates.read(kind, text, source) == _read(kind, text, source)
+        assert templates.read(kind, text, source) == PLAIN_READER.read(kind, text, source)
 
 
 def test_a_model_of_many_layers_is_read_once() -> None:
@@ -41,7 +41,7 @@ def test_a_model_of_many_layers_is_read_once() -> None:
 
     def read(kind: str, text: str, source: str) -> tuple[str, str]:
         asked.append(text)
-        return _read(kind, text, source)
+        return PLAIN_READER.read(kind, text, source)
 
     templates = GuardTemplates(read)
     for number in range(500):
@@ -52,7 +52,7 @@ def test_a_model_of_many_layers_is_read_once() -> None:
 
 
 def test_what_is_remembered_is_bounded() -> None:
-    templates = GuardTemplates(_read)
+    templates = GuardTemplates(PLAIN_READER.read)
     for number in range(5000):
         templates.read("EQUALS_MATCH", f"L['x{number}'] == {number}", f"L['x{number}']")
     assert max(len(templates._known), len(templates._plain)) <= 4096
@@ -72,4 +72,6 @@ def test_what_is_remembered_is_bounded() -> None:
 )  # fmt: skip
 def test_the_number_of_an_object_is_not_read(text: str) -> None:
     guard = text.replace("{}", "L['x']").replace("NONE", str(id(None)))
-    assert _read("ID_MATCH", _of_any_object(guard), "L['x']") == _read("ID_MATCH", guard, "L['x']")
+    assert PLAIN_READER.read("ID_MATCH", of_any_object(guard), "L['x']") == PLAIN_READER.read(
+        "ID_MATCH", guard, "L['x']"
+    )

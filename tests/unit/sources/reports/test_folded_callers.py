@@ -6,7 +6,7 @@ import cProfile
 import pstats
 
 from depyf.run.records import CallerRecord
-from depyf.sources.live.events.callers import RunningFrame, folded
+from depyf.sources.reports.callers import RunningFrame, folded
 
 
 def frames(names: str) -> list[RunningFrame]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import linecache
 import os
 import re
-import sys
 from dataclasses import dataclass
 
 from depyf.errors import DepyfError
@@ -54,20 +53,6 @@ class BrokenAt:
 
 
 NOTHING_KNOWN = BrokenAt()
-
-
-def traced_stack() -> tuple[TracedFrame, ...]:
-    """What Dynamo was tracing when the error was raised that it reports now; () where torch does not keep it."""
-    kept = getattr(sys.exc_info()[1], "real_stack", None)
-    found = []
-    for frame in kept if isinstance(kept, list) else ():
-        columns = getattr(frame, "colno", None), getattr(frame, "end_colno", None)
-        found.append(
-            TracedFrame(
-                str(frame.filename), frame.lineno or 0, str(frame.name), *(-1 if c is None else c for c in columns)
-            )
-        )
-    return tuple(found)
 
 
 def traced_frames(traced: tuple[TracedFrame, ...]) -> list[StackFrame]:

@@ -19,11 +19,10 @@ from depyf.run.advice.symbol_places import SymbolPlaces
 from depyf.run.guards.difference import PARAMETER
 from depyf.run.guards.guard_kind import Look
 from depyf.run.guards.kinds.tensor_guard import layout_of
-from depyf.run.guards.known_kinds import recompile_record, reported_differences
+from depyf.run.guards.known_kinds import NO_CALL, recompile_record, reported_differences
 from depyf.run.records import GuardRecord, Place, RecompileRecord, RefusalRecord
-from depyf.sources.live.events.call_values import CallValues
-from depyf.sources.live.guards.guard_remarks import program_place, split_comment
-from depyf.sources.live.guards.printed_guards import readable, with_class
+from depyf.sources.reports.guards.guard_remarks import program_place, split_comment
+from depyf.sources.reports.guards.guard_text import PLAIN_READER, GuardReader
 
 _ENTRY = re.compile(r"^(?P<entry>!?\d[\d/!]*): (?P<rest>.*)$", re.S)
 _LOCAL = re.compile(r"\bL\['([^\W\d]\w*)'\]")
@@ -31,7 +30,10 @@ _LOCAL = re.compile(r"\bL\['([^\W\d]\w*)'\]")
 
 
 def parse_recompile(
-    payload: str, call: Look | None = None, resolve: Callable[[str], str] = lambda name: name
+    payload: str,
+    call: Look = NO_CALL,
+    resolve: Callable[[str], str] = lambda name: name,
+    reader: GuardReader = PLAIN_READER,
 ) -> tuple[RecompileRecord, ...]:
     """One record per earlier entry that torch tried, the newest first."""
     try:
@@ -39,16 +41,16 @@ def parse_recompile(
         reasons = [str(reason) for reason in found] if isinstance(found, list) else [str(found)]
     except ValueError:
         reasons = [payload]
-    return tuple(_record(reason, call or CallValues(), resolve) for reason in reasons if reason.strip())
+    return tuple(_record(reason, call, resolve, reader) for reason in reasons if reason.strip())
 
 
-def refused_recompile(message: str) -> tuple[RecompileRecord, ...]:
+def refused_recompile(message: str, reader: GuardReader = PLAIN_READER) -> tuple[RecompileRecord, ...]:
     """The same from the error that ``torch._dynamo.config.error_on_recompile`` makes of a recompilation; () for another
     error."""
     if not message.startswith("Recompiling function "):
         return ()
     reasons = [line.strip().removeprefix("- ") for line in message.splitlines() if line.strip().startswith("- ")]
-    return parse_recompile(json.dumps(reasons))
+    return parse_recompile(json.dumps(reasons), reader=reader)
 
 
 def specialised(record: RecompileRecord, places: SymbolPlaces) -> RecompileRecord:
@@ -91,13 +93,13 @@ def still_fixed(record: RecompileRecord, sizes: FixedSizes) -> RecompileRecord:
     return record
 
 
-def _record(reason: str, call: Look, resolve: Callable[[str], str]) -> RecompileRecord:
+def _record(reason: str, call: Look, resolve: Callable[[str], str], reader: GuardReader) -> RecompileRecord:
     match = _ENTRY.match(reason.strip())
     entry, rest = (match["entry"], match["rest"]) if match else ("", reason.strip())
     rest = rest.partition("\nUser stack trace:")[0]
     guard, place, _ = split_comment(rest, resolve)
     guard = _LOCAL.sub(r"\1", guard.strip())
-    shown = readable("", with_class(guard), any_names=True)
+    shown = reader.readable("", reader.with_class(guard), any_names=True)
     guard = without_addresses(guard) if shown.startswith("torch_checks(") else shown
     return recompile_record(entry, guard, program_place(place), reported_differences(guard, call))
 

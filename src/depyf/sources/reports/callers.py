@@ -1,30 +1,20 @@
 """The frames that run while torch compiles a function: who called it.
 
-Input: the stack of the thread, looked at while torch reports that it begins, or what torch keeps of it.  Output: plain
-frames, the outermost first, and folded to those that matter: functions that Dynamo saw, and between them one line of
-the program.  Code that stands in a dump, inside ``depyf.debug()``, is where the program has it.
-
-torch's own stack of a compilation is no substitute: torch 2.13 counts frames to skip that are not there, and leaves out
-the last two callers.
+Input: frames that were looked at while torch compiled, or what torch keeps of them.  Output: plain frames, the
+outermost first, and folded to those that matter: functions that Dynamo saw, and between them one line of the program.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-import sys
-import types
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from depyf.decompiler.bytecode.host.written_names import own_name, written_name
+from depyf.decompiler.bytecode.host.written_names import written_name
 from depyf.run.records import CallerRecord, Place
-from depyf.run.two_places import place_in_program
-from depyf.sources.live.caches.seen_code import of_libraries
+from depyf.sources.reports.library_files import of_libraries
 
-_CONVERTS = "/torch/_dynamo/convert_frame.py"
-_BESIDE = ("/torch/_dynamo/", "/torch/_utils_internal.py", "/contextlib.py", "/torch/utils/_contextlib.py")
-"""What may run between the functions of torch that convert one frame."""
 _THIRD_PARTY = ("/site-packages/", "/dist-packages/")
 _KEPT = re.compile(r"Line: (?P<line>\d+), Name: (?P<name>.*), Filename: (?P<file>.*)", re.S)
 _LONGEST = 160
@@ -47,33 +37,8 @@ class RunningFrame:
         return self.filename, self.name, self.first
 
 
-def running_frames(keep: Callable[[RunningFrame], bool]) -> tuple[RunningFrame, ...]:
-    """Those that called the function whose compilation torch reports, the outermost first.  Of libraries only what
-    ``keep`` wants; () where torch does not compile."""
-    frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None and not frame.f_code.co_filename.endswith(_CONVERTS):
-        frame = frame.f_back
-    while frame is not None and any(part in frame.f_code.co_filename for part in _BESIDE):
-        frame = frame.f_back
-    found: list[RunningFrame] = []
-    while frame is not None:
-        code = frame.f_code
-        place = code.co_filename, code.co_firstlineno, frame.f_lineno or 0
-        file, first, line = place_in_program(code, frame.f_lasti) or place
-        one = _frame(code.co_name, own_name(code), file, first)
-        if not _library(file) or keep(one):
-            found.append(replace(one, line=line))
-        frame = frame.f_back
-    return tuple(reversed(found))
-
-
 @functools.lru_cache(maxsize=4096)
-def _frame(name: str, qualname: str, filename: str, first: int) -> RunningFrame:
-    return RunningFrame(name, qualname, filename, first, 0)
-
-
-@functools.lru_cache(maxsize=4096)
-def _library(filename: str) -> bool:
+def is_library(filename: str) -> bool:
     return of_libraries(filename)
 
 
@@ -98,7 +63,7 @@ def folded(
     for frame in frames:
         function = function_of(frame)
         if function is None:
-            if not _library(frame.filename) and (
+            if not is_library(frame.filename) and (
                 between is None or _of_the_program(frame) or not _of_the_program(between)
             ):
                 between = frame

@@ -9,7 +9,7 @@ import pytest
 
 from depyf.run.records import CodeRecord
 from depyf.safety.unheard import spelled_out
-from depyf.sources.live.recording.code_record import ProgramSources
+from depyf.sources.reports.program_sources import ProgramSources
 from work import calls
 
 

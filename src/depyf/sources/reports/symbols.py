@@ -7,18 +7,21 @@ Input: torch's events ``create_symbol``, ``create_unbacked_symbol``, ``symbolic_
 from __future__ import annotations
 
 import re
-import weakref
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from depyf.run.advice.symbol_places import SymbolPlaces, places_of
 from depyf.run.records import Place, ShapeFact, SymbolRecord
-from depyf.sources.live.caches.seen_code import of_libraries
-from depyf.sources.live.events.shape_env import final_symbols, shape_question
+from depyf.sources.reports.library_files import of_libraries
+from depyf.sources.reports.shape_questions import FinalSymbol, ShapeQuestion
 
 _SYMBOL = re.compile(r"\b[suz]+\d+\b")
 _FEW = 4
 _LONGEST, _END = 400, 120
+
+
+NOT_ASKED = ShapeQuestion()
 
 
 @dataclass
@@ -30,13 +33,11 @@ class SymbolTable:
     """Symbol -> what the program assumed of it; what names many symbols stands at the first of them alone."""
 
     facts: dict[ShapeFact, None] = field(default_factory=dict)
-    _env: weakref.ref[Any] | None = None
-    """torch's shape environment, which is gone soon after the compilation."""
     _places: SymbolPlaces | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is remembered after the recording: records, no live object."""
-        return {**vars(self), "_env": None, "_places": None}
+        """What is remembered after the recording: records alone."""
+        return {**vars(self), "_places": None}
 
     @property
     def places(self) -> SymbolPlaces:
@@ -45,14 +46,11 @@ class SymbolTable:
             self._places = places_of(self.symbols.values())
         return self._places
 
-    def take(self, event: str, data: dict[str, Any]) -> None:
+    def take(self, event: str, data: dict[str, Any], asked: ShapeQuestion = NOT_ASKED) -> None:
         """Take one event in; what it does not say stays empty."""
         self._places = None
-        asked = shape_question()
         if asked.suppressed:  # no guard comes of it: other sizes run, too
             return
-        if asked.env is not None and (self._env is None or self._env() is not asked.env):
-            self._env = weakref.ref(asked.env)
         if event in ("create_symbol", "create_unbacked_symbol"):
             name, place = str(data.get("symbol", "")), user_place(data)
             self.symbols[name] = SymbolRecord(
@@ -76,11 +74,10 @@ class SymbolTable:
             for name in names if len(names) <= _FEW else names[:1]:
                 self._assumed.setdefault(name, {})[shortened(expression), place] = None
 
-    def finish(self) -> None:
+    def finish(self, known_now: Mapping[str, FinalSymbol]) -> None:
         """torch makes the guards now: what it knows of the symbols is final."""
         self._places = None
-        env = self._env() if self._env is not None else None
-        for name, final in final_symbols(env).items() if env is not None else ():
+        for name, final in known_now.items():
             known = self.symbols.get(name)
             if known is not None:
                 self.symbols[name] = replace(
@@ -111,20 +108,10 @@ def user_place(data: dict[str, Any]) -> Place | None:
     frames = [frame for frame in stack if isinstance(frame, dict)] if isinstance(stack, list) else []
     if not frames:
         return None
-    own = (frame for frame in reversed(frames) if not of_libraries(interned(frame.get("filename", ""))))
+    own = (frame for frame in reversed(frames) if not of_libraries(str(frame.get("filename", ""))))
     frame = next(own, frames[-1])
     line = frame.get("line", 0)
     return Place(
-        interned(frame.get("filename", "")), line if isinstance(line, int) else 0, str(frame.get("name", "")),
+        str(frame.get("filename", "")), line if isinstance(line, int) else 0, str(frame.get("name", "")),
         str(frame.get("loc") or ""),
     )  # fmt: skip
-
-
-def interned(name: object) -> str:
-    """A file name that torch sent as the number of a string it had sent before."""
-    if not isinstance(name, int):
-        return str(name)
-    from torch._logging import structured
-
-    table = getattr(structured, "INTERN_TABLE", {})
-    return next((text for text, index in table.items() if index == name), "")

@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 from depyf.run.addresses import without_addresses
 from depyf.run.guards.known_kinds import QUOTES
-from depyf.sources.live.guards.guard_names import in_python
+from depyf.sources.reports.guards.guard_names import in_python
 
 Reader = Callable[[str, str, str], tuple[str, str]]
 """Kind, text and value of a guard -> its text without addresses, and its expression."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from depyf.run.records import Place
-from depyf.sources.live.guards.guard_remarks import program_place, split_comment
+from depyf.sources.reports.guards.guard_remarks import program_place, split_comment
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from depyf.run.addresses import without_addresses
 from depyf.run.records import Place
-from depyf.sources.live.guards.guard_names import is_expression
+from depyf.sources.reports.guards.guard_names import is_expression
 
 _PLACE = re.compile(r"^(?P<file>.+?):(?P<line>\d+) in (?P<function>\S+)(?: \((?P<why>.*)\))?$", re.S)
 _IN_PARENTHESES = re.compile(r"^\((\S+:\d+ in \S+)\)$")

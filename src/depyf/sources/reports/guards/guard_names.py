@@ -1,7 +1,7 @@
 """Replaces torch's internal names in the text of a guard by names that a person reads and a page can evaluate.
 
 Input: a guard as an expression.  Output: the same in names that a page has (``L``, ``G``, ``torch``, the builtins and
-the functions of ``guard_checks``), or None where it uses another one.
+the functions of ``CHECKS``), or None where it uses another one.
 
     not ___dict_contains('k', L['d'])             ->  'k' not in L['d']
     ___tuple_iterator_len(L['it']) == 2           ->  iterator_length(L['it']) == 2
@@ -15,9 +15,6 @@ import ast
 import builtins
 import keyword
 import re
-import types
-
-from depyf.sources.live.guards import check_functions as guard_checks
 
 _RENAMED = {
     "___tuple_iterator_len": "iterator_length",
@@ -71,10 +68,16 @@ def _parsed(text: str) -> ast.expr | None:
         return None
 
 
-_CHECKS = {
-    name for name, value in vars(guard_checks).items() if isinstance(value, types.FunctionType) and name[0] != "_"
-}
-_KNOWN = {"L", "G", "torch", "math", *vars(builtins), *_CHECKS}
+CHECKS = frozenset({
+    "as_tensor", "check_global_state", "check_no_aliasing", "check_overlapping", "check_tensor",
+    "check_torch_function_mode_stack", "class_named", "current_stream", "dataclass_fields", "default_device_is",
+    "from_numpy", "is_nan", "iterator_count", "iterator_item", "iterator_length", "iterator_range", "marks_on",
+    "marks_within", "no_dynamic_marks", "same_dtensor_spec", "same_guarded_values", "same_items", "same_membership",
+    "same_metadata", "same_object", "same_value", "saved_tensors_hooks_are", "shows_as", "tensor_differences",
+    "torch_checks", "torch_function_mode", "type_is", "unchanged",
+})  # fmt: skip
+"""The functions that guards of a page call: ``depyf.sources.live.guards.check_functions``."""
+_KNOWN = {"L", "G", "torch", "math", *vars(builtins), *CHECKS}
 """``math``: torch prints what it knows of sizes with it (``torch/utils/_sympy/printers.py``)."""
 
 

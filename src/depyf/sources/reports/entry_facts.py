@@ -1,0 +1,241 @@
+"""What was heard of functions and compilations -> their records, in a process that compiles and from a log of it.
+
+Input: builders.  Output invariant: pure data; what was not heard stays empty.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from depyf.run.addresses import without_addresses
+from depyf.run.advice.advice import AdviceUse
+from depyf.run.advice.for_breaks import for_failure, for_limit, for_step, of_optimizer, of_returned
+from depyf.run.advice.number_operands import numbers_of, taken_as_number
+from depyf.run.advice.registry import applicable
+from depyf.run.advice.symbol_places import SymbolPlaces, places_of
+from depyf.run.global_names import RESUME_PREFIX
+from depyf.run.records import (
+    NOTHING_TO_COMPILE,
+    BreakRecord,
+    CallerRecord,
+    CodeRecord,
+    EntryRecord,
+    FunctionRecord,
+    GuardRecord,
+    RecompileRecord,
+    RefusalRecord,
+)
+from depyf.sources.reports.break_stack import BrokenAt
+from depyf.sources.reports.builders import EntryBuilder, FunctionBuilder
+from depyf.sources.reports.callers import folded
+from depyf.sources.reports.graph_breaks import parse_break
+from depyf.sources.reports.guards.guard_text import GuardReader
+from depyf.sources.reports.recompiles import resolved, resolved_refusal, specialised
+
+
+def no_limit() -> int | None:
+    """Where torch's options are not known."""
+    return None
+
+
+def entry_facts(
+    entry: EntryBuilder,
+    resolve: Callable[[str], str],
+    callers: Callable[[EntryBuilder], tuple[CallerRecord, ...]],
+    reader: GuardReader,
+    at_end: bool = True,
+    cached: str | None = None,
+    limit: Callable[[], int | None] = no_limit,
+) -> EntryRecord:
+    """What was heard of a compilation; ``at_end``: nothing more will be heard of it; ``cached``: the guards that its
+    cache entry prints, where it has one; ``limit``: torch's ``recompile_limit``."""
+    live = cached is not None
+    finished = at_end or entry.closed
+    text = entry.guard_text or cached or ""
+    symbols = entry.symbols.records()
+    state = "live" if live else "event" if text else "none"
+    guards = _guards(entry, text, resolve, reader)
+    places, numbers = places_of(symbols), numbers_of(guards)
+    return EntryRecord(
+        key=entry.key,
+        transformed=entry.transformed,
+        guards=guards,
+        guard_state=state,
+        breaks=_breaks(entry, live),
+        recompiles=tuple(_recompile(record, entry, numbers, places, resolve) for record in entry.recompiles),
+        failed=_failure(entry, live) if finished else "",
+        raised=entry.raised and not _compiled(entry, live),
+        restarts=entry.restarts,
+        symbols=symbols,
+        caches=tuple(entry.caches),
+        before=entry.before,
+        shape_facts=tuple(entry.symbols.facts),
+        operations=entry.operations,
+        wrapped=entry.wrapped.name if entry.wrapped is not None else "",
+        wrapped_parameters=entry.wrapped.parameters if entry.wrapped is not None else (),
+        error="" if _compiled(entry, live) else _error(entry),
+        error_at=None if _compiled(entry, live) else entry.error[1],
+        advice=_advice(entry, live, limit),
+        callers=callers(entry),
+        refusals=_refusals(entry, resolve),
+        in_force=tuple(sorted(entry.in_force)),
+        finished=finished,
+        backend=entry.backend,
+        made=entry.made,
+        left_out=entry.left_out,
+    )
+
+
+def _guards(
+    entry: EntryBuilder, text: str, resolve: Callable[[str], str], reader: GuardReader
+) -> tuple[GuardRecord, ...]:
+    """The guards that ``text`` prints; it is read once, while torch compiles, and at the end more files are known."""
+    if entry.parsed is None or entry.parsed[0] != text:
+        entry.parsed = text, reader.guards(text, resolve)
+    return tuple(
+        guard
+        if guard.place is None or (filename := resolve(guard.place.filename)) == guard.place.filename
+        else replace(guard, place=replace(guard.place, filename=filename))
+        for guard in entry.parsed[1]
+    )
+
+
+def _recompile(
+    record: RecompileRecord,
+    entry: EntryBuilder,
+    numbers: frozenset[str],
+    places: SymbolPlaces,
+    resolve: Callable[[str], str],
+) -> RecompileRecord:
+    """A number that changed began as a symbol in this entry: what became of it here is known now."""
+    known = taken_as_number(specialised(resolved(record, resolve), places), numbers, places)
+    known = replace(known, advice=applicable(known.advice, entry.in_force))
+    return known if entry.wrapped is None else entry.wrapped.about(known)
+
+
+def _error(entry: EntryBuilder) -> str:
+    """What torch ended with, and what fixes a size that is marked."""
+    return entry.error[0] if entry.pinned is None else f"{entry.error[0]}; {entry.pinned.words}"
+
+
+def _refusals(entry: EntryBuilder, resolve: Callable[[str], str]) -> tuple[RefusalRecord, ...]:
+    """In terms of the object that torch's wrapper calls, where the function is one."""
+    found = (resolved_refusal(record, resolve) for record in entry.refusals)
+    return tuple(found if entry.wrapped is None else map(entry.wrapped.about_refusal, found))
+
+
+def _advice(entry: EntryBuilder, live: bool, limit: Callable[[], int | None]) -> tuple[AdviceUse, ...]:
+    """What would avoid that nothing was compiled, where neither a break nor a guard says it."""
+    if not _failure(entry, live):
+        return ()
+    at_limit = not entry.raised or entry.failed.startswith("FailOnRecompileLimitHit")
+    if entry.recompiles and not entry.started and at_limit:
+        most = limit()
+        return () if most is None else for_limit(most)
+    pinned = entry.pinned.by if entry.pinned is not None else ()
+    return for_failure(entry.failed, pinned, entry.key.text if entry.raised else "")
+
+
+def _breaks(entry: EntryBuilder, live: bool) -> tuple[BreakRecord, ...]:
+    """The graph breaks; where nothing was compiled and torch reported no error, it could not go on after the last."""
+    records = tuple(_break(entry, text, at) for text, at in entry.breaks.items())
+    went_on = _compiled(entry, live) or entry.raised or not entry.closed
+    if records and not went_on and (not entry.failed or entry.failed.startswith("Unsupported")):
+        return (*records[:-1], replace(records[-1], skipped=True))
+    return records
+
+
+def _break(entry: EntryBuilder, text: str, at: BrokenAt) -> BreakRecord:
+    """A report is read once, while torch compiles."""
+    known = entry.parsed_breaks.get(text)
+    if known is None or known[0] != entry.in_force:
+        known = entry.parsed_breaks[text] = entry.in_force, parse_break(text, entry.in_force, at)
+    return known[1]
+
+
+def _compiled(entry: EntryBuilder, live: bool) -> bool:
+    """Whether there was code to run: bytecode may be written, and the guards fail to be made
+    (ConstraintViolationError)."""
+    return live or ((entry.transformed is not None or entry.has_code) and not entry.given_up)
+
+
+def _failure(entry: EntryBuilder, live: bool) -> str:
+    """Why nothing was compiled under this id; "" where something was."""
+    if _compiled(entry, live):
+        return ""
+    if entry.recompiles and not entry.started and not entry.raised:
+        return "the function has as many entries as torch._dynamo.config.recompile_limit allows"
+    if entry.failed:
+        return without_addresses(entry.failed)
+    if entry.breaks:
+        return "Dynamo could not go on after a graph break in it"
+    return NOTHING_TO_COMPILE if entry.closed else ""
+
+
+def whole_steps(functions: tuple[FunctionRecord, ...]) -> tuple[FunctionRecord, ...]:
+    """The breaks in optimizers with their advice, where the line that led there is in a function that calls
+    backward()."""
+    steps = {
+        (place.filename, place.function)
+        for function in functions
+        for entry in function.entries
+        for record in entry.breaks
+        if record.advice == for_step() and (place := record.caller or record.place) is not None
+    }
+
+    def told(record: BreakRecord) -> BreakRecord:
+        place = record.caller or record.place
+        if not of_optimizer(record.advice) or place is None or (place.filename, place.function) not in steps:
+            return record
+        return replace(record, advice=for_step())
+
+    if not steps:
+        return functions
+    return tuple(
+        replace(f, entries=tuple(replace(e, breaks=tuple(map(told, e.breaks))) for e in f.entries)) for f in functions
+    )
+
+
+def as_seen_from_outside(functions: tuple[FunctionRecord, ...]) -> tuple[FunctionRecord, ...]:
+    """Breaks at a number that a function returns with the advice of the frame that called it, where the same break was
+    reported from there: what the number is used for was seen then."""
+    first: dict[tuple[int, tuple[str, int, str]], tuple[AdviceUse, ...]] = {}
+    for entry in sorted((e for f in functions for e in f.entries), key=lambda entry: entry.key.order):
+        for record in entry.breaks:
+            first.setdefault((entry.key.generation, record.identity), record.advice)
+
+    def told(entry: EntryRecord) -> EntryRecord:
+        if not any(of_returned(record.advice) for record in entry.breaks):
+            return entry
+        breaks = (
+            replace(r, advice=first[entry.key.generation, r.identity]) if of_returned(r.advice) else r
+            for r in entry.breaks
+        )
+        return replace(entry, breaks=tuple(breaks))
+
+    return tuple(replace(f, entries=tuple(map(told, f.entries))) for f in functions)
+
+
+def callers_of(
+    functions: Mapping[tuple[int, str], FunctionBuilder],
+) -> Callable[[EntryBuilder], tuple[CallerRecord, ...]]:
+    """Of an entry the callers, those of functions that Dynamo saw by their number."""
+    known = {(b.code.filename, b.code.name, b.code.line): function for function, b in functions.items()}
+    return lambda entry: folded(entry.callers, lambda frame: known.get(frame.code), linecache.getline)
+
+
+def parent_by_name(code: CodeRecord, functions: Mapping[tuple[int, str], FunctionBuilder]) -> tuple[int, str] | None:
+    """The resume function's origin by its name, where torch's table no longer knows it."""
+    for function, builder in functions.items():
+        wanted = RESUME_PREFIX + builder.code.name.replace("<", "").replace(">", "")
+        if code.filename == builder.code.filename and code.name.rpartition("_at_")[0] == wanted:
+            return function
+    return None
+
+
+def function_order(function: tuple[int, str]) -> tuple[int, int, str]:
+    """As numbers."""
+    generation, text = function
+    return generation, int(text) if text.isdigit() else -1, text

@@ -1,0 +1,1 @@
+"""Guards as torch prints them, read."""
