@@ -116,6 +116,7 @@ LAYERS = (
     ("decompiler.options", "decompiler.verify"),
     ("decompiler.driver",),
     ("run", "sources.files", "sources.reports"),
+    ("sources.trace_log",),
     ("actions.scripts",),
     ("views.pages", "views.dump", "views.compare"),
     ("actions.gallery", "views.report", "actions.repro", "actions.export"),

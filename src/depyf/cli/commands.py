@@ -14,6 +14,7 @@ from depyf.cli.diff_and_merge import add_parsers, run_diff, run_merge, run_run
 from depyf.cli.dump_passes import add_dump_parser, run_dump
 from depyf.cli.from_dumps.export_command import add_export_parser, run_export
 from depyf.cli.from_dumps.gallery_command import add_gallery_parser, run_gallery
+from depyf.cli.from_dumps.log_argument import logs_as_dumps
 from depyf.cli.from_dumps.open_command import add_open_parser, run_open
 from depyf.cli.from_dumps.repro_command import add_repro_parser, run_repro
 from depyf.cli.index_command import add_index_parser, completed, run_index
@@ -52,6 +53,7 @@ examples:
   depyf repro dump 0/0                          one compiled graph as a script for a bug report
   depyf open model.aot                          what is in a function that torch saved, without loading it
   depyf report dump                             one HTML page of a dump, which opens offline
+  depyf report logs                             the same of logs that TORCH_TRACE=logs made
   depyf index dump                              the pages of a run whose process was killed
 
 'depyf COMMAND --help' says more.
@@ -242,8 +244,10 @@ def _dispatch(argv: list[str]) -> int:
         "doctor": run_doctor,
     }
     try:
-        completed(*(getattr(options, name) for name in _DUMPS.get(options.command, ())))
-        return commands[options.command](options)
+        dumps = _DUMPS.get(options.command, ())
+        with logs_as_dumps(options, dumps):
+            completed(*(getattr(options, name) for name in dumps))
+            return commands[options.command](options)
     except UsageError as error:
         complain(error)
         return ExitStatus.USAGE

@@ -6,6 +6,7 @@ import argparse
 import textwrap
 from pathlib import Path
 
+from depyf.cli.from_dumps.log_argument import default_folder, is_log, open_logs
 from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.errors import DepyfError
@@ -17,6 +18,7 @@ from depyf.views.dump.completing import complete
 EPILOG = """\
 examples:
   depyf index depyf_dump       writes depyf_dump/index.md and all other pages, if the process made none
+  depyf index logs             a dump of logs that TORCH_TRACE=logs made, in logs.opened
 
 exit status:
   0    the pages are there
@@ -46,6 +48,8 @@ def add_index_parser(commands: argparse._SubParsersAction[argparse.ArgumentParse
 def run_index(options: argparse.Namespace) -> int:
     """See the parser's epilogue for the exit status."""
     folder: Path = options.folder
+    if is_log(folder):
+        return open_logs(folder, default_folder(folder))
     try:
         made = complete(folder)
         if not made:

@@ -21,6 +21,8 @@ from depyf.run.made import Made
 
 ELSEWHERE = {"stored": False}
 """Metadata of a field that is not in the line of its record: it has a line, or a file, by itself."""
+LOGGED = "log"
+"""The state of guards that a log of torch tells: whether they are in the cache is not known."""
 NOTHING_TO_COMPILE = "there was nothing to compile in it (no tensor operation): torch leaves it alone from then on"
 """Why there is no code for a function that costs nothing: it runs as it would have anyway."""
 
@@ -416,7 +418,7 @@ class EntryRecord:
     transformed: TransformedRecord | None
     guards: tuple[GuardRecord, ...] = field(metadata=ELSEWHERE)
     guard_state: str
-    """``live``: in the cache when the record was made; ``event``: only reported; ``none``: never seen."""
+    """``live``: in the cache when the record was made; ``event``: only reported; ``none``: never seen; or LOGGED."""
     breaks: tuple[BreakRecord, ...] = ()
     recompiles: tuple[RecompileRecord, ...] = ()
     """The earlier entries that did not fit, the nearest to the call first: the one of which the fewest guards
@@ -468,6 +470,11 @@ class EntryRecord:
         if self.raised:
             return EntryState.FAILED
         return EntryState.NOTHING if self.failed == NOTHING_TO_COMPILE else EntryState.PYTHON
+
+    @property
+    def gone(self) -> bool:
+        """Whether it was no longer in torch's cache when the record was made."""
+        return self.guard_state not in ("live", LOGGED)
 
     @property
     def found_in(self) -> tuple[str, ...]:

@@ -104,6 +104,8 @@ class Run:
     failed_exports: tuple[FailedExport, ...] = ()
     finished: bool = False
     """The block was left: not so where the process was killed, or goes on."""
+    of_log: bool = False
+    """It was read from a log that torch wrote."""
     times: tuple[TimesRecord, ...] = field(metadata=ELSEWHERE, default=(), compare=False)
     began: float = field(metadata=ELSEWHERE, default=0.0, compare=False)
     """When the recording began, in seconds since the epoch; 0 where that is not known."""

@@ -1,13 +1,12 @@
 """torch's structured trace records -> one small event type.
 
-Input: the ``logging.LogRecord`` of the logger ``torch.__trace``.  Output: an ``Event`` for the record kinds depyf
-uses, None for all others.  Names are an open vocabulary: an unknown one is not an error.
+Input: a record of the logger ``torch.__trace``, or of a log, with ``metadata`` and ``payload``.  Output: an event for
+the record kinds depyf uses, None for all others.  Names are an open vocabulary: an unknown one is not an error.
 """
 
 from __future__ import annotations
 
 import json
-import logging
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,7 +65,7 @@ class TraceEvent:
     payload: str
 
 
-def read_event(record: logging.LogRecord) -> TraceEvent | None:
+def read_event(record: object) -> TraceEvent | None:
     """The event in ``record``, where depyf wants it."""
     metadata = getattr(record, "metadata", None)
     if not isinstance(metadata, dict):
@@ -79,13 +78,13 @@ def read_event(record: logging.LogRecord) -> TraceEvent | None:
             text = payload if isinstance(payload, str) else ""
             attempt = metadata.get("attempt")
             return TraceEvent(
-                name, _compile_id(metadata), attempt if isinstance(attempt, int) else 0,
+                name, compile_id_in(metadata), attempt if isinstance(attempt, int) else 0,
                 data if isinstance(data, dict) else {}, text,
             )  # fmt: skip
     return None
 
 
-def phase_event(record: logging.LogRecord) -> dict[str, Any] | None:
+def phase_event(record: object) -> dict[str, Any] | None:
     """What ``record`` says of a phase: ``name``, ``ph`` (``B``, ``E``), ``ts``, ``args``; None where it is another
     event."""
     metadata = getattr(record, "metadata", None)
@@ -96,7 +95,7 @@ def phase_event(record: logging.LogRecord) -> dict[str, Any] | None:
     return event if isinstance(event, dict) else None
 
 
-def _compile_id(metadata: dict[str, Any]) -> str:
+def compile_id_in(metadata: dict[str, Any]) -> str:
     """As ``str(torch._guards.CompileId)`` writes it: ``0/1``, ``!0/1/0``, ``!0``."""
     autograd = metadata.get("compiled_autograd_id")
     frame, number = metadata.get("frame_id"), metadata.get("frame_compile_id")

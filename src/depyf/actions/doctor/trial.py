@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any
 
 from depyf.actions.doctor.returned_values import Call
@@ -198,6 +199,11 @@ def _measured(folder: Path, result: Path, status: int) -> Measured:
     told = _json(result)
     if "problem" in told:
         return Measured(status, problem=str(told["problem"]), not_started=True)
+    return measured_in(folder, status, told)
+
+
+def measured_in(folder: Path, status: int = 0, told: Mapping[str, Any] = MappingProxyType({})) -> Measured:
+    """What the dump in ``folder`` tells; ``told``: what the process said besides."""
     try:
         runs = list(load_ranks(folder).values())
     except DepyfError:

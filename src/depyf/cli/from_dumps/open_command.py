@@ -8,12 +8,14 @@ from pathlib import Path
 
 from depyf.actions.opened.folder_page import folder_page, other_texts
 from depyf.actions.opened.open_file import OpenedFile, folder_below, open_saved, saved_below, write_opened
+from depyf.cli.from_dumps.log_argument import default_folder, open_logs
 from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.cli.targets import add_version_option
 from depyf.errors import DepyfError
 from depyf.run.files.layout import INDEX
 from depyf.run.files.writer import write_whole
+from depyf.sources.trace_log.log_files import has_log
 
 EPILOG = """\
 examples:
@@ -21,9 +23,10 @@ examples:
   depyf open model.aot -o model_opened
   depyf open /tmp/torchinductor_me -o caches
   depyf open ~/.cache/vllm/torch_compile_cache -o caches
+  depyf open logs -o dump              logs that TORCH_TRACE=logs made, as a dump of depyf
 
 exit status; of several files the largest wins:
-  0    the texts are written, all code is proven
+  0    the texts are written, all code is proven (a log of torch has no code)
   1    some of the code is not proven
   2    the command line is wrong
   4    a file cannot be read, or the folder cannot be written
@@ -37,11 +40,12 @@ def add_open_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
     """``open``."""
     parser = commands.add_parser(
         "open",
-        help="what is in a function that torch saved, or in its caches, without loading it",
+        help="what is in a file that torch saved, or in the logs of TORCH_TRACE, without loading it",
         description=textwrap.fill(
-            "Write a folder of texts of what is in a file: the code, decompiled and proven, the guards, the signature, "
-            "the graphs, what Inductor wrote, and what loading the file would import and call.  FILE is what "
-            "save_compiled_function wrote, or an entry of one of torch's caches; of a folder, all such files below it.",
+            "Write a folder of texts of what is in a file: the code, decompiled and proven, guards, signature, "
+            "graphs, what Inductor wrote, what loading the file would import and call.  FILE is what "
+            "save_compiled_function wrote, or an entry of one of torch's caches; of a folder, all such files below.  "
+            "Of a log that TORCH_TRACE wrote, or a folder of them, the dump that depyf run makes, as far as it tells.",
             100,
         ),
         epilog=EPILOG,
@@ -57,7 +61,9 @@ def add_open_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
 def run_open(options: argparse.Namespace) -> int:
     """See the parser's epilogue for the exit status."""
     path: Path = options.path
-    out: Path = options.output if options.output is not None else Path(f"{path.resolve().name}.opened")
+    out: Path = options.output if options.output is not None else default_folder(path)
+    if has_log(path):
+        return open_logs(path, options.output or default_folder(path))
     if not path.is_dir():
         return _open(path, out, Path(), options.version)[0]
     known: dict[str, OpenedFile] = {}

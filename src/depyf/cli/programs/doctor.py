@@ -13,8 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from depyf.actions.doctor.doctor_report import causes_lines, document, headline, tries_lines
-from depyf.actions.doctor.trial import DoctorProgram, Measured, run_once
+from depyf.actions.doctor.trial import DoctorProgram, Measured, measured_in, run_once
 from depyf.actions.doctor.tries import MOST, Tries, try_ways
+from depyf.actions.opened.opened_log import write_log_dump
+from depyf.cli.from_dumps.log_argument import is_log, summary
 from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.cli.programs.check_option import add_check_arguments, check_of
@@ -28,6 +30,7 @@ examples:
   depyf doctor train.py --epochs 1
   depyf doctor --try train.py --epochs 1
   depyf doctor --try --json -m package.train > findings.json
+  depyf doctor logs                                 a run that is over, by its logs (TORCH_TRACE=logs)
 
 exit status:
   0    the program ended well, and there is nothing to fix
@@ -68,7 +71,9 @@ def add_doctor_parser(commands: argparse._SubParsersAction[argparse.ArgumentPars
     )
     add_check_arguments(doctor)
     doctor.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
-    doctor.add_argument("program", metavar="PROGRAM", help="a script, a folder with __main__.py, or (-m) a module")
+    doctor.add_argument(
+        "program", metavar="PROGRAM", help="a script, a folder with __main__.py, or (-m) a module; logs of torch, too"
+    )
     doctor.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="the program's own arguments")
 
 
@@ -81,6 +86,8 @@ def run_doctor(options: argparse.Namespace) -> int:
     if check is not None and options.tries:
         complain("--check makes calls twice, and --try measures seconds: use one of them at a time")
         return ExitStatus.USAGE
+    if not program.module and is_log(Path(program.target)):
+        return _of_log(program, options)
     _require_file(program)
     with _work() as work:
         base = run_once(
@@ -113,6 +120,27 @@ def run_doctor(options: argparse.Namespace) -> int:
         elif options.out is not None:
             tell("", f"The dump is in {options.out}")
         return _status(base)
+
+
+def _of_log(program: DoctorProgram, options: argparse.Namespace) -> int:
+    """What to fix first in the run of a log; there is no program to run."""
+    if options.tries or check_of(options) is not None or program.arguments:
+        complain(f"{program.target} is a log of torch: there is no program to run with --try, --check or arguments")
+        return ExitStatus.USAGE
+    with _work() as work:
+        opened = write_log_dump(Path(program.target), options.out or work / "dump")
+        base = measured_in(opened.folder)
+        if options.json:
+            print(
+                json.dumps(
+                    document(program.target, base, None, None if options.out is None else str(options.out)), indent=1
+                )
+            )
+        else:
+            tell(summary(Path(program.target), opened), "", *causes_lines(base))
+            for note in dict.fromkeys(note for run in opened.runs.values() for note in run.notes):
+                tell(note, error=True)
+    return _status(base)
 
 
 def _status(base: Measured) -> int:

@@ -50,7 +50,16 @@ from depyf.run.files.reading import FORMAT, MANIFEST, DumpError, is_plain, read_
 from depyf.run.files.writer import unfinished_files
 from depyf.run.global_names import RESUME_PREFIX
 from depyf.run.observations.all_observations import observations_of
-from depyf.run.records import BreakRecord, CallerRecord, CompileKey, EntryRecord, FunctionRecord, GraphRecord, Place
+from depyf.run.records import (
+    LOGGED,
+    BreakRecord,
+    CallerRecord,
+    CompileKey,
+    EntryRecord,
+    FunctionRecord,
+    GraphRecord,
+    Place,
+)
 from depyf.run.run import Run
 from depyf.run.store.codec import plain
 from depyf.safety.escape import one_line
@@ -331,7 +340,7 @@ def _function(function: FunctionRecord) -> dict[str, Any]:
                 **({"generation": entry.key.generation} if entry.key.generation else {}),
                 "guards": len(entry.guards),
                 "state": entry.guard_state,
-                "compiled": entry.transformed is not None and not entry.failed,
+                "compiled": (entry.transformed is not None or entry.guard_state == LOGGED) and not entry.failed,
                 "before_recording": entry.before,
                 "made": entry.made.value,
                 "graph_breaks": [_break(record) for record in entry.breaks],

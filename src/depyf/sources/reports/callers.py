@@ -6,7 +6,6 @@ outermost first, and folded to those that matter: functions that Dynamo saw, and
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -37,11 +36,6 @@ class RunningFrame:
         return self.filename, self.name, self.first
 
 
-@functools.lru_cache(maxsize=4096)
-def is_library(filename: str) -> bool:
-    return of_libraries(filename)
-
-
 def kept_frames(texts: Iterable[object]) -> tuple[RunningFrame, ...]:
     """The stack that torch keeps of a compilation, the outermost first, without the function that is compiled."""
     matches = [match for text in texts if (match := _KEPT.fullmatch(str(text))) is not None]
@@ -63,7 +57,7 @@ def folded(
     for frame in frames:
         function = function_of(frame)
         if function is None:
-            if not is_library(frame.filename) and (
+            if not of_libraries(frame.filename) and (
                 between is None or _of_the_program(frame) or not _of_the_program(between)
             ):
                 between = frame

@@ -226,13 +226,27 @@ def callers_of(
     return lambda entry: folded(entry.callers, lambda frame: known.get(frame.code), linecache.getline)
 
 
-def parent_by_name(code: CodeRecord, functions: Mapping[tuple[int, str], FunctionBuilder]) -> tuple[int, str] | None:
-    """The resume function's origin by its name, where torch's table no longer knows it."""
-    for function, builder in functions.items():
-        wanted = RESUME_PREFIX + builder.code.name.replace("<", "").replace(">", "")
-        if code.filename == builder.code.filename and code.name.rpartition("_at_")[0] == wanted:
-            return function
-    return None
+def parent_by_name(
+    function: tuple[int, str], functions: Mapping[tuple[int, str], FunctionBuilder]
+) -> tuple[int, str] | None:
+    """The resume function's origin by its name, where torch's table no longer knows it: the last one of that name that
+    begins before it, in the file and in the run."""
+    code = functions[function].code
+    found = [
+        (builder.code.line, number)
+        for number, builder in functions.items()
+        if number[0] == function[0]
+        and code.filename == builder.code.filename
+        and builder.code.line <= code.line
+        and code.name.rpartition("_at_")[0] == RESUME_PREFIX + builder.code.name.replace("<", "").replace(">", "")
+    ]
+    return max(found, key=lambda one: (one[0], function_order(one[1])))[1] if found else None
+
+
+def name_of_rest(begun: CodeRecord, name: str) -> str:
+    """The qualified name of the rest of a function that Dynamo calls ``name``."""
+    owner = begun.qualname.rpartition(".")[0]
+    return f"{owner}.{name}" if owner else name
 
 
 def function_order(function: tuple[int, str]) -> tuple[int, int, str]:

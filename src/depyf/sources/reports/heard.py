@@ -18,6 +18,7 @@ from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.node_origins import NodeOrigins
 from depyf.run.phase_times import PhaseClock, PhaseTime
 from depyf.run.records import CompileKey, GivenRecord, GraphRecord, GuardRecord, RecompileRecord
+from depyf.run.run import TimesRecord
 from depyf.run.trace_events import TraceEvent, cache_of
 from depyf.sources.reports.break_stack import NOTHING_KNOWN
 from depyf.sources.reports.builders import EntryBuilder, FunctionBuilder, GraphBuilder, loops_in
@@ -194,6 +195,16 @@ class Heard:
             return record
         places = earlier.symbols.places
         return taken_as_number(specialised(record, places), places=places)
+
+    def times(self) -> tuple[TimesRecord, ...]:
+        """How long each compilation took so far."""
+        keys = sorted({*self.timings, *self.phases}, key=lambda key: (key.order, key.text))
+        return tuple(map(self.times_of, keys))
+
+    def times_of(self, key: CompileKey) -> TimesRecord:
+        """The same of one."""
+        seconds = sorted(self.timings.get(key, {}).items())
+        return TimesRecord(key, tuple(seconds), tuple(sorted(self.phases.get(key, ()))))
 
     def renew(self, compile_id: str) -> CompileKey:
         """torch counts from 0 again."""

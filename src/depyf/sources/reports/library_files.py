@@ -5,11 +5,14 @@ Input: the name of a file, of this machine or of another.  Output: yes or no.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 import sysconfig
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import ClassVar
 
 _MADE = ("<frozen ", "<string>", "<eval_with_key>", "<attrs ", "<__array_function__")
 """How the file names of generated functions begin."""
@@ -29,9 +32,10 @@ def _library_folders() -> tuple[str, ...]:
     return tuple(f"{folder}/" if Path(folder).is_dir() else folder for folder in sorted(folders))
 
 
+@functools.lru_cache(maxsize=4096)
 def of_libraries(filename: str) -> bool:
     """Whether a function's file is of the standard library, torch, what that stands on, or depyf, or no file at all."""
-    return filename.startswith(_library_folders()) or filename.startswith(_MADE) or _elsewhere(filename)
+    return filename.startswith((*_library_folders(), *_MADE, *_TorchFolders.folders)) or _elsewhere(filename)
 
 
 _ELSEWHERE = re.compile(
@@ -41,6 +45,40 @@ _ELSEWHERE = re.compile(
 """The same files of another interpreter, or on another machine."""
 
 
-@functools.lru_cache(maxsize=4096)
 def _elsewhere(filename: str) -> bool:
     return _ELSEWHERE.search(filename) is not None
+
+
+class _TorchFolders:
+    """Where the torch lies that wrote the log which is being read: it may be a checkout."""
+
+    folders: ClassVar[tuple[str, ...]] = ()
+
+
+_OF_TORCH = re.compile(
+    r"(?P<folder>.*[/\\]torch[/\\])_dynamo[/\\](?:convert_frame|eval_frame|symbolic_convert)\.py\Z", re.S
+)
+
+
+@contextlib.contextmanager
+def torch_elsewhere() -> Iterator[None]:
+    """Until the end of the block files of another torch are known, too."""
+    try:
+        yield
+    finally:
+        _TorchFolders.folders = ()
+        of_libraries.cache_clear()
+
+
+def torch_lies_at(filename: str) -> None:
+    """A log names a file, which may tell the folder of its torch."""
+    found = _OF_TORCH.match(filename)
+    if found is not None and found["folder"] not in _TorchFolders.folders:
+        _TorchFolders.folders = (*_TorchFolders.folders, found["folder"])[-8:]
+        of_libraries.cache_clear()
+
+
+def in_torch(name: str) -> str:
+    """The whole name of a file of that torch, of which ``torch/nn/functional.py`` is known; any other as it is."""
+    folder = next(iter(_TorchFolders.folders), "")
+    return folder + name.removeprefix("torch/") if folder and name.startswith("torch/") else name

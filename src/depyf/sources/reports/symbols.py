@@ -7,12 +7,13 @@ Input: torch's events ``create_symbol``, ``create_unbacked_symbol``, ``symbolic_
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from depyf.run.advice.symbol_places import SymbolPlaces, places_of
 from depyf.run.records import Place, ShapeFact, SymbolRecord
+from depyf.run.trace_events import TraceEvent
 from depyf.sources.reports.library_files import of_libraries
 from depyf.sources.reports.shape_questions import FinalSymbol, ShapeQuestion
 
@@ -115,3 +116,21 @@ def user_place(data: dict[str, Any]) -> Place | None:
         str(frame.get("filename", "")), line if isinstance(line, int) else 0, str(frame.get("name", "")),
         str(frame.get("loc") or ""),
     )  # fmt: skip
+
+
+_STACKS = ("user_stack", "stack")
+
+
+def with_names(event: TraceEvent, name_of: Callable[[int], str]) -> TraceEvent:
+    """The event with the names of the files of its innermost stack, which torch sends as numbers of strings that it had
+    sent before."""
+    name = next((name for name in _STACKS if isinstance(event.data.get(name), list)), "")
+    frames = event.data[name] if name else []
+    if not any(isinstance(frame, dict) and isinstance(frame.get("filename"), int) for frame in frames):
+        return event
+    named = [{**frame, "filename": _name(frame.get("filename"), name_of)} for frame in frames if type(frame) is dict]
+    return replace(event, data={**event.data, name: named})
+
+
+def _name(name: object, name_of: Callable[[int], str]) -> str:
+    return name_of(name) if isinstance(name, int) else str(name or "")

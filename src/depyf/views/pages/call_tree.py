@@ -103,6 +103,8 @@ def call_path(
     for caller in (*callers, CallerRecord(Place("", 0), function.function)):
         step = functions.get(caller.function) if caller.function is not None else None
         if step is not None:
+            if not path:
+                path += _begun_by(step, functions)
             for number, (above, called) in enumerate(path):
                 if above.function == step.function:
                     call = called
@@ -114,6 +116,18 @@ def call_path(
             path.append((step, call))
         call = caller.place if caller.place.line else None  # its line may be unknown
     return path
+
+
+def _begun_by(
+    rest: FunctionRecord, functions: dict[_Function, FunctionRecord]
+) -> list[tuple[FunctionRecord, Place | None]]:
+    """The functions that ``rest`` continues, of which no frame was seen, the outermost first."""
+    found: list[tuple[FunctionRecord, Place | None]] = []
+    above = rest
+    while above.resume_of in functions and len(found) < len(functions):
+        above = functions[above.resume_of]
+        found.insert(0, (above, None))
+    return found
 
 
 def _walk(roots: dict[_Function, CallNode], style: PrintStyle) -> Iterator[tuple[int, str]]:

@@ -390,7 +390,7 @@ def _dispatcher(function: FunctionRecord) -> str:
         if not shown(entry):
             continue
         name = transformed_name(entry.key, code.name)
-        gone = "" if entry.guard_state == "live" else "no longer in torch's cache when the dump was written"
+        gone = "no longer in torch's cache when the dump was written" if entry.gone else ""
         lines.append(remark(f"    if guards_{entry.key.slug}(L, G):", gone))
         lines += wrap(f"return {name}(", forwarded, ")", " " * 8)
     ahead = next((entry for entry in function.entries if entry.made.apart and shown(entry)), None)

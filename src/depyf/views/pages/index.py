@@ -80,7 +80,7 @@ def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, ker
         *(f"- {text}" for text in (words.breaks, words.recompilations, words.ran_as_python)),
         *(f"- {text}" for text in (words.errors, words.unfinished, checked_line(run.checked).rstrip(".")) if text),
         *(f"  - {message(text)}" for checked in run.checked for text in not_compared(checked)),
-        f"- torch {run.torch_version}, Python {run.python_version}. Every file here is described in `manifest.json`; "
+        f"- {_versions(run)}. Every file here is described in `manifest.json`; "
         f"compile times, which differ in every run, are in `{TIMINGS}`.",
     ]
     observations = observations_of(run)
@@ -130,10 +130,10 @@ def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, ker
             counted(len(run.forks), "process", "processes"),
         ),
         IndexSection(
-            f"Not reported by torch {run.torch_version}",
+            "Not in a log of torch" if run.of_log else f"Not reported by torch {run.torch_version}",
             [f"- {what}" for what in run.not_reported],
             REST,
-            "what this torch does not tell",
+            "what a log does not tell" if run.of_log else "what this torch does not tell",
         ),
         IndexSection("Notes", [f"- {message(note)}" for note in run.notes], REST, counted(len(run.notes), "note")),
     ]
@@ -152,6 +152,13 @@ def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, ker
     if left > 0:
         made[CAUSES] = "## Fix first\n\n" + "\n".join(what_to_fix(causes, observations, len(causes))) + "\n"
     return {name: with_cells(text, run.cells) for name, text in made.items()}
+
+
+def _versions(run: Run) -> str:
+    """A log of an older torch does not name them."""
+    known = [f"torch {run.torch_version}" if run.torch_version else "a torch that its log does not name"]
+    known += [f"Python {run.python_version}"] if run.python_version else []
+    return ", ".join(known)
 
 
 _ALWAYS = 10

@@ -52,7 +52,7 @@ from depyf.sources.live.events.compilations import (
 )
 from depyf.sources.live.events.missing_reports import gaps, tells_of_loops
 from depyf.sources.live.events.torch_options import in_force
-from depyf.sources.live.guards.guarded_call import GuardedCall
+from depyf.sources.live.guards.guarded_call import LiveGuardedCall
 from depyf.sources.live.guards.printed_guards import READER, parse_guards
 from depyf.sources.live.notebook_cells import cell_names
 from depyf.sources.live.recording.code_record import code_record
@@ -277,7 +277,7 @@ class _LiveFunctions:
             entry.started = not known.refused
             self.times.append(TimesRecord(key, () if known.seconds is None else ((_WHOLE, known.seconds),)))
             if known.recompiled_because:
-                call = GuardedCall(guards, code)
+                call = LiveGuardedCall(guards, code)
                 told = parse_recompile(known.recompiled_because, call, resolve, READER)
                 named = {one.entry for one in told}
                 others = [

@@ -17,7 +17,8 @@ from dataclasses import replace
 
 from depyf.decompiler.bytecode.host.written_names import own_name
 from depyf.run.two_places import place_in_program
-from depyf.sources.reports.callers import RunningFrame, is_library
+from depyf.sources.reports.callers import RunningFrame
+from depyf.sources.reports.library_files import of_libraries
 
 _CONVERTS = "/torch/_dynamo/convert_frame.py"
 _BESIDE = ("/torch/_dynamo/", "/torch/_utils_internal.py", "/contextlib.py", "/torch/utils/_contextlib.py")
@@ -38,7 +39,7 @@ def running_frames(keep: Callable[[RunningFrame], bool]) -> tuple[RunningFrame, 
         place = code.co_filename, code.co_firstlineno, frame.f_lineno or 0
         file, first, line = place_in_program(code, frame.f_lasti) or place
         one = _frame(code.co_name, own_name(code), file, first)
-        if not is_library(file) or keep(one):
+        if not of_libraries(file) or keep(one):
             found.append(replace(one, line=line))
         frame = frame.f_back
     return tuple(reversed(found))

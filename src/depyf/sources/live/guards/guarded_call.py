@@ -1,63 +1,27 @@
-"""The values of a call that is over, as far as guards tell them: those of the entry that was made for it.
+"""The call for which an entry of a live function was made, as far as guards and the classes of this process tell it.
 
-Where torch compiled a function again, the guards of the new entry hold for the call that needed it: ``L['n'] == 3``
-among them says that ``n`` was 3.  A value that became a symbol is in no guard, and stays unknown.
-
-Input: the guards of an entry.  Output: a ``Look`` for guards of earlier entries, which did not hold in that call.
+Input: the guards of an entry, and the code.  Output: a ``Look`` for guards of earlier entries.
 """
 
 from __future__ import annotations
 
-import ast
 import functools
 import re
 import sys
 import types
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 
 from depyf.run.advice.source_names import by_attribute, named
-from depyf.run.advice.symbol_places import SymbolPlaces
-from depyf.run.causes.subjects import GLOBAL
-from depyf.run.guards.difference import RECEIVER, GuardSide
-from depyf.run.guards.guard_kind import GuardFact, UnknownValueError, is_literal, spelled, tree_of
-from depyf.run.guards.known_kinds import (
-    NO_CALL,
-    differences_of,
-    facts_in,
-    fixed,
-    plain,
-    recompile_record,
-    reported_differences,
-)
-from depyf.run.records import GuardRecord, RecompileRecord
+from depyf.run.guards.difference import RECEIVER
+from depyf.run.records import GuardRecord
 from depyf.sources.live.events.call_values import CallValues, inner_variables, is_receiver
 from depyf.sources.live.pure_access import class_mro, class_namespace
-from depyf.sources.reports.guards.guard_remarks import program_place
+from depyf.sources.reports.guards.told_call import GuardedCall
 
 _OF_MODULE = re.compile(r"L\['(\w+)'\]\._(?:modules|parameters|buffers)\b")
-_LOCAL = re.compile(r"L\['([^\W\d]\w*)'\]")
-_COMPARED = re.compile(r" == -?\d+$")
-_WORD = re.compile(r"\w+")
-UNKNOWN_VALUE = object()
-_NUMBERS = ("int", "float", "bool", "str", "bytes")
-"""Classes of which the value says more than the class."""
-
-
-@dataclass(frozen=True, slots=True)
-class OfClass:
-    """A value of which the class is known only."""
-
-    name: str
-    """With its module, as guards name classes."""
-
-    @property
-    def classes(self) -> tuple[type, ...]:
-        """The class and those it inherits from; () where it is not found under its name."""
-        return _classes_named(self.name)
 
 
 @functools.lru_cache(maxsize=256)
@@ -74,23 +38,12 @@ def _classes_named(name: str) -> tuple[type, ...]:
     return class_mro(found) if isinstance(found, type) else ()
 
 
-@dataclass(slots=True)
-class _SaidOfValue:
-    """What guards say of one value."""
-
-    value: Any = UNKNOWN_VALUE
-    length: int | None = None
-    sizes: tuple[int | None, ...] = ()
-    tensor: Mapping[str, Any] | None = None
-
-
-class GuardedCall:
-    """The call for which an entry of ``code`` was made."""
+class LiveGuardedCall(GuardedCall):
+    """The same with what the code and its classes say."""
 
     def __init__(self, guards: Iterable[GuardRecord], code: types.CodeType) -> None:
-        self._guards = tuple(guards)
+        super().__init__(guards)
         self._code = code
-        self._values: dict[str, _SaidOfValue] = {}
         modules = (_OF_MODULE.search(by_attribute(guard.expression)) for guard in self._guards)
         found = {module[1] for module in modules if module is not None}
         first = code.co_varnames[0] if code.co_argcount else ""
@@ -98,140 +51,11 @@ class GuardedCall:
             found.add(first)
         self._call = CallValues(inner=inner_variables(code), modules=frozenset(found), code=code)
 
-    @property
-    def places(self) -> SymbolPlaces:
-        """The lines that made constants of what began as a symbol: torch guards such a number by itself."""
-        lines = {}
-        for guard in self._guards:
-            number = _number(guard.expression) if guard.place is not None else None
-            if number is not None and guard.place is not None:
-                lines[named(number[0])] = guard.place
-        return SymbolPlaces({}, lines)
-
-    def value(self, node: ast.expr) -> Any:
-        found = self._known(_name(node)).value
-        if found is not UNKNOWN_VALUE:
-            return found
-        match node:
-            case ast.Call(ast.Name("len"), [counted], []):
-                found = self._known(_name(counted)).length
-            case ast.Subscript(ast.Call(ast.Attribute(owner, "size"), [], []), ast.Constant(int(index))):
-                sizes = self._known(_name(owner)).sizes
-                found = sizes[index] if index < len(sizes) else None
-            case _:
-                return self._call.value(node)
-        if found is None:
-            raise UnknownValueError
-        return found
-
-    def refusal(self, compile_id: str, guards: Iterable[GuardRecord]) -> RecompileRecord | None:
-        """Why an entry with these guards did not fit: the first one that wants another value than the call had, as far
-        as that is known."""
-        own = frozenset(guard.expression for guard in self._guards)
-        for guard in guards:
-            tree = tree_of(guard.expression) if guard.expression not in own else None
-            for fact in facts_in(guard.expression) if tree is not None else ():
-                text = self._mismatch(fact)
-                if text:  # torch tells of no line either
-                    return recompile_record(compile_id, text, None, reported_differences(text, self))
-                if tree is not None and self._differs(fact):
-                    shown = _LOCAL.sub(r"\1", plain(guard.expression))
-                    found = differences_of(tree, self, holds=False)
-                    return recompile_record(compile_id, shown, program_place(guard.place), found)
-        return None
-
-    def _differs(self, fact: GuardFact) -> bool:
-        known = self._known(_name(fact.node))
-        if fact.name == "length":
-            return known.length is not None and known.length != fact.value
-        value = known.value
-        if fact.name == "kind":
-            return isinstance(value, OfClass) and value.name != fact.value
-        if fact.name != "value" or value is UNKNOWN_VALUE or isinstance(value, OfClass):
-            return False
-        return repr(value) != str(fact.value)
-
-    def _mismatch(self, fact: GuardFact) -> str:
-        """How a tensor differs from what the guard wants, as torch says it; "" where it does not."""
-        known = self._known(_name(fact.node))
-        if fact.name != "tensor" or known.tensor is None:
-            return ""
-        head = f"tensor '{_name(fact.node)}'"
-        for name in ("dtype", "requires_grad"):
-            wanted, found = fact.value.get(name), known.tensor.get(name)
-            if wanted != found:
-                wanted = f"requires_grad={int(wanted)}" if name == "requires_grad" else wanted
-                return f"{head} {name} mismatch. expected {wanted}" + (f", actual {found}" if name == "dtype" else "")
-        sizes = tuple(fact.value.get("size", ()))
-        if len(sizes) != len(known.sizes):
-            return f"{head} rank mismatch. expected {len(sizes)}, actual {len(known.sizes)}"
-        for index, (size, there) in enumerate(zip(sizes, known.sizes, strict=True)):
-            if size is not None and there is not None and size != there:
-                return f"{head} size mismatch at index {index}. expected {size}, actual {there}"
-        return ""
-
-    def side(self, value: Any) -> GuardSide:
-        if not isinstance(value, OfClass):
-            return self._call.side(value)
-        kind = value.name.rpartition(".")[2]
-        return GuardSide("" if kind in _NUMBERS else f"a {kind}", kind)
-
-    def class_name(self, value: Any) -> str:
-        return value.name if isinstance(value, OfClass) else self._call.class_name(value)
-
     def roles(self, source: str) -> tuple[str, ...]:
         name = named(source)
         receiver = is_receiver(self._code, name, self._classes(name))
-        return (*((RECEIVER,) if receiver else ()), *self._call.roles(source))
-
-    def ask(self, name: str, *arguments: Any, **named: Any) -> Any:
-        if name == "measured":
-            (node,) = arguments
-            counted = node if isinstance(node, ast.Call) else ast.Call(ast.Name("len", ast.Load()), [node], [])
-            return self.side(self.value(counted))
-        raise UnknownValueError
+        return (*((RECEIVER,) if receiver else ()), *super().roles(source))
 
     def _classes(self, name: str) -> tuple[type, ...]:
-        found = self._known(name).value if name else None
-        return found.classes if isinstance(found, OfClass) else ()
-
-    def _known(self, name: str) -> _SaidOfValue:
-        """What is said of a value, in the program's words; only guards that may be on it are read."""
-        if name in self._values:
-            return self._values[name]
-        known = self._values[name] = _SaidOfValue()
-        words = _WORD.findall(name.removeprefix(GLOBAL))
-        for guard in self._guards:
-            if all(word in guard.expression for word in words):
-                for fact in facts_in(guard.expression):
-                    if _name(fact.node) == name:
-                        _take(known, fact)
-                number = _number(guard.expression)
-                if number is not None and named(number[0]) == name:
-                    known.value = int(number[1])
-        return known
-
-
-def _take(known: _SaidOfValue, fact: GuardFact) -> None:
-    if fact.name == "value":
-        value = ast.parse(str(fact.value), mode="eval").body
-        if is_literal(value):
-            known.value = ast.literal_eval(value)
-    elif fact.name == "length":
-        known.length = int(fact.value)
-    elif fact.name == "tensor":
-        known.sizes = tuple(fact.value.get("size", ()))
-        known.tensor = fact.value
-    if known.value is UNKNOWN_VALUE and fact.name in ("kind", "tensor"):
-        known.value = OfClass(str(fact.value) if fact.name == "kind" else "torch.Tensor")
-
-
-def _number(expression: str) -> tuple[str, str] | None:
-    """The number or size that a guard of its own compares with a constant, and that constant."""
-    tree = tree_of(expression) if _COMPARED.search(expression) is not None else None
-    return fixed(differences_of(tree, NO_CALL, holds=True)) if isinstance(tree, ast.Compare) else None
-
-
-def _name(node: ast.expr) -> str:
-    """The value in the program's words: torch writes ``L['x']`` in a guard and ``x`` where it failed."""
-    return named(spelled(node))
+        known = self.class_known(name)
+        return _classes_named(known) if known else ()

@@ -25,7 +25,7 @@ from depyf.safety.source_lines import source_text
 from depyf.sources.live.events.missing_reports import gaps
 from depyf.sources.live.processes.ranks import rank_count
 from depyf.sources.live.recording.capture import Capture
-from depyf.sources.live.recording.snapshot import entry_record, live_code_of, times_of_key, torch_version
+from depyf.sources.live.recording.snapshot import entry_record, live_code_of, torch_version
 from depyf.sources.live.resume import origin
 from depyf.sources.reports.builders import EntryBuilder, FunctionBuilder
 from depyf.sources.reports.entry_facts import callers_of
@@ -71,7 +71,7 @@ class AsItHappens:
             self._journal.put(key, record)
             self._copy(program_files(Run("", "", (replace(shown, entries=(record,)),))))
             if entry.closed and (key in capture.timings or key in capture.phases):
-                self._journal.put((key, "times"), times_of_key(capture, key))
+                self._journal.put((key, "times"), capture.times_of(key))
             for note in capture.notes[self._notes :]:
                 self._journal.add(NoteLine(note))
             self._notes = len(capture.notes)

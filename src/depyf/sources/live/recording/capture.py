@@ -43,7 +43,7 @@ from depyf.sources.live.decorated import by_object, decorated
 from depyf.sources.live.events.break_errors import raises
 from depyf.sources.live.events.call_values import call_values, refused_call
 from depyf.sources.live.events.graph_reading import facts_of, reported_graph
-from depyf.sources.live.events.interned_names import with_names
+from depyf.sources.live.events.interned_names import interned
 from depyf.sources.live.events.listening import Listener, ignore, listen
 from depyf.sources.live.events.module_path import traced_module
 from depyf.sources.live.events.running_frames import running_frames
@@ -62,6 +62,7 @@ from depyf.sources.reports.builders import EntryBuilder, FunctionBuilder
 from depyf.sources.reports.cpp_texts import as_python
 from depyf.sources.reports.heard import Heard, path_in
 from depyf.sources.reports.recompiles import parse_recompile
+from depyf.sources.reports.symbols import with_names
 
 
 class Capture(Heard):
@@ -313,7 +314,7 @@ class Capture(Heard):
             known = self._envs.get(entry.key)
             if known is None or known() is not asked.env:
                 self._envs[entry.key] = weakref.ref(asked.env)
-        entry.symbols.take(event.name, with_names(event).data, asked)
+        entry.symbols.take(event.name, with_names(event, interned).data, asked)
 
     def _finish_symbols(self, entry: EntryBuilder) -> None:
         known = self._envs.get(entry.key)
@@ -361,7 +362,7 @@ class Capture(Heard):
 
     def begin_frame(self, compile_id: str, event: TraceEvent) -> CompileKey:
         """With who called, and what a wrapper calls."""
-        key = super().begin_frame(compile_id, with_names(event))
+        key = super().begin_frame(compile_id, with_names(event, interned))
         entry = self.entry(key)
         loaded = loaded_work(event.name)
         if loaded is not None:

@@ -24,11 +24,10 @@ from depyf.run.nearest import nearest_first, without_lone_marks
 from depyf.run.records import (
     CallerRecord,
     CodeRecord,
-    CompileKey,
     EntryRecord,
     FunctionRecord,
 )
-from depyf.run.run import Run, TimesRecord
+from depyf.run.run import Run
 from depyf.safety.escape import one_line, safe_name
 from depyf.sources.live.caches.entries import LiveEntry, guard_text
 from depyf.sources.live.events.missing_reports import gaps
@@ -49,6 +48,7 @@ from depyf.sources.reports.entry_facts import (
     callers_of,
     entry_facts,
     function_order,
+    name_of_rest,
     parent_by_name,
     whole_steps,
 )
@@ -102,21 +102,10 @@ def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = Mapp
             ranks=rank_count(),
             cells=cell_names([*linecache.cache, *(function.code.filename for function in functions)]),
             finished=True,
-            times=times_of(capture),
+            times=capture.times(),
             began=capture.clock.began,
             never_compiled=tuple((code_record(code), reason) for code, reason in never_compiled.items()),
         )
-
-
-def times_of(capture: Capture) -> tuple[TimesRecord, ...]:
-    """How long each compilation took so far."""
-    keys = sorted({*capture.timings, *capture.phases}, key=lambda key: (key.order, key.text))
-    return tuple(times_of_key(capture, key) for key in keys)
-
-
-def times_of_key(capture: Capture, key: CompileKey) -> TimesRecord:
-    seconds = sorted(capture.timings.get(key, {}).items())
-    return TimesRecord(key, tuple(seconds), tuple(sorted(capture.phases.get(key, ()))))
 
 
 def torch_version() -> str:
@@ -197,7 +186,10 @@ def _function(
     source = origin(code) if code is not None else None
     parent = by_code.get(id(source)) if source is not None else None
     if parent is None and builder.code.name.startswith(RESUME_PREFIX):
-        parent = parent_by_name(builder.code, capture.functions)
+        parent = parent_by_name(function, capture.functions)
+        if parent is not None and builder.code.qualname == builder.code.name:
+            name = name_of_rest(capture.functions[parent].code, builder.code.name)
+            builder.code = replace(builder.code, qualname=name)
     wrapped = [entry.wrapped.name for entry in mine.values() if entry.wrapped is not None]
     ordered = [entry for entry in live if entry.compile_id in mine]
     found = [(mine.pop(entry.compile_id), entry) for entry in ordered]

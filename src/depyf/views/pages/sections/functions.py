@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from depyf.run.causes.folding import counted, folded_ids
 from depyf.run.made import Made
-from depyf.run.records import CompileKey, EntryRecord, EntryState, FunctionRecord
+from depyf.run.records import LOGGED, CompileKey, EntryRecord, EntryState, FunctionRecord
 from depyf.views.pages.markdown import code, message, plain
 from depyf.views.pages.sections.words import at, link, where
 
@@ -54,14 +54,14 @@ def outcome(entry: EntryRecord) -> str:
     if entry.failed:
         return "failed: torch raised an error" if entry.raised else "ran as ordinary Python"
     parts = [counted(len(entry.guards), "guard")] if entry.guards else []
-    transformed = entry.transformed
+    transformed, logged = entry.transformed, entry.guard_state == LOGGED
     if entry.before:
         parts.append("compiled before the recording began")
-    elif transformed is not None and not transformed.substituted and entry.made is Made.CALL:
+    elif transformed is not None and not transformed.substituted and entry.made is Made.CALL and not logged:
         parts.append(f"Dynamo's own bytecode runs: {message(transformed.reason)}")
     if entry.breaks:
         parts.append(counted(len(entry.breaks), "graph break"))
-    if entry.guard_state != "live":
+    if entry.gone:
         parts.append("no longer alive" if entry.made.apart else "no longer in torch's cache")
     return ", ".join([entry.made.words, *parts])
 

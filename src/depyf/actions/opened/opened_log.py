@@ -1,0 +1,103 @@
+"""A dump of a log that torch wrote: the pages that ``depyf.prepare_debug`` makes in the process, as far as a log tells.
+
+Input: a log, or a folder of them, and the folder of the dump.  Output: the folders that were written, one for each
+rank.  DepyfError where there is no log, or the dump cannot be written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from depyf.errors import DepyfError
+from depyf.run.files.layout import graph_file, inputs_file, transformed_file
+from depyf.run.files.manifest import remove_old_dump
+from depyf.run.files.reading import rank_folders
+from depyf.run.files.writer import DumpWriter
+from depyf.run.run import Run
+from depyf.safety.escape import printable
+from depyf.sources.trace_log.log_files import FoundLogs, LogFile, find_logs
+from depyf.sources.trace_log.log_runs import LogContents, read_log
+from depyf.views.dump.whole_dump import write_pages
+from depyf.views.pages.function_pages import transformed_page
+from depyf.views.pages.graph_inputs import inputs_page
+from depyf.views.pages.graph_page import graph_page
+
+_MOST_NAMED = 5
+_HIDDEN = ("__pycache__",)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedLog:
+    """What was written."""
+
+    folder: Path
+    runs: dict[int | None, Run]
+    """By rank; None where the log tells none."""
+    notes: tuple[str, ...]
+
+
+def write_log_dump(path: Path, out: Path) -> OpenedLog:
+    """Write the dump of the log at ``path`` to ``out``; of the latest run, where there are several."""
+    found = find_logs(path)
+    _require_free(out)
+    notes = _others(found)
+    runs: dict[int | None, Run] = {}
+    for rank, log in found.logs.items():
+        below = Path(f"rank_{rank}") if len(found.logs) > 1 else Path()
+        runs[rank] = _write(log, out, below, len(found.logs), () if runs else notes)
+    return OpenedLog(out, runs, notes)
+
+
+def _require_free(out: Path) -> None:
+    """An earlier dump is replaced; a folder with anything else in it is not touched."""
+    if not out.exists():
+        return
+    try:
+        for folder in (out, *rank_folders(out).values()):
+            remove_old_dump(folder)
+        left = sorted(
+            one.name for one in out.iterdir() if one.name not in _HIDDEN and one not in rank_folders(out).values()
+        )
+    except OSError as error:
+        raise DepyfError(f"{printable(str(out))}: {error.strerror or error}") from error
+    if left:
+        raise DepyfError(f"{printable(str(out))} holds other files, such as {printable(left[0])}: name another folder")
+
+
+def _others(found: FoundLogs) -> tuple[str, ...]:
+    if not found.others:
+        return ()
+    named = [f"{printable(log.path.name)} ({log.began:%Y-%m-%d %H:%M:%S})" for log in found.others[-_MOST_NAMED:]]
+    rest = f" and {len(found.others) - len(named)} more" if len(found.others) > len(named) else ""
+    return (
+        f"the log of the latest run is shown; logs of other runs or processes lie beside it: {', '.join(named)}{rest}",
+    )
+
+
+def _write(log: LogFile, out: Path, below: Path, ranks: int, notes: tuple[str, ...]) -> Run:
+    contents = read_log(log)
+    run = replace(contents.run, ranks=ranks, notes=(*notes, *contents.run.notes))
+    writer = DumpWriter.open(out, below)
+    for graph in run.graphs:
+        writer.write(graph_file(graph), graph_page(graph))
+        if graph.facts is not None:
+            writer.write(inputs_file(graph), inputs_page(graph.facts))
+    for name, text in contents.sources.items():
+        writer.write(name, text)
+    _write_transformed(run, contents, writer)
+    with contents.lines():
+        run, whole = write_pages(run, writer, lambda text: None)
+    if not whole:
+        raise DepyfError(f"the dump in {printable(str(out / below))} cannot be written: {'; '.join(writer.problems)}")
+    return run
+
+
+def _write_transformed(run: Run, contents: LogContents, writer: DumpWriter) -> None:
+    """torch's disassembly, where the log has it."""
+    for function in run.functions:
+        for entry in function.entries:
+            text = contents.transformed.get(entry.key)
+            if entry.transformed is not None and text is not None:
+                page = transformed_page(entry.key, function.code, entry.transformed, text)
+                writer.write(transformed_file(entry.key, function.code), page.text)

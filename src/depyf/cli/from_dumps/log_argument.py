@@ -1,0 +1,102 @@
+"""Logs of torch where a command takes a dump: a dump is made of them first.
+
+Input: what the command line names.  Output: folders of dumps; DepyfError where the logs cannot be read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from depyf.actions.opened.opened_log import OpenedLog, write_log_dump
+from depyf.cli.outcome import ExitStatus
+from depyf.cli.output import complain, tell
+from depyf.errors import DepyfError
+from depyf.run.causes.folding import counted
+from depyf.run.files.layout import INDEX, REPORT_PAGE, RUN
+from depyf.run.files.reading import MANIFEST, DumpError, rank_folders
+from depyf.run.run import totals_of
+from depyf.safety.escape import printable
+from depyf.sources.trace_log.log_files import has_log
+from depyf.views.pages.sections.totals import words_of
+
+_BESIDE = {"report": REPORT_PAGE, "gallery": "gallery"}
+"""Command -> what it writes beside the dump unless it is told where."""
+
+
+def is_log(path: Path) -> bool:
+    """Whether ``path`` holds logs of torch, and no dump."""
+    if path.is_dir():
+        folders = (path, *rank_folders(path).values())
+        if any((folder / name).exists() for folder in folders for name in (RUN, MANIFEST)):
+            return False
+    return has_log(path)
+
+
+def default_folder(path: Path) -> Path:
+    """Where the dump of ``path`` goes, unless the command line says it."""
+    return Path(f"{path.resolve().name}.opened")
+
+
+def open_logs(path: Path, out: Path) -> int:
+    """``depyf open`` of logs, with what is told."""
+    try:
+        opened = write_log_dump(path, out)
+    except DepyfError as error:
+        complain(error)
+        return ExitStatus.UNREADABLE
+    except OSError as error:
+        complain(f"{error.filename or path}: {error.strerror or error}")
+        return ExitStatus.UNREADABLE
+    tell(summary(path, opened), printable(str(_index(opened))))
+    _tell_notes(opened)
+    return 0
+
+
+def _index(opened: OpenedLog) -> Path:
+    ranks = rank_folders(opened.folder)
+    return opened.folder / INDEX if len(opened.runs) == 1 or not ranks else next(iter(ranks.values())) / INDEX
+
+
+def summary(path: Path, opened: OpenedLog) -> str:
+    """What the logs tell, in one line."""
+    words = words_of(totals_of(opened.runs.values()))
+    ranks = f" of {counted(len(opened.runs), 'rank')}" if len(opened.runs) > 1 else ""
+    version = next((run.torch_version for run in opened.runs.values() if run.torch_version), "")
+    of_torch = f"torch {version}" if version else "torch"
+    parts = (words.compilations, words.breaks, words.errors, words.unfinished)
+    return printable(f"{path}: logs of {of_torch}{ranks}: {', '.join(filter(None, parts))}")
+
+
+def _tell_notes(opened: OpenedLog) -> None:
+    for note in dict.fromkeys(note for run in opened.runs.values() for note in run.notes):
+        tell(note, error=True)
+
+
+@contextlib.contextmanager
+def logs_as_dumps(options: argparse.Namespace, names: Iterable[str]) -> Iterator[None]:
+    """While the block lasts, the arguments ``names`` that are logs are dumps of them."""
+    work: list[Path] = []
+    try:
+        for name in names:
+            path: Path | None = getattr(options, name)
+            if path is None or not is_log(path):
+                if path is not None and path.is_file():
+                    raise DumpError(f"{printable(str(path))} is neither a dump of depyf nor a log of torch")
+                continue
+            work.append(Path(tempfile.mkdtemp(prefix="depyf-log-")))
+            folder = work[-1] / printable(path.resolve().name or "logs")
+            opened = write_log_dump(path, folder)
+            tell(summary(path, opened), error=True)
+            _tell_notes(opened)
+            if (beside := _BESIDE.get(options.command)) is not None and options.output is None:
+                options.output = (path if path.is_dir() else path.parent) / beside
+            setattr(options, name, folder)
+        yield
+    finally:
+        for one in work:
+            shutil.rmtree(one, ignore_errors=True)

@@ -1,0 +1,266 @@
+"""What a log tells, record by record, as a process that compiles hears it.
+
+Input: records in order, of whatever form.  Output: builders, as ``Heard`` keeps them.
+"""
+
+from __future__ import annotations
+
+import json
+import linecache
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from depyf.decompiler.bytecode.host.written_names import written_name
+from depyf.run.addresses import without_addresses
+from depyf.run.advice.source_names import named
+from depyf.run.compile_stages import BY_EVENT, CAPTURED, FORWARD
+from depyf.run.global_names import RESUME_PREFIX
+from depyf.run.graphs.graph_facts import GraphFacts
+from depyf.run.phase_times import compile_id_of
+from depyf.run.records import CodeRecord, CompileKey, GuardRecord, RefusalRecord
+from depyf.run.trace_events import TraceEvent, compile_id_in
+from depyf.safety.escape import cut
+from depyf.sources.reports.builders import EntryBuilder, FunctionBuilder
+from depyf.sources.reports.callers import RunningFrame
+from depyf.sources.reports.cpp_texts import as_python
+from depyf.sources.reports.entry_facts import name_of_rest, parent_by_name
+from depyf.sources.reports.guards.guard_text import PLAIN_READER
+from depyf.sources.reports.guards.told_call import GuardedCall
+from depyf.sources.reports.heard import Heard, path_in
+from depyf.sources.reports.library_files import of_libraries, torch_lies_at
+from depyf.sources.reports.program_sources import ProgramSources, with_parameters
+from depyf.sources.reports.recompiles import parse_recompile
+from depyf.sources.reports.shape_questions import ShapeQuestion
+from depyf.sources.reports.symbols import NOT_ASKED
+from depyf.sources.trace_log.log_events import (
+    ORIGINAL,
+    TRANSFORMED,
+    VERSION,
+    LogStrings,
+    artifact_name,
+    event_of,
+    phase_of,
+)
+from depyf.sources.trace_log.log_lines import LogRecord
+from depyf.sources.trace_log.logged_call import ModuleClasses, logged_call
+from depyf.sources.trace_log.logged_inputs import AOT_METADATA, DESCRIBED, DescribedTensors, aot_facts
+from depyf.sources.trace_log.logged_options import logged_in_force, logged_limit, options_in
+
+_GIVES_UP = ("Unsupported", "UserError", "SkipFrame")
+"""Errors of torch after which a frame runs as ordinary Python, unless ``fullgraph=True`` was asked for."""
+_SUPPRESSING = frozenset({
+    "_get_output_tensor_from_cache_entry", "view_from_base", "compute_overlapping_inputs", "ir_node_to_tensor",
+    "_aot_stage2b_bw_compile",
+})  # fmt: skip
+"""Functions of torch in which it suppresses guards."""
+_ASIDE = ShapeQuestion(suppressed=True)
+_MOST_TEXT = 1 << 30
+"""Characters of graphs and generated code that are kept of one log."""
+_LONGEST = 200
+
+
+class HeardLog(Heard):
+    """What one log tells."""
+
+    def __init__(self) -> None:
+        super().__init__(PLAIN_READER, 0.0)
+        self.strings = LogStrings()
+        self.torch_version = self.python_version = ""
+        self.rank: int | None = None
+        self.options: Mapping[str, object] = {}
+        self.original: dict[tuple[int, str], str] = {}
+        self.transformed: dict[CompileKey, str] = {}
+        """torch's disassembly of the rests of functions after a graph break, and of what it made of them."""
+        self._reasons: dict[CompileKey, str] = {}
+        """Why earlier entries did not fit, until what the call had is known."""
+        self._sources = ProgramSources()
+        self._modules = ModuleClasses()
+        self._codes: dict[tuple[int, str], CodeRecord] = {}
+        self.described: dict[CompileKey, DescribedTensors] = {}
+        self._metadata: dict[CompileKey, str] = {}
+        """What AOTAutograd tells of the forward graph that comes next."""
+        self._text = 0
+
+    def take(self, record: LogRecord) -> None:
+        """Take one record in; what has another form than torch's is told of in the notes."""
+        try:
+            self._take(record)
+        except (TypeError, ValueError, AttributeError, LookupError, RecursionError, OverflowError) as error:
+            said = cut(f"{type(error).__name__}: {error}", _LONGEST)
+            self.note(f"line {record.line} of the log is of no form that torch writes, and left out ({said})")
+
+    def _take(self, record: LogRecord) -> None:
+        if type(rank := record.metadata.get("rank")) is int and 0 <= rank < 1 << 20:
+            self.rank = rank
+        if named := self.strings.take(record):
+            torch_lies_at(named)
+        elif not self._told(record) and (phase := phase_of(record)) is not None:
+            self._timed(phase, record.metadata)
+        elif (event := event_of(record, self.strings)) is not None:
+            self.handle(event)
+
+    def _told(self, record: LogRecord) -> bool:
+        """Whether it is a record that a process which compiles does not need: it looks at the things themselves."""
+        name = artifact_name(record.metadata)
+        key = self.key(compile_id_in(record.metadata))
+        if name == VERSION:
+            self.torch_version = str(json.loads(record.payload)["pytorch_version"])
+        elif name == AOT_METADATA:
+            self._metadata[key] = record.payload
+        elif name.endswith(ORIGINAL):
+            self.original[key.function] = without_addresses(record.payload)
+        elif name.endswith(TRANSFORMED):
+            self.transformed[key] = without_addresses(record.payload)
+        elif any(kind in record.metadata for kind in DESCRIBED):
+            self.described.setdefault(key, DescribedTensors()).take(record.metadata)
+        else:
+            return False
+        return True
+
+    def _timed(self, phase: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
+        moment = phase.get("ts")
+        if not self.clock.began and type(moment) in (int, float):
+            self.clock.began = float(moment or 0) / 1e6
+        compiling = compile_id_of(phase)
+        # torch gives every thread the number 0: what helpers do has no compile id
+        ended = self.clock.take(phase, 0 if compiling or "frame_id" in metadata else 1)
+        if ended is not None and ended[0]:
+            self.phases.setdefault(self.key(ended[0]), []).append(ended[1])
+
+    def code_of(self, function: tuple[int, str]) -> CodeRecord:
+        """The function with what the file of the program says of it."""
+        known = self._codes.get(function)
+        if known is None:
+            code = self.functions[function].code
+            if (begun := self.begun_by(function)) is not None:
+                known = replace(code, qualname=name_of_rest(self.code_of(begun), code.name))
+            elif not is_rest(code):
+                read = linecache.getline(code.filename, code.line)
+                known = with_parameters(self._sources.with_source(code) if read else code)
+                known = replace(known, qualname=written_name(code.filename, code.line, code.name))
+            self._codes[function] = known = known or code
+        return known
+
+    def begun_by(self, function: tuple[int, str]) -> tuple[int, str] | None:
+        """The function that ``function`` is the rest of; None for a whole one."""
+        code = self.functions[function].code
+        return parent_by_name(function, self.functions) if is_rest(code) else None
+
+    def limit(self) -> int | None:
+        """torch's ``recompile_limit`` there."""
+        return logged_limit(self.options)
+
+    def take_graph(self, key: CompileKey, event: TraceEvent) -> None:
+        """As long as there is room."""
+        self._text += len(event.payload)
+        if self._text > _MOST_TEXT:
+            self.note("the log holds more graphs and generated code than is kept: the last ones are left out")
+            return
+        metadata = self._metadata.pop(key, "") if BY_EVENT[event.name] == FORWARD else ""
+        aot = aot_facts(metadata) if metadata else None
+        text, path = as_python(event.name, event.payload), path_in(event)
+        facts = GraphFacts(aot=aot) if aot is not None else None
+        self.add_graph(key, BY_EVENT[event.name], text, path, event.attempt, facts)
+
+    def take_recompile(self, entry: EntryBuilder, event: TraceEvent) -> None:
+        """As torch says it, until the new entry tells what the call had."""
+        super().take_recompile(entry, event)
+        self._reasons[entry.key] = event.payload
+
+    def take_symbol(self, entry: EntryBuilder, event: TraceEvent) -> None:
+        """With who called the function: the stack of ``dynamo_start`` lacks the last two callers."""
+        aside = event.name.startswith("guard_added") and self._suppressed(event.data.get("stack"))
+        entry.symbols.take(event.name, event.data, _ASIDE if aside else NOT_ASKED)
+        if not entry.callers:
+            entry.callers = tuple(self._running(event.data.get("stack")))
+
+    def _running(self, stack: object) -> Iterator[RunningFrame]:
+        """The frames of the program before those of Dynamo, the outermost first."""
+        for frame in stack if isinstance(stack, list) else ():
+            filename, line = self._file(frame), frame.get("line")
+            if filename.replace("\\", "/").endswith("/torch/_dynamo/convert_frame.py"):
+                return
+            name, line = str(frame.get("name")), line if type(line) is int else 0
+            first = self._first_line(filename, name, line)
+            if first or not of_libraries(filename):
+                yield RunningFrame(name, "" if first else name, filename, first, line)
+
+    def _file(self, frame: Mapping[str, Any]) -> str:
+        number = frame.get("filename")
+        return self.strings.named(number) if type(number) is int else str(number)
+
+    def _first_line(self, filename: str, name: str, line: int) -> int:
+        """Where the function begins that stands in a line; 0 where Dynamo saw no such function."""
+        seen = (b.code for b in self.functions.values())
+        return max((c.line for c in seen if (c.filename, c.name) == (filename, name) and c.line <= line), default=0)
+
+    def _suppressed(self, stack: object) -> bool:
+        """Whether torch makes no guard of what it asks: it looks at a tensor for itself."""
+        names = (
+            {str(frame.get("name")) for frame in stack if isinstance(frame, dict)} if isinstance(stack, list) else ()
+        )
+        return not _SUPPRESSING.isdisjoint(names)
+
+    def _explain(self, entry: EntryBuilder) -> None:
+        """The guards of an entry hold for the call that needed it: they tell the values that failed those of others."""
+        reasons, function = self._reasons.pop(entry.key, ""), entry.key.function
+        if not reasons or function not in self.functions:
+            return
+        begun = self.begun_by(function)
+        own = (one for one in reversed(self.entries.values()) if one.key.function == function and one.guard_text)
+        guards = self.guards_of(entry) or next(map(self.guards_of, own), ())
+        modules = self._modules.variables(guards, self.functions[function].code.filename)
+        call = logged_call(
+            self.code_of(function), None if begun is None else self.code_of(begun), modules, entry.symbols.records()
+        )
+        guarded = GuardedCall(self.guards_of(entry) or self._passed(entry), call)
+        entry.recompiles = tuple(map(self.explained, parse_recompile(reasons, guarded, reader=self.reader)))
+        asked = ((one.entry, self.entries.get(self.key(one.entry))) for one in entry.recompiles if one.entry)
+        told = ((name, guarded.failed(self.guards_of(earlier))) for name, earlier in asked if earlier is not None)
+        entry.refusals = tuple(RefusalRecord(name, failed) for name, failed in told if failed)
+
+    def _passed(self, entry: EntryBuilder) -> list[GuardRecord]:
+        """What held in a call that torch compiled nothing for: before an attribute of a value torch asks for its class,
+        so of an entry that failed at the attribute the guards on the value itself held."""
+        found = []
+        for record in entry.recompiles:
+            earlier = self.entries.get(self.key(record.entry)) if record.entry else None
+            failed = named(record.differences[0].source) if record.differences else ""
+            found += [
+                guard
+                for guard in (self.guards_of(earlier) if earlier is not None and failed else ())
+                if guard.source and failed.startswith((f"{named(guard.source)}.", f"{named(guard.source)}["))
+            ]
+        return found
+
+    def close(self, entry: EntryBuilder, event: TraceEvent) -> None:
+        """With what the metrics tell of the process."""
+        self.options = options_in(event.data) or self.options
+        entry.in_force = logged_in_force(self.options)
+        broke = bool(entry.breaks)
+        super().close(entry, event)
+        self._explain(entry)
+        kind = str(event.data.get("fail_type") or "")
+        captured = any(graph.record.stage == CAPTURED for graph in self.graphs_of.get(entry.key, ()))
+        entry.has_code = bool(entry.guard_text) or (captured and not kind)
+        if kind:
+            given_up = kind in _GIVES_UP and (broke or not entry.started or kind == "SkipFrame")
+            entry.raised = not given_up and self.options.get("suppress_errors") is not True
+        self.torch_version = str(event.data.get("pytorch_version") or self.torch_version)
+        python = str(event.data.get("python_version") or "").split()
+        self.python_version = python[0] if python else self.python_version
+        if entry.key.function not in self.functions and event.data.get("co_name"):
+            self.functions[entry.key.function] = FunctionBuilder(_code_in(event.data))
+
+
+def _code_in(data: Mapping[str, Any]) -> CodeRecord:
+    """The function, of which the log has no beginning."""
+    line = data.get("co_firstlineno")
+    name, filename = str(data.get("co_name")), str(data.get("co_filename") or "")
+    return CodeRecord(name, name, filename, line if type(line) is int else 0, (), (), (), None, None, ())
+
+
+def is_rest(code: CodeRecord) -> bool:
+    """Whether it is what follows a graph break, which no file has."""
+    return code.name.startswith(RESUME_PREFIX)

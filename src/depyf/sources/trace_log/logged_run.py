@@ -1,0 +1,142 @@
+"""One log of torch -> the ``Run`` that ``depyf.prepare_debug`` makes in the process itself.
+
+Input: a file.  Output: a run of what the log tells, with the files of the program as far as they are at hand.  What no
+log tells is empty, and ``LACKS`` names it; what is damaged here is in the notes.  DepyfError where the file holds no
+record.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterable
+from dataclasses import replace
+
+from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
+from depyf.run.global_names import RESUME_FN, readable_globals
+from depyf.run.nearest import nearest_first, without_lone_marks
+from depyf.run.records import (
+    LOGGED,
+    CallerRecord,
+    CompileKey,
+    EntryRecord,
+    FunctionRecord,
+    GraphRecord,
+    Place,
+    TransformedRecord,
+)
+from depyf.run.run import Run
+from depyf.sources.reports.entry_facts import (
+    as_seen_from_outside,
+    callers_of,
+    entry_facts,
+    function_order,
+    whole_steps,
+)
+from depyf.sources.reports.guards.guard_text import PLAIN_READER, file_resolver
+from depyf.sources.reports.library_files import in_torch
+from depyf.sources.trace_log.disassembled import globals_in
+from depyf.sources.trace_log.heard_log import HeardLog
+from depyf.sources.trace_log.logged_inputs import DescribedTensors, graph_facts
+
+NO_BYTECODE = "a log of torch has the disassembly of this code, and not the code"
+LACKS = (
+    "the values of a call that no entry fits, and all guards that fail, beyond what the entry made for it tells",
+    "transformed code: a log has a disassembly, of what follows a graph break alone",
+    "the order in which torch tries the entries of a function, and the values of guards when the program ends",
+    "the range of each size after all guards, and the operator that asks for a guard on a size",
+    "constants and modules of graphs, the range of their inputs, and from which operations those of a stage come",
+    "the calls of torch.compile, and the functions that Dynamo leaves alone",
+)
+"""What no log tells."""
+
+
+def logged_run(heard: HeardLog, notes: Iterable[str] = ()) -> Run:
+    """The run; ``notes``: what is wrong with the log."""
+    names = [builder.code.filename for builder in heard.functions.values()]
+    shortened = file_resolver([*names, *heard.strings.all], "torch")
+
+    def resolve(name: str) -> str:
+        return in_torch(shortened(name))
+
+    callers = callers_of(heard.functions)
+    entries: dict[tuple[int, str], list[EntryRecord]] = {}
+    for key, builder in sorted(heard.entries.items(), key=lambda item: item[0].order):
+        if builder.started or builder.recompiles or builder.guard_text or builder.failed:
+            done = builder.closed or bool(builder.guard_text)  # else the log ends while torch compiles it
+            record = entry_facts(builder, resolve, callers, PLAIN_READER, done, limit=heard.limit)
+            state = record.guard_state if record.failed else LOGGED
+            if not record.callers and (begun := heard.begun_by(key.function)) is not None:
+                record = replace(record, callers=_callers(heard, begun, key.function, entries))
+            made = replace(record, transformed=_transformed(heard, key), guard_state=state)
+            entries.setdefault(key.function, []).append(made)
+    functions = tuple(
+        FunctionRecord(
+            number,
+            replace(heard.code_of(number), disassembly=heard.original.get(number, "")),
+            tuple(without_lone_marks(nearest_first(entries.get(number, [])))),
+            heard.begun_by(number),
+        )
+        for number in sorted(heard.functions, key=function_order)
+    )
+    graphs = sorted(
+        (_with_facts(heard, graph.record) for graph in heard.graphs), key=lambda g: (g.key.order, g.stage, g.index)
+    )
+    return Run(
+        torch_version=heard.torch_version,
+        python_version=heard.python_version,
+        functions=as_seen_from_outside(whole_steps(functions)),
+        graphs=tuple(graphs),
+        notes=(*notes, *heard.notes),
+        not_reported=LACKS,
+        finished=True,
+        of_log=True,
+        times=heard.times(),
+        began=heard.clock.began,
+    )
+
+
+def _callers(
+    heard: HeardLog, begun: tuple[int, str], rest: tuple[int, str], entries: dict[tuple[int, str], list[EntryRecord]]
+) -> tuple[CallerRecord, ...]:
+    """Who called the rest of a function: the function, in the line after which it goes on."""
+    code, line = heard.code_of(begun), heard.code_of(rest).line
+    if any(heard.begun_by(one) == begun and heard.code_of(one).line < line for one in heard.functions if one != rest):
+        line = 0  # it may have been called by an earlier rest, and the function still stand where that began
+    text = linecache.getline(code.filename, line).strip() if line else ""
+    place = Place(code.filename, line, code.qualname, text)
+    above = next((one.callers for one in entries.get(begun, ()) if one.callers), ())
+    return (*above, CallerRecord(place, begun))
+
+
+_NOTHING_DESCRIBED = DescribedTensors()
+
+
+def _with_facts(heard: HeardLog, graph: GraphRecord) -> GraphRecord:
+    """A graph that is called, with its inputs."""
+    entry = heard.entry(graph.key)
+    symbols = entry.symbols.records()
+    if graph.stage == CAPTURED:
+        described = heard.described.get(graph.key, _NOTHING_DESCRIBED)
+        return replace(graph, facts=graph_facts(graph.text, described, symbols, heard.guards_of(entry)))
+    if graph.stage not in (FORWARD, BACKWARD):
+        return graph
+    moved = any(
+        one.get("storage_offset") for one in heard.described.get(graph.key, _NOTHING_DESCRIBED).sources.values()
+    )
+    facts = (
+        graph_facts(graph.text, _NOTHING_DESCRIBED, symbols) if not moved else None
+    )  # by whom it is taken is not told
+    aot = graph.facts.aot if graph.facts is not None else None
+    return replace(graph, facts=replace(facts, aot=aot) if facts is not None else graph.facts)
+
+
+def _transformed(heard: HeardLog, key: CompileKey) -> TransformedRecord | None:
+    """What the disassembly of transformed code tells: the names of what it calls."""
+    text = heard.transformed.get(key)
+    if text is None:
+        return None
+    names = globals_in(text)
+    renamed = readable_globals(key, names)
+    graphs = tuple(new for new in renamed.values() if new.startswith("__compiled_fn_"))
+    resumes = tuple(renamed.get(name, name) for name in names if RESUME_FN.match(name))
+    return TransformedRecord("", False, NO_BYTECODE, (), graphs, resumes)
