@@ -144,7 +144,7 @@ def _recompile(seen: Seen) -> list[str]:
 
 
 def _reason(reason: RecompileRecord) -> list[str]:
-    from depyf.run.records import values_beside
+    from depyf.run.guards.difference import values_beside
 
     lines = [f"  {reason.entry} did not fit: {reason.guard}"]
     values = values_beside(reason.guard, reason.expected, reason.actual)

@@ -144,13 +144,6 @@ class BreakRecord:
         return (place.filename, place.line, self.reason) if place else ("", 0, self.reason)
 
 
-def values_beside(guard: str, expected: str, actual: str) -> str:
-    """``; expected 3, got 4`` after a guard that failed, without what torch's own words for it say already."""
-    told = guard.startswith("tensor '") and ". expected " in guard
-    values = f"; expected {expected}" if expected and not told else ""
-    return f"{values}, got {actual}" if actual and (not told or ", actual " not in guard) else values
-
-
 @dataclass(frozen=True, slots=True)
 class RecompileRecord:
     """Why one earlier entry did not fit a call."""

@@ -26,6 +26,7 @@ from depyf.run.causes.folding import counted
 from depyf.run.causes.stack_names import in_words, shown_names
 from depyf.run.guards import known_kinds
 from depyf.run.guards.broken_guards import GuardsLeftOut, left_out
+from depyf.run.guards.difference import values_beside
 from depyf.run.made import Made
 from depyf.run.observations.all_observations import observations_of
 from depyf.run.records import (
@@ -35,7 +36,6 @@ from depyf.run.records import (
     GuardRecord,
     Place,
     RecompileRecord,
-    values_beside,
 )
 from depyf.run.run import Run, totals_of
 from depyf.run.shapes.shape_table import FunctionShapes, shapes_of

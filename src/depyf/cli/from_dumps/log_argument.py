@@ -85,7 +85,7 @@ def logs_as_dumps(options: argparse.Namespace, names: Iterable[str]) -> Iterator
         for name in names:
             path: Path | None = getattr(options, name)
             if path is None or not is_log(path):
-                if path is not None and path.is_file():
+                if path is not None and path.is_file() and options.command != "diff":  # that reads saved files, too
                     raise DumpError(f"{printable(str(path))} is neither a dump of depyf nor a log of torch")
                 continue
             work.append(Path(tempfile.mkdtemp(prefix="depyf-log-")))

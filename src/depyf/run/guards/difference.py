@@ -75,3 +75,10 @@ class Difference:
     def small(self) -> bool:
         """Whether a size or number of 0 or 1 is on one side."""
         return bool({self.wanted.text, self.found.text} & {"0", "1"})
+
+
+def values_beside(guard: str, expected: str, actual: str) -> str:
+    """``; expected 3, got 4`` after a guard that failed, without what torch's own words for it say already."""
+    told = guard.startswith("tensor '") and ". expected " in guard
+    values = f"; expected {expected}" if expected and not told else ""
+    return f"{values}, got {actual}" if actual and (not told or ", actual " not in guard) else values

@@ -20,6 +20,7 @@ from depyf.run.files.layout import transformed_file
 from depyf.run.files.line_table import NO_ORIGIN, LineOrigin, LineTable, line_table
 from depyf.run.global_names import resumed, transformed_name, without_changing_parts
 from depyf.run.guard_vocabulary import ASKING, CHECKS
+from depyf.run.guards.difference import values_beside
 from depyf.run.guards.known_kinds import with_handle
 from depyf.run.made import Made
 from depyf.run.records import (
@@ -30,7 +31,6 @@ from depyf.run.records import (
     GuardRecord,
     Place,
     RecompileRecord,
-    values_beside,
 )
 from depyf.safety.escape import one_line, printable, safe_name
 from depyf.safety.unheard import spelled_out

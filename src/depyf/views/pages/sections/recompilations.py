@@ -12,7 +12,8 @@ from depyf.run.advice.registry import sentence
 from depyf.run.causes.deciding import DecidingGuards
 from depyf.run.causes.folding import folded_ids
 from depyf.run.causes.stack_names import in_words
-from depyf.run.records import CompileKey, EntryRecord, FunctionRecord, RecompileRecord, values_beside
+from depyf.run.guards.difference import values_beside
+from depyf.run.records import CompileKey, EntryRecord, FunctionRecord, RecompileRecord
 from depyf.views.pages.markdown import code, message, plain
 from depyf.views.pages.sections.words import at, function_name
 
