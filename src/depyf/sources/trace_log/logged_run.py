@@ -61,6 +61,8 @@ def logged_run(heard: HeardLog, notes: Iterable[str] = ()) -> Run:
     callers = callers_of(heard.functions)
     entries: dict[tuple[int, str], list[EntryRecord]] = {}
     for key, builder in sorted(heard.entries.items(), key=lambda item: item[0].order):
+        if key.function not in heard.functions:  # the log has its begin no more
+            continue
         if builder.started or builder.recompiles or builder.guard_text or builder.failed:
             done = builder.closed or bool(builder.guard_text)  # else the log ends while torch compiles it
             record = entry_facts(builder, resolve, callers, PLAIN_READER, done, limit=heard.limit)

@@ -125,6 +125,14 @@ def test_disassembly_of_a_rest(tmp_path: Path) -> None:
     assert "LOAD_GLOBAL" in found.transformed[rest.entries[0].key]
 
 
+def test_a_compilation_of_which_the_begin_is_lost(tmp_path: Path) -> None:
+    log = small_log("/p/a.py")
+    log.artifact("recompile_reasons", '["0/0: n == 2"]', "7/1", "json")
+    log.add({"dynamo_cpp_guards_str": {}}, "TREE_GUARD_MANAGER:\n+- RootGuardManager\n", "8/0")
+    run = run_of(log, tmp_path)
+    assert [entry.key.text for _, entry in run.entries] == ["0/0", "0/1"]
+
+
 def test_records_of_another_form_are_left_out(tmp_path: Path) -> None:
     log = TraceLog()
     log.add({"dynamo_start": {"stack": 7}}, None, "0/0")
