@@ -49,18 +49,19 @@ def train():
 def test_every_guard_that_fails_is_there(tmp_path, monkeypatch):
     """The same values as where all guards of all entries are asked, one by one."""
     asked = {}
-    real = Capture._find_refusals
+    real = Capture.take_guards
 
-    def beside(self, entry):
-        code, variables = entry.call or (None, None)
+    def beside(self, entry, event):
+        call = self._calls.get(entry.key)
+        code, variables = (call.code, call.variables) if call is not None else (None, None)
         for earlier in cache_entries(code) if code is not None else ():
             steps = PartOfEntry(earlier, lambda expression: True, code=code).failing(variables)
             asked[entry.key.text, earlier.compile_id] = {
                 value.source for step in steps for value in failed_values([_as_failed(step)])
             }
-        real(self, entry)
+        real(self, entry, event)
 
-    monkeypatch.setattr(Capture, "_find_refusals", beside)
+    monkeypatch.setattr(Capture, "take_guards", beside)
     run = recorded(tmp_path, train)
     told = {
         (entry.key.text, refusal.entry): {value.source for value in failed_values(refusal.failed)}
@@ -104,14 +105,14 @@ def test_a_prediction_is_what_is_measured(tmp_path):
 def test_nothing_of_the_call_is_kept(tmp_path):
     """The values are let go when torch is done with the frame."""
     seen = []
-    real = Capture._close
+    real = Capture.close
 
     def closed(self, entry, event):
         real(self, entry, event)
-        seen.append(entry.call)
+        seen.append(entry.key in self._calls)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Capture, "_close", closed)
+        patched.setattr(Capture, "close", closed)
         recorded(tmp_path, train)
     assert len(seen) == 5 and not any(seen)
     assert refused_call() is None

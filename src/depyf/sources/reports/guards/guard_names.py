@@ -16,6 +16,8 @@ import builtins
 import keyword
 import re
 
+from depyf.run.guard_vocabulary import CHECKS
+
 _RENAMED = {
     "___tuple_iterator_len": "iterator_length",
     "___tuple_iterator_getitem": "iterator_item",
@@ -68,15 +70,6 @@ def _parsed(text: str) -> ast.expr | None:
         return None
 
 
-CHECKS = frozenset({
-    "as_tensor", "check_global_state", "check_no_aliasing", "check_overlapping", "check_tensor",
-    "check_torch_function_mode_stack", "class_named", "current_stream", "dataclass_fields", "default_device_is",
-    "from_numpy", "is_nan", "iterator_count", "iterator_item", "iterator_length", "iterator_range", "marks_on",
-    "marks_within", "no_dynamic_marks", "same_dtensor_spec", "same_guarded_values", "same_items", "same_membership",
-    "same_metadata", "same_object", "same_value", "saved_tensors_hooks_are", "shows_as", "tensor_differences",
-    "torch_checks", "torch_function_mode", "type_is", "unchanged",
-})  # fmt: skip
-"""The functions that guards of a page call: ``depyf.sources.live.guards.check_functions``."""
 _KNOWN = {"L", "G", "torch", "math", *vars(builtins), *CHECKS}
 """``math``: torch prints what it knows of sizes with it (``torch/utils/_sympy/printers.py``)."""
 
