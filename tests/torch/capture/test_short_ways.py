@@ -15,7 +15,7 @@ from depyf.api import prepare_debug
 from depyf.run.files.manifest import indented
 from depyf.run.graphs.sample_run import sample_run
 from depyf.sources.live.caches import seen_code
-from depyf.sources.live.guards import guard_names, guard_remarks
+from depyf.sources.reports.guards import guard_names, guard_remarks
 
 pytestmark = pytest.mark.torch
 
