@@ -56,6 +56,17 @@ def test_functions_of_one_side(tmp_path):
     assert events_apart([], many)[-1] == "and 18 more"
 
 
+def test_what_was_compiled_before_comes_last(tmp_path):
+    """A run did not compile what it found: an earlier test may have left a function that lives on."""
+    old = function("old", "f.py:1", entry("ahead0/0", before=True))
+    new = function("new", "f.py:9", entry("0/0"))
+    assert events_apart([old, new], []) == [
+        "only 1 compiled new (f.py:9)",
+        "only in 1: old (f.py:1), which was compiled before its recording began",
+    ]
+    assert events_apart([old], [old]) == []
+
+
 def test_names_and_lines_of_other_versions():
     """Before Python 3.11 code has no qualified name; the lines of a library move."""
     here, there = (function(name, "m.py:3", entry("0/0")) for name in ("Model.forward", "forward"))

@@ -33,7 +33,7 @@ def events_apart(
     for one, two in _in_order(pairs):
         if one is None or two is None:
             there = one or two
-            lines += _only(there.record, "1" if two is None else "2") if there is not None else []
+            lines += _only(there, "1" if two is None else "2") if there is not None else []
         else:
             apart = moved(one, two)
             lines += [f"{_name(one.record)} {apart}"] if apart and not one.is_resume else []
@@ -46,8 +46,13 @@ def events_apart(
 
 
 def _in_order(pairs: Pairing) -> list[tuple[Met | None, Met | None]]:
-    """Those that both have, or the first; then those of the second alone."""
-    return sorted(pairs.pairs, key=lambda pair: pair[0] is None)
+    """Those that both have, or the first; then those of the second alone; last what neither run compiled itself."""
+    return sorted(pairs.pairs, key=lambda pair: (all(_from_before(side) for side in pair), pair[0] is None))
+
+
+def _from_before(side: Met | None) -> bool:
+    """Whether the run found it compiled: all its entries are older than the recording."""
+    return side is None or (bool(side.record.entries) and all(entry.before for entry in side.record.entries))
 
 
 def _cached(first: Sequence[FunctionRecord], second: Sequence[FunctionRecord]) -> list[str]:
@@ -92,11 +97,14 @@ def _name(function: FunctionRecord) -> str:
     return f"{function.code.qualname} ({function.code.filename}:{function.code.line})"
 
 
-def _only(function: FunctionRecord, side: str) -> list[str]:
+def _only(there: Met, side: str) -> list[str]:
+    function = there.record
     if function.resume_of is not None:  # what a graph break leaves; the break itself is told
         return []
     if not function.entries:
         return []
+    if _from_before(there):
+        return [f"only in {side}: {_name(function)}, which was compiled before its recording began"]
     return [f"only {side} compiled {_name(function)}", *_lacking(function, _breaks(function, ""), {}, side)]
 
 
