@@ -6,15 +6,21 @@ rank.  DepyfError where there is no log, or the dump cannot be written.
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from depyf.actions.opened.grouped_ranks import grouped, processes_for
 from depyf.errors import DepyfError
+from depyf.run.causes.folding import counted
 from depyf.run.files.layout import graph_file, inputs_file, transformed_file
-from depyf.run.files.manifest import remove_old_dump
+from depyf.run.files.manifest import indented, remove_old_dump
 from depyf.run.files.reading import rank_folders
 from depyf.run.files.writer import DumpWriter
+from depyf.run.rank_groups import RANKS, RankGroups
 from depyf.run.run import Run
+from depyf.run.store.codec import plain
 from depyf.safety.escape import printable
 from depyf.sources.trace_log.log_files import FoundLogs, LogFile, find_logs
 from depyf.sources.trace_log.log_runs import LogContents, read_log
@@ -35,6 +41,8 @@ class OpenedLog:
     runs: dict[int | None, Run]
     """By rank; None where the log tells none."""
     notes: tuple[str, ...]
+    groups: RankGroups | None = None
+    """Of a run of several ranks: which of them tell the same, and who was late."""
 
 
 def write_log_dump(path: Path, out: Path) -> OpenedLog:
@@ -42,11 +50,41 @@ def write_log_dump(path: Path, out: Path) -> OpenedLog:
     found = find_logs(path)
     _require_free(out)
     notes = _others(found)
-    runs: dict[int | None, Run] = {}
-    for rank, log in found.logs.items():
-        below = Path(f"rank_{rank}") if len(found.logs) > 1 else Path()
-        runs[rank] = _write(log, out, below, len(found.logs), () if runs else notes)
-    return OpenedLog(out, runs, notes)
+    if len(found.logs) < 2:
+        runs = {rank: _write(log, out, Path(), 1, notes) for rank, log in found.logs.items()}
+        return OpenedLog(out, runs, notes)
+    logs = {rank: log for rank, log in found.logs.items() if rank is not None}
+    try:
+        with ProcessPoolExecutor(processes_for(len(logs))) as pool:
+            groups, shown = grouped(logs, pool)
+            if len(shown) < len(logs):
+                notes = (*notes, _left_out(groups))
+            made = pool.map(
+                _write_rank,
+                [logs[rank] for rank in shown],
+                [out] * len(shown),
+                shown,
+                [len(logs)] * len(shown),
+                [notes if rank == shown[0] else () for rank in shown],
+            )
+            of_ranks: dict[int | None, Run] = dict(zip(shown, made))
+    except BrokenProcessPool as error:
+        raise DepyfError(f"{printable(str(path))}: a process that read it was killed: {error}") from error
+    if not DumpWriter.open(out).write(RANKS, indented(plain(groups)) + "\n"):
+        raise DepyfError(f"{printable(str(out / RANKS))} cannot be written")
+    return OpenedLog(out, of_ranks, notes, groups)
+
+
+def _write_rank(log: LogFile, out: Path, rank: int, ranks: int, notes: tuple[str, ...]) -> Run:
+    """In a process of the pool: what goes back is counted only."""
+    return replace(_write(log, out, Path(f"rank_{rank}"), ranks, notes), graphs=(), sources=())
+
+
+def _left_out(groups: RankGroups) -> str:
+    shown = sum(group.shown for group in groups.groups)
+    of = "each" if shown == len(groups.groups) else f"the {shown} largest"
+    many = counted(len(groups.groups), "group")
+    return f"{groups.count} ranks are in {many} that tell the same; there is a dump of the first rank of {of}"
 
 
 def _require_free(out: Path) -> None:
@@ -56,6 +94,11 @@ def _require_free(out: Path) -> None:
     try:
         for folder in (out, *rank_folders(out).values()):
             remove_old_dump(folder)
+        if rank_folders(out) and (out / RANKS).is_file() and not (out / RANKS).is_symlink():
+            (out / RANKS).unlink()
+        for folder in rank_folders(out).values():  # of a run with other ranks
+            if not any(folder.iterdir()):
+                folder.rmdir()
         left = sorted(
             one.name for one in out.iterdir() if one.name not in _HIDDEN and one not in rank_folders(out).values()
         )

@@ -83,6 +83,13 @@ class Dump:
     files: dict[str, DumpFile]
     functions: tuple[FunctionRecord, ...] = ()
     """What was compiled, as far as it is compared."""
+    called: Path | None = None
+    """What it was made of, where it is the dump of a log."""
+
+    @property
+    def name(self) -> Path:
+        """What people call it."""
+        return self.folder if self.called is None else self.called
 
     @property
     def torch(self) -> str:
@@ -197,7 +204,7 @@ class DumpComparison:
 
 def _side(dump: Dump) -> dict[str, Any]:
     return {
-        "folder": str(dump.folder), "torch": dump.torch, "python": dump.python, "files": len(dump.files),
+        "folder": str(dump.name), "torch": dump.torch, "python": dump.python, "files": len(dump.files),
         "finished": dump.finished,
     }  # fmt: skip
 
@@ -210,8 +217,12 @@ def _rank(stage: str) -> tuple[int, str]:
     return (ORDER.index(stage) if stage in ORDER else len(ORDER)), stage
 
 
-def load(folder: Path) -> Dump:
-    """The dump in ``folder``.  DepyfError where there is none."""
+def load(folder: Path, called: Path | None = None) -> Dump:
+    """The dump in ``folder``; ``called``: the log that it was made of.  DepyfError where there is none."""
+    return replace(_load(folder), called=called)
+
+
+def _load(folder: Path) -> Dump:
     try:
         manifest = read_manifest(folder)
     except NoManifest as error:
@@ -309,7 +320,7 @@ def compare(
             alike.append(file)
             continue
         where = "both" if one is not None and two is not None else "first" if one is not None else "second"
-        names = (str(first.folder / (one or file).name), str(second.folder / name))
+        names = (str(first.name / (one or file).name), str(second.name / name))
         lines = unified(before, after, names)
         added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
         removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
@@ -422,9 +433,13 @@ def without_device(text: str) -> str:
     return re.sub(r"(?<![\w.])rank_\d+(?=/)", "rank_N", text)
 
 
-def ranks_in(folder: Path) -> tuple[dict[int, Dump], list[int]]:
-    """The dumps of the ranks of one run, and the ranks that are left over from another one, which had more."""
-    found = {rank: load(path) for rank, path in sorted(dumps_in(folder, unfinished=True).items())}
+def ranks_in(folder: Path, called: Path | None = None) -> tuple[dict[int, Dump], list[int]]:
+    """The dumps of the ranks of one run, and the ranks that are left over from another one, which had more; ``called``:
+    the logs that they were made of."""
+    found = {
+        rank: load(path, called / path.name if called is not None else None)
+        for rank, path in sorted(dumps_in(folder, unfinished=True).items())
+    }
     count = next((dump.run.ranks for dump in found.values() if dump.run.ranks), len(found))
     over = [rank for rank in found if rank >= count and found[rank].run.ranks != count]
     return {rank: dump for rank, dump in found.items() if rank not in over}, over

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from depyf.errors import DepyfError
+from depyf.run.rank_groups import RankGroup, RankGroups, RankWait, read_rank_groups
 from depyf.views.compare.difference_lines import first_change
+from depyf.views.compare.rank_group_lines import ranks_in_words, since_in_words, wait_in_words
 from depyf.views.compare.stages import compare_ranks, ranks_in
 from depyf.views.report.aligned_collectives import aligned
 from depyf.views.report.dump_view import DumpView
@@ -20,12 +22,37 @@ def ranks_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None
     if not ranks:
         return None
     functions = {rank: told_functions(part) for rank, part in ranks.items()}
+    groups = _groups(view)
     return {
+        "count": groups.count if groups is not None else len(ranks),
+        "groups": [_group(group) for group in groups.groups] if groups is not None else [],
+        "waits": [_wait(wait) for wait in groups.waits] if groups is not None else [],
         "ranks": [_summary(rank, part) for rank, part in ranks.items()],
         "functions": _rows(functions),
         "collectives": aligned(ranks),
         "apart": _apart(view),
     }
+
+
+def _groups(view: DumpView) -> RankGroups | None:
+    try:
+        return read_rank_groups(view.folder)
+    except DepyfError as error:
+        view.missing.append(f"{error}.")
+        return None
+
+
+def _group(group: RankGroup) -> dict[str, Any]:
+    return {
+        "ranks": ranks_in_words(group.ranks),
+        "count": len(group.ranks),
+        "since": since_in_words(group.since) if group.since is not None else "",
+        "shown": group.ranks[0] if group.shown else None,
+    }
+
+
+def _wait(wait: RankWait) -> dict[str, Any]:
+    return {"id": wait.id, "last": wait.last, "seconds": wait.seconds, "text": wait_in_words(wait)}
 
 
 def _summary(rank: int, view: DumpView) -> dict[str, Any]:

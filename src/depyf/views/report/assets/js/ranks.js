@@ -19,6 +19,18 @@ export function showRanks(container, data, page) {
   fill(
     container,
     el("p", { class: "lead" }, ranksVerdict(data)),
+    data.groups.length > 1 ? [rankHeading("Groups"), groupTable(data.groups)] : null,
+    data.waits.length
+      ? [
+          rankHeading("Who was late"),
+          el("p", { class: "muted" }, "As the clocks of the hosts tell. The others wait in the next collective."),
+          el(
+            "ul",
+            { class: "plain-list" },
+            data.waits.map((wait) => el("li", {}, wait.text)),
+          ),
+        ]
+      : null,
     rankTable("Each rank", data.ranks, summaryRows(data.ranks)),
     rankHeading("Functions"),
     rankTable(
@@ -33,7 +45,7 @@ export function showRanks(container, data, page) {
           rankTable(
             "Collectives",
             data.ranks,
-            data.collectives.map((row, index) => collectiveRow(row, index, data.ranks, page)),
+            data.collectives.map((row, index) => collectiveRow(row, index, data, page)),
           ),
         ]
       : null,
@@ -46,8 +58,49 @@ export function showRanks(container, data, page) {
   );
 }
 
+/** All ranks, by what their logs tell: the largest group first. */
+function groupTable(groups) {
+  return el(
+    "div",
+    { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "Groups" },
+    el(
+      "table",
+      { class: "table" },
+      el(
+        "tbody",
+        {},
+        groups.map((group) =>
+          el(
+            "tr",
+            { class: group.since ? "differs" : null },
+            el("th", { scope: "row" }, group.ranks),
+            el("td", {}, group.since ? `since ${group.since}` : `${count(group.count, "rank")} that do the same`),
+            el("td", { class: "muted" }, group.shown === null ? "not shown" : `shown as rank ${group.shown}`),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/** Who ended the compilation of a collective last, and how long the others had waited then. */
+function waitOf(found, waits) {
+  const ids = new Set(found.cells.filter((cell) => cell !== null).map((cell) => cell.id));
+  const wait = waits.find((one) => ids.has(one.id));
+  return wait
+    ? el("div", { class: "muted" }, `rank ${wait.last} was last, others waited up to ${seconds(wait.seconds)}`)
+    : null;
+}
+
 /** Whether the ranks do the same, in a sentence: they do only where `depyf merge` says so, too. */
 export function ranksVerdict(data) {
+  const groups = data.groups ?? [];
+  if (groups.length > 1) {
+    const apart = groups.slice(1).map((group) => group.ranks);
+    const named = apart.slice(0, 5).join("; ") + (apart.length > 5 ? ` and ${apart.length - 5} groups more` : "");
+    return `${data.count} ranks do not do the same: ${named} differ from the others.`;
+  }
+  if (groups.length === 1) return `All ${data.count} ranks compiled the same, devices and times apart.`;
   const functions = data.functions.filter((row) => row.differs).length;
   const collectives = data.collectives.filter((row) => row.differs).length;
   const parted = data.apart.filter((found) => !found.equal);
@@ -140,7 +193,8 @@ function functionRow(found, page) {
   );
 }
 
-function collectiveRow(found, index, ranks, page) {
+function collectiveRow(found, index, data, page) {
+  const ranks = data.ranks;
   const library = /[\\/](?:site|dist)-packages[\\/]/.test(found.at);
   return rankRow(
     el(
@@ -149,6 +203,7 @@ function collectiveRow(found, index, ranks, page) {
       el("span", { class: "count" }, `${index + 1} `),
       el("code", {}, found.operator),
       found.at && !library ? [" ", placeLink(page, found.at)] : null,
+      waitOf(found, data.waits),
     ),
     found.cells.map((cell, at) =>
       el(
