@@ -38,6 +38,7 @@ from depyf.sources.live.inputs.input_recorder import limit_of
 from depyf.sources.live.processes.forks import Forks, at_end_of_worker
 from depyf.sources.live.processes.ranks import rank_directory
 from depyf.sources.live.pure_access import attribute
+from depyf.sources.live.recording.as_it_happens import OnEnded
 from depyf.sources.live.recording.capture import Capture
 from depyf.sources.live.recording.session import Session
 from depyf.sources.live.recording.transform import current_compile_id
@@ -93,6 +94,7 @@ class PrepareDebug:
         self._session: Session | None = None
         self.checks: Callable[[Session], Watcher] | None = None
         """Makes who compares calls with Python."""
+        self.on_ended: OnEnded | None = None
         self.gives_way = False
         """``depyf run``: the program's own contexts take its place while they last."""
         self.suspended = False
@@ -129,6 +131,7 @@ class PrepareDebug:
             session = _session(DumpWriter.open(_place(self._directory)), self._log_bytecode, self._record)
             session.at_end = self._at_end
             session.checks = self.checks
+            session.on_ended = self.on_ended
             session.from_start = self.gives_way and not self.suspended
             _begin(session)
             self._session = session

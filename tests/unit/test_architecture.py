@@ -121,7 +121,7 @@ LAYERS = (
     ("views.pages", "views.dump", "views.compare"),
     ("actions.gallery", "views.report", "actions.repro", "actions.export"),
     ("sources.live",),
-    ("decompiling", "dynamo", "actions.debugger", "actions.doctor", "actions.opened"),
+    ("decompiling", "dynamo", "actions.debugger", "actions.doctor", "actions.opened", "actions.following"),
     ("contexts", "actions.asking", "actions.comparing"),
     ("actions.edit", "actions.explaining"),
     ("api", "decompiler", "doctor", "explain", "export", "gallery", "optimization", "report", "testing", "utils"),

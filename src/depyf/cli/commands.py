@@ -20,6 +20,7 @@ from depyf.cli.from_dumps.repro_command import add_repro_parser, run_repro
 from depyf.cli.index_command import add_index_parser, completed, run_index
 from depyf.cli.outcome import ExitStatus, Outcome
 from depyf.cli.output import complain, give_up_output, standard_streams, tell
+from depyf.cli.programs.attach_command import add_attach_parser, run_attach
 from depyf.cli.programs.doctor import add_doctor_parser, run_doctor
 from depyf.cli.report_command import add_report_parser, run_report
 from depyf.cli.targets import InputError, Job, add_version_option, find_unit, resolve
@@ -55,6 +56,8 @@ examples:
   depyf report dump                             one HTML page of a dump, which opens offline
   depyf report logs                             the same of logs that TORCH_TRACE=logs made
   depyf index dump                              the pages of a run whose process was killed
+  depyf index dump --follow                     a line for each compilation of a run that goes on
+  depyf attach 4711                             what torch.compile does in a process that runs
 
 'depyf COMMAND --help' says more.
 """
@@ -187,6 +190,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_report_parser(commands)
     add_index_parser(commands)
     add_doctor_parser(commands)
+    add_attach_parser(commands)
     return parser
 
 
@@ -242,6 +246,7 @@ def _dispatch(argv: list[str]) -> int:
         "report": run_report,
         "index": run_index,
         "doctor": run_doctor,
+        "attach": run_attach,
     }
     try:
         dumps = _DUMPS.get(options.command, ())

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import textwrap
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from depyf.cli.from_dumps.log_argument import called
 from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.cli.programs.check_option import add_check_arguments, check_of
 from depyf.errors import DepyfError
+from depyf.run.rank_groups import RankGroups, read_rank_groups
+from depyf.run.store.codec import plain
 from depyf.views.compare.difference_lines import first_change, listing, table
+from depyf.views.compare.rank_group_lines import group_lines
 from depyf.views.compare.stages import (
+    Dump,
     DumpComparison,
     compare,
     compare_ranks,
@@ -28,6 +34,7 @@ RUN_EPILOG = """\
 examples:
   depyf run train.py --epochs 1
   depyf run --report train.py
+  depyf run --live train.py
   depyf run --out dump -m package.train
   depyf run --edited dump --compare train.py
   torchrun --nproc-per-node 2 --no-python depyf run --out dump train.py
@@ -73,7 +80,11 @@ def run_diff(options: argparse.Namespace) -> int:
         ranks = ranks_of_two(options.first, options.second)
         if ranks is not None:
             return _diff_of_ranks(options, *ranks)
-        found = compare(load(options.first), load(options.second), strict=options.strict)
+        found = compare(
+            load(options.first, called(options, options.first)),
+            load(options.second, called(options, options.second)),
+            strict=options.strict,
+        )
     except DepyfError as error:
         complain(error)
         return ExitStatus.UNREADABLE
@@ -111,10 +122,19 @@ def _no_stage(stage: str, stages: Iterable[str]) -> int:
     return ExitStatus.USAGE
 
 
+def _of_rank(options: argparse.Namespace, whole: Path, folder: Path) -> Dump:
+    logs = called(options, whole)
+    return load(folder, logs / folder.name if logs is not None else None)
+
+
 def _diff_of_ranks(options: argparse.Namespace, one: dict[int, Path], two: dict[int, Path]) -> int:
     """Two runs of several ranks, each rank against that of the same number."""
     found = {
-        rank: compare(load(one[rank]), load(two[rank]), strict=options.strict)
+        rank: compare(
+            _of_rank(options, options.first, one[rank]),
+            _of_rank(options, options.second, two[rank]),
+            strict=options.strict,
+        )
         for rank in sorted(one.keys() & two.keys())
     }
     stages = dict.fromkeys(stage for comparison in found.values() for stage in comparison.stages)
@@ -130,7 +150,7 @@ def _diff_of_ranks(options: argparse.Namespace, one: dict[int, Path], two: dict[
         print(json.dumps({"equal": equal, **sides, "ranks": ranks}, indent=1))
         return SAME if equal else DIFFERENT
     for number, (folder, ranks_there) in enumerate(((options.first, one), (options.second, two)), 1):
-        tell(f"{number}: {folder} ({len(ranks_there)} rank{'s' * (len(ranks_there) != 1)})")
+        tell(f"{number}: {called(options, folder) or folder} ({len(ranks_there)} rank{'s' * (len(ranks_there) != 1)})")
     for rank in sorted({*one, *two}):
         if rank in alone:
             tell(f"rank {rank}: only in {alone[rank]}")
@@ -152,7 +172,10 @@ def _diff_of_ranks(options: argparse.Namespace, one: dict[int, Path], two: dict[
 def run_merge(options: argparse.Namespace) -> int:
     """Exit status as for ``diff``."""
     try:
-        dumps, over = ranks_in(options.folder)
+        dumps, over = ranks_in(options.folder, called(options, options.folder))
+        groups = read_rank_groups(options.folder)
+        if groups is not None and len(dumps) == 1:
+            return _all_alike(options, groups)
         found = compare_ranks(dumps, options.folder)
     except DepyfError as error:
         complain(error)
@@ -160,10 +183,14 @@ def run_merge(options: argparse.Namespace) -> int:
     equal = all(comparison.equal for _, comparison in found)
     if options.json:
         ranks = {str(rank): comparison.to_json(diffs=options.unified) for rank, comparison in found}
-        print(json.dumps({"equal": equal, "ranks": ranks}, indent=1))
+        told = {"groups": plain(groups)} if groups is not None else {}
+        print(json.dumps({"equal": equal, "ranks": ranks, **told}, indent=1))
         return SAME if equal else DIFFERENT
+    if groups is not None:
+        tell(*group_lines(groups), "")
     lowest = found[0][1].first
-    tell(f"{options.folder}: {len(found) + 1} ranks, each against {lowest.folder.name} ({len(lowest.files)} files)")
+    logs = called(options, options.folder) or options.folder
+    tell(f"{logs}: {len(found) + 1} ranks, each against {lowest.folder.name} ({len(lowest.files)} files)")
     for rank in over:
         tell(f"rank {rank}: left out, it is of another run with more ranks")
     if not lowest.finished:
@@ -182,10 +209,19 @@ def run_merge(options: argparse.Namespace) -> int:
     return SAME if equal else DIFFERENT
 
 
+def _all_alike(options: argparse.Namespace, groups: RankGroups) -> int:
+    """Where the logs of all ranks tell the same, there is a dump of one."""
+    if options.json:
+        print(json.dumps({"equal": True, "ranks": {}, "groups": plain(groups)}, indent=1))
+    else:
+        tell(*group_lines(groups))
+    return SAME
+
+
 def _heading(found: DumpComparison) -> None:
     for number, dump in enumerate((found.first, found.second), 1):
         what = f"torch {dump.torch}, Python {dump.python}" if dump.finished else _UNFINISHED
-        tell(f"{number}: {dump.folder} ({what}, {len(dump.files)} files)")
+        tell(f"{number}: {dump.name} ({what}, {len(dump.files)} files)")
     tell()
 
 
@@ -255,6 +291,14 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         help="with --edited: compare each edited graph with the original at its first call: "
         "results, gradients, time, memory",
     )
+    run.add_argument(
+        "--live", action="store_true", help="say on standard error what is compiled as it happens, and why"
+    )
+    run.add_argument(
+        "--answer-on",
+        metavar="SIGNAL",
+        help="answer `depyf attach` when this signal comes, such as SIGUSR1: the program must not use it",
+    )
     add_check_arguments(run)
     run.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
     run.add_argument("program", metavar="PROGRAM", help="a script, a folder with __main__.py, or (-m) a module")
@@ -301,6 +345,7 @@ def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def run_run(options: argparse.Namespace) -> int:
+    from depyf.actions.following.offered_signal import offered, signal_of
     from depyf.cli.programs.run_program import run_edited_program, run_program
 
     if options.edited is not None:
@@ -308,6 +353,10 @@ def run_run(options: argparse.Namespace) -> int:
     if options.compare:
         complain("--compare compares edited code with the original: it needs --edited DIR")
         return ExitStatus.USAGE
+    number = signal_of(options.answer_on) if options.answer_on is not None else None
     record = options.record if options.record_bytes is None else options.record_bytes
     check = check_of(options)
-    return run_program(options.program, options.arguments, options.module, options.out, options.report, record, check)
+    with offered(number) if number is not None else contextlib.nullcontext():
+        return run_program(
+            options.program, options.arguments, options.module, options.out, options.report, record, check, options.live
+        )

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import textwrap
+import time
 from pathlib import Path
 
+from depyf.actions.following.follow_folder import FollowedFolder, follow
 from depyf.cli.from_dumps.log_argument import default_folder, is_log, open_logs
 from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
@@ -19,6 +22,8 @@ EPILOG = """\
 examples:
   depyf index depyf_dump       writes depyf_dump/index.md and all other pages, if the process made none
   depyf index logs             a dump of logs that TORCH_TRACE=logs made, in logs.opened
+  depyf index depyf_dump --follow    a line for each compilation of a run that goes on, and why torch made it
+  depyf index logs --follow          the same from the logs of torch, as they grow
 
 exit status:
   0    the pages are there
@@ -43,11 +48,18 @@ def add_index_parser(commands: argparse._SubParsersAction[argparse.ArgumentParse
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="what depyf.prepare_debug or `depyf run` wrote")
+    parser.add_argument(
+        "--follow",
+        action="store_true",
+        help="write nothing, and print a line for each compilation as the run makes it, until it ends",
+    )
 
 
 def run_index(options: argparse.Namespace) -> int:
     """See the parser's epilogue for the exit status."""
     folder: Path = options.folder
+    if options.follow:
+        return _follow(folder)
     if is_log(folder):
         return open_logs(folder, default_folder(folder))
     try:
@@ -60,6 +72,39 @@ def run_index(options: argparse.Namespace) -> int:
     for path in made or [folder]:
         tell(printable(str(path / INDEX)))
     return 0
+
+
+_LOOKS_EVERY = 0.5
+"""Seconds."""
+
+
+def _follow(folder: Path) -> int:
+    """Until the run ends, or who looks has seen enough."""
+    told = False
+
+    def wait(followed: FollowedFolder) -> bool:
+        nonlocal told
+        sys.stdout.flush()
+        if not told:
+            told = bool(followed.found)
+            if told:
+                complain(f"following {', '.join(followed.found[:_MOST_NAMED])}; Ctrl-C ends it")
+            elif not waiting:
+                waiting.append(folder)
+                complain(f"{folder} has no recording and no log of torch yet: waiting for one; Ctrl-C ends it")
+        time.sleep(_LOOKS_EVERY)
+        return True
+
+    waiting: list[Path] = []
+    try:
+        follow(folder, tell, wait)
+    except DepyfError as error:
+        complain(error)
+        return ExitStatus.UNREADABLE
+    return 0
+
+
+_MOST_NAMED = 3
 
 
 def completed(*folders: Path | None) -> None:

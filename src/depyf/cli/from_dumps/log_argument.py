@@ -57,6 +57,12 @@ def open_logs(path: Path, out: Path) -> int:
     return 0
 
 
+def called(options: argparse.Namespace, folder: Path) -> Path | None:
+    """The log that the dump in ``folder`` was made of for this command; None where it is a dump of the user's."""
+    logs: dict[Path, Path] = getattr(options, "logs", {})
+    return logs.get(folder)
+
+
 def _index(opened: OpenedLog) -> Path:
     ranks = rank_folders(opened.folder)
     return opened.folder / INDEX if len(opened.runs) == 1 or not ranks else next(iter(ranks.values())) / INDEX
@@ -96,6 +102,7 @@ def logs_as_dumps(options: argparse.Namespace, names: Iterable[str]) -> Iterator
             if (beside := _BESIDE.get(options.command)) is not None and options.output is None:
                 options.output = (path if path.is_dir() else path.parent) / beside
             setattr(options, name, folder)
+            options.logs = {**getattr(options, "logs", {}), folder: path}
         yield
     finally:
         for one in work:

@@ -21,15 +21,19 @@ import threading
 import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from depyf.cli.output import complain, tell
 from depyf.cli.programs.check_option import Check
 from depyf.cli.targets import InputError
 from depyf.errors import DepyfError
 from depyf.run.files.layout import INDEX
-from depyf.safety.guarded import Door, warn
+from depyf.safety.guarded import Door, say, warn
 from depyf.sources.live.require import require_torch
+
+if TYPE_CHECKING:
+    from depyf.run.records import EntryRecord, FunctionRecord
+    from depyf.sources.live.recording.as_it_happens import OnEnded
 
 
 def run_program(
@@ -40,12 +44,13 @@ def run_program(
     with_report: bool = False,
     record: bool | int = False,
     check: Check | None = None,
+    live: bool = False,
 ) -> int:
     """Run it, and say what to fix first; returns the exit status, or raises SystemExit as the program did.
 
     ``with_report``: write the page of ``depyf report`` into the dump, too; DepyfError, before the program runs, where a
     library for it is missing.  ``record``: as that of ``prepare_debug``.
-    ``check``: which calls are compared with Python.
+    ``check``: which calls are compared with Python; ``live``: say what is compiled as it happens.
     """
     if with_report:
         from depyf.views.report.report_page import needs_libraries
@@ -57,7 +62,22 @@ def run_program(
         if with_report:
             _write_report(Path(folder))
 
-    return record_program(target, arguments, is_module, folder, at_end, record, check)
+    return record_program(target, arguments, is_module, folder, at_end, record, check, _tells_each() if live else None)
+
+
+def _tells_each() -> OnEnded:
+    """Says of each compilation, on standard error, what it was and why torch made it."""
+    from depyf.actions.following.compilation_lines import CompilationLines
+    from depyf.sources.live.processes.ranks import current_rank, rank_count
+
+    lines = CompilationLines(f"rank {current_rank()}" if (rank_count() or 1) > 1 else "")
+
+    def ended(function: FunctionRecord, entry: EntryRecord, seconds: float | None) -> None:
+        told = lines.lines(function, entry, seconds)
+        if told:
+            say("\n".join(told))
+
+    return ended
 
 
 def _write_report(folder: Path) -> None:
@@ -81,6 +101,7 @@ def record_program(
     at_end: Callable[[], None],
     record: bool | int = False,
     check: Check | None = None,
+    on_ended: OnEnded | None = None,
 ) -> int:
     """The same with something else at the end, when the dump is written."""
     require_torch()
@@ -91,6 +112,7 @@ def record_program(
         from depyf.actions.comparing.checked_run import CheckedRun
 
         prepare.checks = functools.partial(CheckedRun, check.every, check.seconds)
+    prepare.on_ended = on_ended
     prepare.gives_way = True  # the program may have such contexts of its own
     program = _prepared(target, arguments, is_module)
     prepare.__enter__()  # a DepyfError here is ours to report: nothing of the program has run

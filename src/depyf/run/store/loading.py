@@ -61,7 +61,9 @@ def load(folder: Path) -> Run:
                 f"{printable(str(folder))} is no dump of depyf: it has neither {RUN} nor manifest.json"
             ) from error
     else:
-        run = _Reading(data, printable(str(folder / RUN))).run()
+        reading = RunReading(printable(str(folder / RUN)))
+        reading.feed(data)
+        run = reading.run()
     return _with_times(run, folder)
 
 
@@ -76,10 +78,11 @@ def load_ranks(folder: Path) -> dict[int, Run]:
     return found or {0: load(folder)}
 
 
-class _Reading:
+class RunReading:
     """The lines of a file, the later ones in the place of the earlier."""
 
-    def __init__(self, data: bytes, path: str) -> None:
+    def __init__(self, path: str) -> None:
+        """``path``: what messages call the file."""
         self._path = path
         self.head: Run | None = None
         self.functions: dict[tuple[int, str], FunctionRecord] = {}
@@ -92,11 +95,17 @@ class _Reading:
         self.checked: dict[tuple[object, ...], CheckedCalls] = {}
         self.notes: list[str] = []
         self.damaged: list[str] = []
-        lines = data.split(b"\n")
-        self._cut = bool(lines.pop().strip())
-        for number, line in enumerate(lines, 1):
+        self._rest = b""
+        self._lines = 0
+
+    def feed(self, data: bytes) -> None:
+        """What comes next in the file; a line that has no end yet is read when it has.  DumpError where the first line
+        is none of ours."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._lines += 1
             if line.strip():
-                self._take(line, f"line {number}")
+                self._take(line, f"line {self._lines}")
 
     def _take(self, line: bytes, where: str) -> None:
         try:
@@ -174,7 +183,7 @@ class _Reading:
             shown = "; ".join(printable(text) for text in self.damaged[:_MOST_TOLD])
             more = len(self.damaged) - _MOST_TOLD
             found.append(f"{self._path} is damaged: {shown}{f'; and {more} lines more' if more > 0 else ''}.")
-        if self._cut:
+        if self._rest.strip():
             found.append(f"{self._path} ends in the middle of a line: the process was killed while it wrote it.")
         orphans = {key.function for key in self.entries} - self.functions.keys()
         if orphans:

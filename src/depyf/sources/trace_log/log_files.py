@@ -50,11 +50,13 @@ class LogFile:
     """When its first record was written, as the clock there stood."""
     changed: float
     """When the file was written last, in seconds since the epoch."""
+    packed: bool = False
+    """It is compressed."""
 
     @contextlib.contextmanager
     def records(self) -> Iterator[LogLines]:
         """Its records, of those that something is made of."""
-        with _opened(self.path) as file:
+        with opened(self.path) as file:
             yield LogLines(file, is_wanted, self._payload if self.path.name == RAW else None)
 
     def _payload(self, name: str) -> str | None:
@@ -130,7 +132,8 @@ def _log(path: Path) -> LogFile | None:
     first: LogRecord | None = None
     rank = _RANK.search(path.name) or (_RANK.search(path.parent.name) if path.name == RAW else None)
     number = int(rank["rank"]) if rank is not None else None
-    with _opened(path) as file:
+    with opened(path) as file:
+        packed = isinstance(file, gzip.GzipFile)
         for record in itertools.islice(LogLines(cast("BinaryIO", _Begin(file))).heads(), _PEEKED):
             if _of_torch(record):
                 first = first or record
@@ -139,7 +142,7 @@ def _log(path: Path) -> LogFile | None:
     if first is None:
         return None
     changed = path.stat().st_mtime
-    return LogFile(path, number, _moment(first.stamp, changed), changed)
+    return LogFile(path, number, _moment(first.stamp, changed), changed, packed)
 
 
 class _Begin:
@@ -172,7 +175,7 @@ def _moment(stamp: str, changed: float) -> datetime.datetime:
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
+def opened(path: Path) -> Iterator[BinaryIO]:
     """An ordinary file, unpacked where it is compressed; DepyfError for any other thing."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(handle, "rb") as file:

@@ -25,6 +25,7 @@ from depyf.run.records import (
     TransformedRecord,
 )
 from depyf.run.run import Run
+from depyf.sources.reports.builders import EntryBuilder
 from depyf.sources.reports.entry_facts import (
     as_seen_from_outside,
     callers_of,
@@ -52,25 +53,12 @@ LACKS = (
 
 def logged_run(heard: HeardLog, notes: Iterable[str] = ()) -> Run:
     """The run; ``notes``: what is wrong with the log."""
-    names = [builder.code.filename for builder in heard.functions.values()]
-    shortened = file_resolver([*names, *heard.strings.all], "torch")
-
-    def resolve(name: str) -> str:
-        return in_torch(shortened(name))
-
-    callers = callers_of(heard.functions)
+    reader = EntryReader(heard)
     entries: dict[tuple[int, str], list[EntryRecord]] = {}
     for key, builder in sorted(heard.entries.items(), key=lambda item: item[0].order):
-        if key.function not in heard.functions:  # the log has its begin no more
-            continue
-        if builder.started or builder.recompiles or builder.guard_text or builder.failed:
-            done = builder.closed or bool(builder.guard_text)  # else the log ends while torch compiles it
-            record = entry_facts(builder, resolve, callers, PLAIN_READER, done, limit=heard.limit)
-            state = record.guard_state if record.failed else LOGGED
-            if not record.callers and (begun := heard.begun_by(key.function)) is not None:
-                record = replace(record, callers=_callers(heard, begun, key.function, entries))
-            made = replace(record, transformed=_transformed(heard, key), guard_state=state)
-            entries.setdefault(key.function, []).append(made)
+        record = reader.entry(builder)
+        if record is not None:
+            entries.setdefault(key.function, []).append(record)
     functions = tuple(
         FunctionRecord(
             number,
@@ -97,8 +85,40 @@ def logged_run(heard: HeardLog, notes: Iterable[str] = ()) -> Run:
     )
 
 
+class EntryReader:
+    """Makes records of the compilations that were heard so far, those of a function before those of its rests."""
+
+    def __init__(self, heard: HeardLog) -> None:
+        names = [builder.code.filename for builder in heard.functions.values()]
+        self._heard = heard
+        self._shortened = file_resolver([*names, *heard.strings.all], "torch")
+        self._known = callers_of(heard.functions)
+        self._callers: dict[tuple[int, str], tuple[CallerRecord, ...]] = {}
+        """Of functions, as far as they were told first."""
+
+    def entry(self, builder: EntryBuilder) -> EntryRecord | None:
+        """The record; None where the log tells nothing of it."""
+        heard, key = self._heard, builder.key
+        if key.function not in heard.functions:  # the log has its begin no more
+            return None
+        if not (builder.started or builder.recompiles or builder.guard_text or builder.failed):
+            return None
+        done = builder.closed or bool(builder.guard_text)  # else the log ends while torch compiles it
+        record = entry_facts(builder, self._resolve, self._known, PLAIN_READER, done, limit=heard.limit)
+        state = record.guard_state if record.failed else LOGGED
+        if not record.callers and (begun := heard.begun_by(key.function)) is not None:
+            above = self._callers.get(begun, ())
+            record = replace(record, callers=_callers(heard, begun, key.function, above))
+        if record.callers:
+            self._callers.setdefault(key.function, record.callers)
+        return replace(record, transformed=_transformed(heard, key), guard_state=state)
+
+    def _resolve(self, name: str) -> str:
+        return in_torch(self._shortened(name))
+
+
 def _callers(
-    heard: HeardLog, begun: tuple[int, str], rest: tuple[int, str], entries: dict[tuple[int, str], list[EntryRecord]]
+    heard: HeardLog, begun: tuple[int, str], rest: tuple[int, str], above: tuple[CallerRecord, ...]
 ) -> tuple[CallerRecord, ...]:
     """Who called the rest of a function: the function, in the line after which it goes on."""
     code, line = heard.code_of(begun), heard.code_of(rest).line
@@ -106,7 +126,6 @@ def _callers(
         line = 0  # it may have been called by an earlier rest, and the function still stand where that began
     text = linecache.getline(code.filename, line).strip() if line else ""
     place = Place(code.filename, line, code.qualname, text)
-    above = next((one.callers for one in entries.get(begun, ()) if one.callers), ())
     return (*above, CallerRecord(place, begun))
 
 

@@ -16,7 +16,7 @@ from depyf.run.files.program_files import program_files
 from depyf.run.files.writer import DumpWriter
 from depyf.run.program_calls.checked_calls import CheckedCalls
 from depyf.run.program_calls.compile_calls import CompileCall
-from depyf.run.records import CallerRecord, CompileKey, FunctionRecord, GraphRecord
+from depyf.run.records import CallerRecord, CompileKey, EntryRecord, FunctionRecord, GraphRecord
 from depyf.run.run import Run, SourceRecord
 from depyf.run.store.journal import Journal
 from depyf.run.store.lines import DroppedLine, NoteLine
@@ -36,10 +36,15 @@ MOST_SOURCE = 1 << 19
 """Characters of a file of the program that a dump keeps a copy of."""
 
 
+OnEnded = Callable[[FunctionRecord, EntryRecord, float | None], None]
+"""Called with each compilation that torch is done with, and its seconds; may be called again."""
+
+
 class AsItHappens:
     """The journal of one capture."""
 
-    def __init__(self, capture: Capture, writer: DumpWriter) -> None:
+    def __init__(self, capture: Capture, writer: DumpWriter, on_ended: OnEnded | None = None) -> None:
+        self._on_ended = on_ended
         self._capture = capture
         self._writer = writer
         self._journal = Journal(writer)
@@ -72,6 +77,8 @@ class AsItHappens:
             self._copy(program_files(Run("", "", (replace(shown, entries=(record,)),))))
             if entry.closed and (key in capture.timings or key in capture.phases):
                 self._journal.put((key, "times"), capture.times_of(key))
+            if entry.closed and self._on_ended is not None:
+                self._on_ended(shown, record, capture.times_of(key).whole)
             for note in capture.notes[self._notes :]:
                 self._journal.add(NoteLine(note))
             self._notes = len(capture.notes)

@@ -57,7 +57,7 @@ from depyf.sources.live.guards.printed_guards import READER, parse_guards
 from depyf.sources.live.inputs.failed_calls import FailedCalls
 from depyf.sources.live.inputs.input_recorder import InputRecorder
 from depyf.sources.live.processes.forks import Forks
-from depyf.sources.live.recording.as_it_happens import MOST_SOURCE, AsItHappens
+from depyf.sources.live.recording.as_it_happens import MOST_SOURCE, AsItHappens, OnEnded
 from depyf.sources.live.recording.cached_lines import with_lines_of_another_run
 from depyf.sources.live.recording.capture import Capture
 from depyf.sources.live.recording.formatted_graphs import Formatted, FormattedGraph
@@ -108,6 +108,7 @@ class Session:
         """The calls that were compared with Python, by place, function and entry."""
         self.checks: Callable[[Session], Watcher] | None = None
         """Makes who looks at the calls of the block that begins."""
+        self.on_ended: OnEnded | None = None
         self.from_start = False
         """Nothing of the program has run before."""
         self._before: Set[tuple[int, str]] = frozenset()
@@ -128,7 +129,7 @@ class Session:
         self._loaded_before = loaded_files()
         self.writer.begin()
         self.writer.write(INDEX, provisional_page())
-        self._journal = AsItHappens(self.capture, self.writer)
+        self._journal = AsItHappens(self.capture, self.writer, self.on_ended)
         self._journal.begin()
         self.capture.on_inputs = self.inputs.take if self.inputs.limit else None
         self.capture.start()

@@ -9,6 +9,7 @@ Input: the guards of an entry.  Output: a ``Look`` for guards of earlier entries
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -81,6 +82,9 @@ class GuardedCall:
 
     def value(self, node: ast.expr) -> Any:
         found = self._known(_name(node)).value
+        if isinstance(found, OfClass):  # a number that became a symbol: the guard says no more
+            with contextlib.suppress(UnknownValueError):
+                return self._call.value(node)
         if found is not UNKNOWN_VALUE:
             return found
         match node:
