@@ -32,7 +32,15 @@ from depyf.sources.live.pure_access import UnreadableError
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
 SOURCES = pathlib.Path(depyf.__file__).parent
-ROOMS = ("sources", "actions/asking", "actions/comparing", "actions/debugger", "actions/doctor", "actions/edit")
+ROOMS = (
+    "sources",
+    "actions/asking",
+    "actions/claims",
+    "actions/comparing",
+    "actions/debugger",
+    "actions/doctor",
+    "actions/edit",
+)
 """What runs in the process that compiles; the other actions read dumps, and what they carry runs elsewhere."""
 LAYOUT = ("size", "stride", "storage_offset", "shape", "numel", "nbytes")
 """What a tensor is asked for its layout by."""

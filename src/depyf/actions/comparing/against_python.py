@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from depyf.actions.claims.dynamo_claim import DynamoClaim
+from depyf.actions.claims.judged_claim import JudgedClaim
 from depyf.actions.comparing.call_outcome import CallOutcome, Output, outcome, outcomes_apart
 from depyf.actions.comparing.dynamo_step import dynamo_step
 from depyf.actions.comparing.stale_entries import guard_texts, why_stale
@@ -49,6 +51,8 @@ class AgainstPython:
     """Whether the call was made as Python and compiled."""
     error: Exception | None = None
     """What both raise."""
+    claim: DynamoClaim | None = None
+    """Whether Dynamo's code is proven to do what Python does; None where it is not compared, or differs."""
 
     def __bool__(self) -> bool:
         return self.ran and not self.apart
@@ -73,6 +77,7 @@ class AgainstPython:
             found += [f"  {apart.reason}"] if apart.reason else []
         if len(self.apart) > 3:
             found.append(f"{len(self.apart) - 3} more values differ")
+        found += [] if self.claim is None else [f"Dynamo's code: {self.claim}"]
         ways = [f"{'or' if number else 'change'}: {way}" for number, way in enumerate(self.ways)]
         return [*found, *self.causes, *ways, *(f"not compared: {text}" for text in self.not_compared)]
 
@@ -154,9 +159,11 @@ class Calls:
 
         return outcome(self.state, call, self.output, copies)
 
-    def as_graphs(self, backend: Callable[..., Any], looked: Looked | None = None) -> CallOutcome:
+    def as_graphs(
+        self, backend: Callable[..., Any], looked: Looked | None = None, then: Callable[[], object] = lambda: None
+    ) -> CallOutcome:
         """Compiled apart: Dynamo's code around graphs that ``backend`` runs."""
-        return self.anew(backend, dynamic=self.asked.get("dynamic", False), looked=looked)
+        return self.anew(backend, dynamic=self.asked.get("dynamic", False), looked=looked, then=then)
 
     def anew(
         self,
@@ -275,7 +282,8 @@ def against_python(
     used = [once for once in calls.state.once if once.moved]
     entry = calls.entry()
     own = None if used else calls.by_entry(entry) if entry is not None else calls.as_asked() if calls.asked else None
-    captured = calls.as_graphs(graphs)
+    judged = JudgedClaim(calls.target, calls.args, calls.kwargs, calls.entries)
+    captured = calls.as_graphs(judged.backend(graphs), then=judged.judge)
     if used:
         said = tuple(f"the call uses up {once.path}, {once.what}, and only one run can" for once in used)
         return AgainstPython(ran=False, not_compared=said)
@@ -289,7 +297,8 @@ def against_python(
         with contextlib.suppress(Exception):  # what differs is said without it
             step = dynamo_step(calls)
         return AgainstPython(apart, causes=(layer, *step), not_compared=tuple(remarks))
-    found = AgainstPython(compared=_compared(calls.state, python), not_compared=tuple(remarks), error=python.error)
+    compared, claim = _compared(calls.state, python), judged.claim if python.error is None else None
+    found = AgainstPython(compared=compared, not_compared=tuple(remarks), error=python.error, claim=claim)
     if own is None:
         return found
     if entry is None:

@@ -1,0 +1,58 @@
+"""The tree of a function that is evaluated: its proven text.
+
+Input: a code object.  Output: its ``def``, and the program's line of each line of the text.  The bytecode is the truth,
+not the file: the text is decompiled, and one without a proof is not taken.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import types
+from dataclasses import dataclass
+
+from depyf.actions.claims.terms import NotTriedError
+from depyf.decompiler.driver.pipeline import decompile_code
+from depyf.errors import DepyfError
+from depyf.safety.unheard import parse
+
+_MOST = 4000
+"""Bytes of code: what is longer is no function that a person wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionText:
+    """A function as it is evaluated."""
+
+    tree: ast.FunctionDef
+    lines: dict[int, int | None]
+    filename: str
+
+
+@functools.lru_cache(maxsize=512)
+def function_text(code: types.CodeType) -> FunctionText:
+    """NotTriedError where there is no proven text."""
+    if len(code.co_code) > _MOST:
+        raise NotTriedError(f"{code.co_name} is too long")
+    if code.co_flags & 0x2A0:  # a generator, a coroutine, an asynchronous generator
+        raise NotTriedError(f"{code.co_name} is a generator or a coroutine")
+    try:
+        made = decompile_code(code)
+        tree = parse(made.source)
+    except (DepyfError, SyntaxError, RecursionError) as error:
+        raise NotTriedError(f"{code.co_name} has no text") from error
+    if not made.proven:
+        raise NotTriedError(f"the text of {code.co_name} is not proven")
+    assert isinstance(tree, ast.Module)
+    found = _function(tree.body)
+    if found is None:
+        raise NotTriedError(f"{code.co_name} is no plain function")
+    return FunctionText(found, dict(made.linemap), code.co_filename)
+
+
+def _function(body: list[ast.stmt]) -> ast.FunctionDef | None:
+    defined = [one for one in body if isinstance(one, ast.FunctionDef)]
+    if len(defined) != 1:
+        return None
+    inner = _function(defined[0].body) if defined[0].name.startswith("__make_") else None
+    return inner or defined[0]

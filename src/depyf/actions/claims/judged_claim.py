@@ -1,0 +1,58 @@
+"""The claim of one call that is compiled apart: what the backend was given, beside the entry that torch made.
+
+Input: the function with its arguments, and a way to its cache entries.  Output: a ``DynamoClaim``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+from depyf.actions.claims.dynamo_claim import DynamoClaim, dynamo_claim
+from depyf.sources.live.caches.entries import LiveEntry
+from depyf.sources.live.guards.guard_tree import live_guards
+from depyf.sources.live.target import Target
+
+
+class JudgedClaim:
+    """Keeps the graphs of a compilation, and judges its entry while it is there."""
+
+    def __init__(
+        self,
+        target: Target | None,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        entries: Callable[[], tuple[LiveEntry, ...]],
+    ) -> None:
+        self.claim: DynamoClaim | None = None
+        self._call = target, args, kwargs
+        self._entries = entries
+        self._graphs: list[Any] = []
+
+    def backend(self, inner: Callable[..., Any]) -> Callable[..., Any]:
+        """``inner``, which gets the same graphs."""
+
+        def kept(gm: Any, inputs: Any) -> Any:
+            self._graphs.append(gm)
+            return inner(gm, inputs)
+
+        return kept
+
+    def judge(self) -> None:
+        """To be called when the state is again what it was before the call, and the entry is still there."""
+        target, args, kwargs = self._call
+        entries = self._entries()
+        if target is None or not entries:
+            return
+        if len(self._graphs) != 1 or len(entries) != 1:
+            self.claim = DynamoClaim(False, f"the call has {len(self._graphs)} graphs")
+            return
+        guards: list[str] = []
+        with contextlib.suppress(Exception):  # then the guards are assumed to look at nothing
+            guards = [guard.record.expression for guard in live_guards(entries[0])]
+        with contextlib.suppress(TypeError):
+            given = target.bind(args, kwargs).arguments
+            entry = entries[0]
+            self.claim = dynamo_claim(target.function, given, entry.code, entry.scope, self._graphs[0], guards)
+        self._graphs.clear()
