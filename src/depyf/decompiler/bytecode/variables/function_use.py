@@ -65,7 +65,8 @@ def _use(lowered: Lowered, at: int, unit: CodeUnit) -> Use:
         named = following.op == ops.LOAD_CONST and type(following.arg) is str
         store = _store_of_class(instrs, after, 2 + (ops.NULL in (below, instrs[start - 2].op if start > 1 else "")))
         return Use(unit, closure, CLASS, store, following.arg if named else "", at, start)
-    if _annotates(instrs, after) or following.op in STORES and following.arg in _ANNOTATE:
+    stored = following.op in STORES and following.arg in _ANNOTATE
+    if _annotates(instrs, after) or stored and unit.posonlyargcount == 1:  # one of the program's own takes it by name
         return Use(unit, closure, ANNOTATING, made=at, first=start)
     if _is_hidden(instrs, after, unit):
         return Use(unit, closure, HIDDEN, made=at, first=start)
