@@ -788,6 +788,22 @@ def loss_of_some(advised):
     return compiled(multiplied if advised else selected)(X, X > 1)
 
 
+@needs("no-size-question", removes="breaks")
+def a_question_about_a_size(advised):
+    def asks(x):
+        rows = x.nonzero()
+        if rows.numel() == 0:
+            return x
+        return x.index_add(0, rows[:, 0], torch.ones(rows.shape[0]))
+
+    def computes(x):
+        rows = x.nonzero()
+        return x.index_add(0, rows[:, 0], torch.ones(rows.shape[0]))
+
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=advised):
+        return compiled(computes if advised else asks)(X)
+
+
 @needs("torch-own", removes="")
 def an_optimizer(advised):
     layer = nn.Linear(3, 1)

@@ -91,6 +91,14 @@ VALUES_OF_TENSORS = (
         Switch(SwitchKind.CONFIG, "capture_dynamic_output_shape_ops", "True"),
     ),
     Advice(
+        "no-size-question",
+        "an operator whose result has as many elements as the values say, where a line asks how many",
+        "take out the question about the size at {line} (operators take empty tensors, too), and set "
+        "torch._dynamo.config.capture_dynamic_output_shape_ops = True",
+        _ONE_GRAPH,
+        "what was left out for an empty tensor is computed",
+    ),
+    Advice(
         "branchless",
         "a branch on the values in a tensor, or on a number read out of one",
         "compute both ways and choose with torch.where, or use torch.cond",

@@ -44,6 +44,8 @@ class BreakFacts:
     """What the value that broke the graph is used for."""
     uses_here: Callable[[], frozenset[ValueUse]] = lambda: frozenset((ValueUse.UNKNOWN,))
     """What the line that broke the graph uses numbers for that are read out of tensors."""
+    size_question: Callable[[], str] = lambda: ""
+    """The line that asks about the size of what the line that broke the graph computes, as ``m.py:7``; "" for none."""
     only_libraries: bool = False
     """Nothing of the program was being compiled: all the way to the line is torch's, or the standard library's."""
 
@@ -216,7 +218,8 @@ def _by_uses(uses: frozenset[ValueUse]) -> Uses:
 def _selection(facts: BreakFacts) -> Uses:
     """An operator whose result has as many elements as the values say: a mask, or one that asks which values there
     are."""
-    captured = use("capture-dynamic-shapes")
+    asked = facts.size_question()  # with the size as a symbol the graph breaks there
+    captured = use("no-size-question", line=asked) if asked else use("capture-dynamic-shapes")
     return (use("keep-size"), captured) if _by_mask(facts) else (captured,)
 
 
@@ -317,8 +320,9 @@ def for_break(facts: BreakFacts, in_loop: bool = False) -> Uses:
 
 IN_LINE = frozenset(
     "keep-tensor branchless check-outside pass-number index-tensor loop-outside assert-tensor log-after read-after "
-    "store-tensor unused-number keep-size write-outside no-graph-break no-disable loop-body custom-operator "
-    "context-outside parameter-outside class-outside no-mode-query detach-result num-classes call-outside".split()
+    "store-tensor unused-number keep-size no-size-question write-outside no-graph-break no-disable loop-body "
+    "custom-operator context-outside parameter-outside class-outside no-mode-query detach-result num-classes "
+    "call-outside".split()
 )
 """Advice that is followed by an edit of the line that broke the graph, or of a function that it calls."""
 

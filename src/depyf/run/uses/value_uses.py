@@ -61,22 +61,22 @@ def uses_at(lines: Sequence[str], line: int, expression: str = "") -> frozenset[
 
 def placed_uses_at(lines: Sequence[str], line: int, expression: str = "") -> tuple[PlacedUse, ...]:
     """The same with the lines, in their order."""
-    module = _parsed("".join(one if one.endswith("\n") else one + "\n" for one in lines))
+    module = parsed_lines(lines)
     if module is None:
         return _NOT_FOUND
-    return _followed(_around(module, line), expression, line, _held_around(module, line))
+    return _followed(around_line(module, line), expression, line, held_around(module, line))
 
 
 def reads_used_at(lines: Sequence[str], line: int) -> frozenset[ValueUse]:
     """What the numbers that the function around ``line`` reads out of tensors are used for on that line; an empty set
     where none is."""
-    module = _parsed("".join(one if one.endswith("\n") else one + "\n" for one in lines))
+    module = parsed_lines(lines)
     if module is None:
         return frozenset()
-    scope = _around(module, line)
+    scope = around_line(module, line)
     reads = {node for node in ast.walk(scope) if isinstance(node, ast.expr) and _reads(node)}
     try:
-        placed = uses_in(scope, reads.__contains__, _held_around(module, line))
+        placed = uses_in(scope, reads.__contains__, held_around(module, line))
     except RecursionError:
         return frozenset()
     return frozenset(use.use for use in placed if use.line == line)
@@ -105,6 +105,11 @@ def indexed_by(source: str, expression: str) -> frozenset[str]:
     )
 
 
+def parsed_lines(lines: Sequence[str]) -> ast.Module | None:
+    """The tree of a file; None where it is no Python."""
+    return _parsed("".join(one if one.endswith("\n") else one + "\n" for one in lines))
+
+
 @functools.lru_cache(maxsize=2)
 def _parsed(source: str) -> ast.Module | None:
     try:
@@ -113,7 +118,7 @@ def _parsed(source: str) -> ast.Module | None:
         return None
 
 
-def _around(module: ast.Module, line: int) -> Scope:
+def around_line(module: ast.Module, line: int) -> Scope:
     """The innermost function around a line."""
     scope: Scope = module
     for node in ast.walk(module):  # outer ones come first
@@ -122,7 +127,7 @@ def _around(module: ast.Module, line: int) -> Scope:
     return scope
 
 
-def _held_around(module: ast.Module, line: int) -> Names:
+def held_around(module: ast.Module, line: int) -> Names:
     """What the names of the module hold, and the attributes that the methods of the class around ``line`` set: which of
     them are lists, dicts and containers of modules."""
     held: Names = {}

@@ -15,6 +15,7 @@ from depyf.run.advice.for_breaks import BreakFacts, for_break
 from depyf.run.advice.registry import ADVICE, applicable, option_key
 from depyf.run.installed_files import Owner, installed
 from depyf.run.records import BreakRecord, Place
+from depyf.run.uses.size_questions import size_questions
 from depyf.run.uses.use_kinds import ValueUse
 from depyf.run.uses.value_uses import reads_used_at, uses_at
 from depyf.safety.source_lines import source_line
@@ -111,6 +112,7 @@ def parse_break(
         expression,
         lambda: uses_of_value(traced),
         lambda: reads_used_at(linecache.getlines(shown.filename), shown.line) if shown is not None else frozenset(),
+        lambda: _size_question(shown),
         bool(traced) and all(of_libraries(frame.place.filename) for frame in traced),
     )
     given = for_break(facts, is_in_loop(text))
@@ -132,6 +134,12 @@ def parse_break(
         module=at_break.module,
         advice=_possible(given, in_force),
     )
+
+
+def _size_question(shown: Place | None) -> str:
+    """The first line that asks about the size of what the line ``shown`` computes; "" for none."""
+    asked = size_questions(linecache.getlines(shown.filename), shown.line) if shown is not None else ()
+    return f"{shown.filename}:{asked[0].line}" if shown is not None and asked else ""
 
 
 def _cause(facts: BreakFacts, place: Place | None, of_torch: bool) -> str:

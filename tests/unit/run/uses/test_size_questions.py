@@ -1,0 +1,34 @@
+"""Which lines ask about the size of what another line computes."""
+
+from __future__ import annotations
+
+import pytest
+
+from depyf.run.uses.size_questions import size_questions
+from depyf.run.uses.use_kinds import ValueUse
+
+HEAD = ["def f(x, mask):", "    rows, slot = torch.where(mask)"]
+
+
+@pytest.mark.parametrize(
+    "asked, use",
+    [
+        ("    if rows.numel() == 0: return x", ValueUse.BRANCH),
+        ("    if len(slot) > 1: return x", ValueUse.BRANCH),
+        ("    while rows.shape[0]: x = x + 1", ValueUse.LOOP),
+        ("    for i in range(rows.size(0)): x = x + i", ValueUse.LOOP),
+        ("    assert rows.size(0)", ValueUse.CHECK),
+        ("    n = rows.shape[0]\n    y = x if n else 0", ValueUse.BRANCH),
+    ],
+)
+def test_questions(asked, use):
+    found = size_questions([*HEAD, *asked.split("\n"), "    return x[rows]"], 2)
+    assert [one.use for one in found] == [use] and found[0].line == 3 + asked.count("\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["    x = x / rows.numel()", "    if x.numel() == 0: return x", "    if rows is None: return x", "  no python ("],
+)
+def test_no_questions(line):
+    assert size_questions([*HEAD, line, "    return x[rows]"], 2) == ()
