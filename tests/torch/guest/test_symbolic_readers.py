@@ -18,6 +18,7 @@ from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, Stateles
 
 import depyf
 from depyf.actions.asking import inside
+from depyf.actions.claims import graph_terms
 from depyf.actions.doctor import returned
 from depyf.actions.edit.edited import edit_trial
 from depyf.sources.live import pure_access, pure_tensors, pure_text
@@ -148,6 +149,7 @@ READERS = {
     ),
     "call_values.CallValues._value": variables_of,
     "call_values.CallValues.ask": lambda value: CallValues().ask("is_view", value),
+    "graph_terms._parts": lambda value: list(graph_terms._parts([value, (value,)])),
     "graph_reading._inputs": lambda value: graph_reading._inputs([node_of(value), node_of(value)], {}),
     "graph_reading._input": lambda value: graph_reading._input(node_of(value), {}),
     "graph_reading._as_given": lambda value: graph_reading._as_given(

@@ -54,6 +54,11 @@ class CodeUnit:
         return self.version >= (3, 11)
 
     @property
+    def annotates_in_order(self) -> bool:
+        """Parameters that are positional only are annotated before the others; up to 3.14 after them."""
+        return self.version >= (3, 15)
+
+    @property
     def joins_at_once(self) -> bool:
         """Whether a starred display or call is built by one instruction (3.8) rather than step by step."""
         return self.version < (3, 9)

@@ -119,10 +119,10 @@ def _taken(
 
 
 def _in_order_of_annotations(unit: CodeUnit) -> list[int]:
-    """The parameters in the order in which a compiler annotates them: before 3.15 those that are positional only come
-    after the others (CPython's Python/codegen.c, ``codegen_annotations``)."""
+    """The parameters in the order in which a compiler annotates them (CPython's Python/codegen.c,
+    ``codegen_annotations``)."""
     first, then = range(unit.posonlyargcount), range(unit.posonlyargcount, unit.argcount)
-    found = [*first, *then] if unit.version >= (3, 15) else [*then, *first]
+    found = [*first, *then] if unit.annotates_in_order else [*then, *first]
     named = unit.argcount + unit.kwonlyargcount
     if unit.flags & CO_VARARGS:
         found.append(named)
