@@ -172,6 +172,11 @@ class FunctionReplay:
         """The values that nothing frees."""
         return frozenset(value for value, uses in self.advice.items() if not any(map(is_remedy, uses)))
 
+    @property
+    def conditions(self) -> bool:
+        """Whether a condition on a value made an entry: with more symbols there are more to ask about."""
+        return any(value.kind for value in self.fixed)
+
     @functools.cached_property
     def ways(self) -> tuple[FreedValues, ...]:
         return self.table.replay(self.fixed).ways
@@ -256,7 +261,9 @@ def ways_out(
                     or_more = _NO_STATIC in uses or any(replay.at_limit for replay in reached)
                     frees = {ADVICE[one.id].frees for one in uses}
                     or_more = or_more or Frees.UNASKED in frees  # no entry shows what is asked
-                    or_more = or_more or (Frees.SYMBOLS in frees and any(replay.unasked for replay in reached))
+                    or_more = or_more or (
+                        Frees.SYMBOLS in frees and any(replay.unasked or replay.conditions for replay in reached)
+                    )
                     way = WayOut(tuple(uses), compilations, after, or_more)
                     if any(map(is_mark, uses)) and any(replay.needed - {lead} for replay in replays):
                         way = WayOut(tuple(uses))  # a size that is fixed to the marked one is free with it
