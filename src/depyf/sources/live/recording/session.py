@@ -10,6 +10,7 @@ import contextlib
 import sys
 import threading
 import types
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import replace
 from pathlib import Path
@@ -407,15 +408,15 @@ class Session:
                 found += match_graphs(own, live_code(compiled_functions(entry)))
         return found
 
-    def dispatchers(self) -> list[tuple[Path, list[tuple[FunctionBuilder, str]]]]:
-        """The pages that are written, each with its functions and the names of their dispatchers on it."""
+    def dispatchers(self) -> list[tuple[Path, list[tuple[FunctionBuilder, str, weakref.ref[Any] | None]]]]:
+        """The pages that are written, each with its functions, the names of their dispatchers on it, and what is called
+        where that was compiled ahead of time."""
+        known, ahead = self.capture.functions, self.capture.ahead
+        pages = pages_of(self.record).items() if self.record is not None else ()
         return [
-            (
-                self.writer.path(name),
-                [(self.capture.functions[f.function], caller_name(f)) for f in functions if f.entries],
-            )
-            for name, functions in (pages_of(self.record) if self.record is not None else {}).items()
-            if self.writer.path(name).exists()
+            (path, [(known[f.function], caller_name(f), ahead.get(f.function)) for f in functions if f.entries])
+            for path, functions in ((self.writer.path(name), functions) for name, functions in pages)
+            if path.exists()
         ]
 
     def _steppable_wrappers(self, run: Run) -> frozenset[str]:
