@@ -90,7 +90,9 @@ def test_pdb_stops_in_the_page_then_in_what_runs(tmp_path):
         f"{code}:{first_line(code, 'return __compiled_fn')}",
     ]
     breaks = [f"tbreak {place}" for place in places]
-    _, told = run(tmp_path, "\n".join(["continue", *breaks, "continue", "p L", *["continue"] * 3, "quit", "quit"]) + "\n")
+    _, told = run(
+        tmp_path, "\n".join(["continue", *breaks, "continue", "p L", *["continue"] * 3, "quit", "quit"]) + "\n"
+    )
     assert stops_in(dump, told)[:3] == places
     assert "'by': 2" in told
 
@@ -99,7 +101,9 @@ def test_a_call_that_fails_its_guards_is_followed_to_the_refusal(tmp_path):
     dump, _ = run(tmp_path)
     (page,) = dump.glob("full_code_for_scaled*.py")
     place = f"{page}:{first_line(page, '.refuse(L)')}"
-    _, told = run(tmp_path, "\n".join(["continue", f"tbreak {place}", "continue", "continue", "quit", "quit"]) + "\n", "other")
+    _, told = run(
+        tmp_path, "\n".join(["continue", f"tbreak {place}", "continue", "continue", "quit", "quit"]) + "\n", "other"
+    )
     assert stops_in(dump, told) == [place]
     assert "torch raised: GuardManager check failed" in told
 
@@ -134,7 +138,9 @@ def test_both_ways_of_one_function_have_their_pages(tmp_path):
     pages = sorted(dump.glob("full_code_for_scaled*.py"))
     places = [f"{page}:{first_line(page, '.enter(')}" for page in pages]
     assert len(places) == 2
-    commands = "\n".join(["continue", *(f"tbreak {place}" for place in places), *["continue"] * 3, "quit", "quit"]) + "\n"
+    commands = (
+        "\n".join(["continue", *(f"tbreak {place}" for place in places), *["continue"] * 3, "quit", "quit"]) + "\n"
+    )
     _, told = run(tmp_path, commands, "same")
     assert sorted(stops_in(dump, told)) == places
 

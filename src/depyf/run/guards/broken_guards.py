@@ -80,6 +80,10 @@ class BrokenGuards:
         facts = facts_in(guard.expression)
         return tuple(way for fact in facts for way in self._of_fact(fact.name, fact.node, fact.value, guard))
 
+    def changed(self, path: Path, value: str) -> Way:
+        """What is at ``path`` becomes ``value``, and the call after that."""
+        return self._with(path, value)
+
     def said(self, guard: GuardRecord) -> str:
         """What it asks, as the program would write it."""
         tree = tree_of(guard.expression)

@@ -1,6 +1,7 @@
 """A file of a pickle in which bytes are pickles again, read as they are asked for.
 
-Input: bytes, also of a file of boxes with pickles in them (``saved_boxes.py``).  Output: ``inert_objects``.
+Input: bytes, also of a file with pickles in it (``saved_boxes.py``, ``precompile_text.py``, ``precompile_cache.py``).
+Output: ``inert_objects``.
 SavedFileError for a file that is neither; bytes in it that begin as one
 and are none stay bytes, with a note.  All pickles of a file share one limit of steps, and one of bytes.
 """
@@ -9,6 +10,8 @@ from __future__ import annotations
 
 from depyf.decompiler.bytecode.files.other_files import kind_of
 from depyf.sources.files.pickle_steps import SavedFileError, Steps, TooLarge, read_pickle
+from depyf.sources.files.precompile_cache import precompile_cache
+from depyf.sources.files.precompile_text import BEGINNING, PrecompileText, precompile_text
 from depyf.sources.files.saved_boxes import LONGEST_HEAD, is_boxed, unboxed
 
 _PROTOCOLS = range(2, 6)
@@ -16,7 +19,7 @@ _FACTOR, _ROOM = 8, 1 << 16
 """How many bytes all pickles of a file may come to, for each byte of it; torch nests three levels."""
 
 _NOTES = 20
-HEAD = LONGEST_HEAD
+HEAD = max(LONGEST_HEAD, len(BEGINNING))
 
 
 class NestedPickles:
@@ -28,9 +31,12 @@ class NestedPickles:
         self._steps = Steps()
         self._bytes_left = _ROOM + _FACTOR * len(data)
         self._known: dict[int, tuple[bytes, object]] = {}
-        boxed = unboxed(data)
-        if boxed is not None:
-            self.root: object = boxed
+        self.text: PrecompileText | None = precompile_text(data)
+        """Where the file is the Python half of a precompile artefact."""
+        self.root: object
+        found = self.text.root if self.text is not None else unboxed(data) or precompile_cache(data, self._steps)
+        if found is not None:
+            self.root = found
             return
         if not is_pickle(data):
             kind = kind_of(data)
@@ -63,7 +69,7 @@ class NestedPickles:
 
 def is_saved(data: bytes) -> bool:
     """Whether a file that begins so is one that torch saved; ``HEAD`` bytes of it tell."""
-    return is_pickle(data) or is_boxed(data)
+    return is_pickle(data) or is_boxed(data) or data.startswith(BEGINNING)
 
 
 def is_pickle(data: bytes) -> bool:
