@@ -96,6 +96,8 @@ class GuardRecord:
     """Whether ``value`` is what it wants."""
     left_out_by: str = ""
     """Who left it out, in words, where no call is asked it."""
+    risky: bool = False
+    """torch calls that risky: variants of the compiled code differ by it, or the program chooses what it is on."""
 
 
 _LIMIT = re.compile(r"(?:recompile|cache)(?:[ _]size)?[ _]limit (?:exceeded|reached)", re.I)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import precompiled_artefacts
 import pytest
 import torch
 from precompiled_artefacts import Net, broken, captured, of_frames, step
@@ -44,7 +45,7 @@ def test_frames_with_what_is_left_out_and_what_is_served_alone(tmp_path):
     assert f"{len(summary.dropped_guards)}, {len(summary.risky_dropped_guards)} of them risky" in index
     assert "model.inner" in index and "risky: the variants that were captured differ by it" in index
     assert "n" in summary.wont_generalize
-    assert f"- `n == 2` at `{__file__.replace('test_opened_precompiled', 'precompiled_artefacts')}:" in index
+    assert f"- `n == 2` at `{precompiled_artefacts.__file__}:" in index
     assert "raises: `step(model, x, n=3)`" in index
     assert (tmp_path / "out" / "frames.code.step.py").exists()
 

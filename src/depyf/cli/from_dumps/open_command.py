@@ -9,6 +9,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import depyf
 from depyf.actions.opened.folder_page import folder_page, other_texts
 from depyf.actions.opened.open_file import (
     LOADED,
@@ -22,11 +23,11 @@ from depyf.actions.opened.open_file import (
 from depyf.cli.from_dumps.log_argument import default_folder, open_logs
 from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
-from depyf.cli.programs.load_saved import FUNCTION, PRECOMPILED
 from depyf.cli.targets import add_version_option
 from depyf.errors import DepyfError
 from depyf.run.files.layout import INDEX
 from depyf.run.files.writer import write_whole
+from depyf.sources.live.saved_loading import FUNCTION, PRECOMPILED
 from depyf.sources.trace_log.log_files import has_log
 
 EPILOG = """\
@@ -47,6 +48,10 @@ exit status; of several files the largest wins:
 
 Nothing that is read is executed, loaded or unpickled, but with --load.
 """
+
+
+_HOME = str(Path(depyf.__file__).parent.parent)
+"""Where this depyf is found, in another process, too."""
 
 
 def add_open_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -115,9 +120,10 @@ def _load(path: Path, out: Path, opened: OpenedFile) -> ExitStatus:
     folder = out / LOADED
     beside = f" and {cache.name}" if cache is not None else ""
     tell(f"--load executes {path.name}{beside}, in a separate process, as you: it can do what you can do", error=True)
-    command = [sys.executable, "-m", "depyf.cli.programs.load_saved"]
+    command = [sys.executable, "-m", "depyf.cli.programs.loading_child"]
     done = subprocess.run(
         [*command, kinds[True], str(path), str(cache or os.devnull), str(folder)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (_HOME, os.environ.get("PYTHONPATH"))))},
         stdout=sys.stderr.fileno() if _has_file(sys.stderr) else subprocess.DEVNULL,
         check=False,
     )

@@ -285,6 +285,9 @@ def _of_sizes(name: str, sizes: list[int]) -> str:
     return f"{name}.new_ones({', '.join(map(str, sizes))})"
 
 
+RISKY = "risky, says torch: variants differ by it, or the program chooses what it is on"
+
+
 @dataclass(frozen=True, slots=True)
 class LeftOutGuard:
     """A guard that was left out, as the pages tell of it."""

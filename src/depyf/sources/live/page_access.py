@@ -29,7 +29,7 @@ from depyf.run.guards.kinds.length_guard import ITEMS
 from depyf.run.records import FunctionRecord
 from depyf.safety.escape import printable
 from depyf.safety.guarded import warn
-from depyf.sources.live.ahead.ahead_functions import ahead_entry
+from depyf.sources.live.ahead.ahead_functions import apart_entries
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.guards.ask import EntryAnswer, ask_entry
 from depyf.sources.live.guards.guard_tree import Globals, Leaf, ask_leaves, live_guards, namespace
@@ -153,7 +153,7 @@ class LiveFrame:
         if known is None or known.ahead is None:
             return cache_entries(self.code)
         own = known.ahead()
-        return () if own is None else (ahead_entry(own),)
+        return () if own is None else apart_entries(own)
 
     def enter(self, arguments: dict[str, Any]) -> tuple[dict[str, Any], Globals]:
         """(L, G): the arguments with the function's free variables, and its globals."""

@@ -1,8 +1,8 @@
 """Runs the page of a function compiled ahead of time where that checks its guards, so that breakpoints there are hit.
 
-Input: live functions, each with what runs its page.  torch's dispatch is not asked when such a function is called: its
-``guard_check`` is Python, and asks ``check`` of the guard manager.  An attribute of that object, in the place of the
-method, takes torch's answer, runs the page on the same locals, and gives the answer.  ``stop`` takes it away.
+Input: guard managers, each with what runs its page.  A call of such a function does not come to torch's dispatch: it
+asks ``check`` of the manager in Python (of a loaded artefact, of the first of several).  An attribute of that object,
+in the place of the method, runs the page on the same locals, then gives torch's answer.  ``stop`` takes it away.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from depyf.sources.live.pure_access import attribute
-
 _METHOD = "check"
-Follow = Callable[[dict[str, Any], bool], None]
-"""Runs a page on the locals of a call, for which the guards hold or not."""
+Follow = Callable[[dict[str, Any]], None]
+"""Runs a page on the locals of a call."""
 
 
 class FollowedAhead:
@@ -26,22 +24,21 @@ class FollowedAhead:
         self._inside: set[int] = set()
         """The threads that run a page: a call at the prompt of the debugger there is not followed."""
 
-    def add(self, function: Any, follow: Follow) -> None:
-        """Follow the calls of ``function``; what ``follow`` raises goes on into the program."""
-        manager = attribute(attribute(function, "_artifacts"), "guard_manager")
+    def add(self, manager: Any, follow: Follow) -> None:
+        """Follow the calls that ask ``manager``; what ``follow`` raises goes on into the program."""
         own = getattr(type(manager), _METHOD, None)
         if own is None or _METHOD in vars(manager):
             return
 
         def check(L: dict[str, Any]) -> Any:
-            answer, thread = own(manager, L), threading.get_ident()
+            thread = threading.get_ident()
             if thread not in self._inside:
                 self._inside.add(thread)
                 try:
-                    follow(L, bool(answer))
+                    follow(L)
                 finally:
                     self._inside.discard(thread)
-            return answer
+            return own(manager, L)
 
         setattr(manager, _METHOD, check)
         self._set.append((manager, check))

@@ -38,7 +38,7 @@ from depyf.actions.debugger.stepping.dumped_lines import DumpedLines
 from depyf.actions.debugger.stepping.followed_ahead import FollowedAhead
 from depyf.run.two_places import originals
 from depyf.safety.guarded import Door, problem, say
-from depyf.sources.live.ahead.ahead_functions import ahead_entry
+from depyf.sources.live.ahead.ahead_functions import apart_entries
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.guards.guard_tree import live_guards
 from depyf.sources.live.recording.snapshot import live_code_of
@@ -145,7 +145,7 @@ class Dispatching:
         for own, dispatcher in dispatchers:
             if own is not None:
                 with Door(f"{dispatcher.code.co_name} cannot be stepped through", say):
-                    self._ahead.add(own, self._follow_ahead(own, dispatcher))
+                    self._ahead.add(apart_entries(own)[0].manager, self._follow_ahead(own, dispatcher))
         if not self._entries.open():
             self.notes.append(
                 "this torch can be followed neither through full_code_for_*.py (use depyf.replay) nor into "
@@ -190,18 +190,19 @@ class Dispatching:
                 own = ahead() if ahead is not None else None
                 code, function = live_code_of(builder), page.dispatcher(name)
                 if code is not None and function is not None and (ahead is None or own is not None):
-                    for entry in cache_entries(code) if own is None else (ahead_entry(own),):
+                    for entry in cache_entries(code) if own is None else apart_entries(own):
                         live_guards(entry)  # read now: who steps through a guard would step through the reading, too
                     yield own, Dispatcher(code, page, function, Parameters.of(code), self.own)
 
-    def _follow_ahead(self, own: Any, dispatcher: Dispatcher) -> Callable[[dict[str, Any], bool], None]:
+    def _follow_ahead(self, own: Any, dispatcher: Dispatcher) -> Callable[[dict[str, Any]], None]:
         reference = weakref.ref(own)
 
-        def follow(L: dict[str, Any], fits: bool) -> None:
+        def follow(L: dict[str, Any]) -> None:
             live = reference()
             if live is not None and self._stops():
-                entry = ahead_entry(live)
-                self._show(dispatcher, lambda: dispatcher.show(L, entry if fits else None, entry.scope))
+                entries = apart_entries(live)
+                fits = next((entry for entry in entries if entry.manager.root.check_verbose(L).result), None)
+                self._show(dispatcher, lambda: dispatcher.show(L, fits, entries[0].scope))
 
         return follow
 

@@ -47,6 +47,7 @@ from depyf.safety.guarded import Door, problem, warn
 from depyf.safety.source_lines import source_text
 from depyf.sources.live import page_access as live
 from depyf.sources.live.ahead.ahead_functions import ahead_alive, ahead_entry, known_name, name_ahead, original_code
+from depyf.sources.live.ahead.precompiled_records import PrecompiledRecords
 from depyf.sources.live.caches.code_exchange import GraphMatch, graph_codes, match_graphs, module_functions, step_text
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries, guard_text
 from depyf.sources.live.caches.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
@@ -67,7 +68,7 @@ from depyf.sources.live.recording.packed import Packed, pack, unpack
 from depyf.sources.live.recording.snapshot import freeze, live_code_of
 from depyf.sources.live.recording.transform import KEPT, TransformHook, decompile_made
 from depyf.sources.live.recording.wrapper_lines import user_lines, with_user_lines
-from depyf.sources.live.texts_in_force import EDITED, listen
+from depyf.sources.live.texts_in_force import listen, notes_of
 from depyf.sources.live.wrapped import module_called
 from depyf.sources.reports.builders import EntryBuilder, FunctionBuilder
 from depyf.views.dump.whole_dump import pages_of, write_pages
@@ -105,6 +106,7 @@ class Session:
         self._formatted = Formatted(self._add_formatted, self.capture.note)
         self.compile_calls = CompileCalls(self._compile_call, self.capture.note, lambda: self.capture.hears)
         self._exports = FailedExports(self.capture.note)
+        self._precompiled = PrecompiledRecords(self.capture, self._add_made)
         self.checked: dict[tuple[object, ...], CheckedCalls] = {}
         """The calls that were compared with Python, by place, function and entry."""
         self.checks: Callable[[Session], Watcher] | None = None
@@ -128,6 +130,7 @@ class Session:
         self._before = {(id(code), compile_id) for code, compile_id in entries_alive()}
         self._seen_before = {id(code) for code in codes_seen()}
         self._loaded_before = loaded_files()
+        self._precompiled.begin()
         self.writer.begin()
         self.writer.write(INDEX, provisional_page())
         self._journal = AsItHappens(self.capture, self.writer, self.on_ended)
@@ -194,13 +197,13 @@ class Session:
         handle, self._handle = self._handle, None
         end_edits, self._end_edits = self._end_edits, None
         for step in (
-            *([handle.remove] if handle is not None else ()),
-            *([end_edits] if end_edits is not None else ()),
+            *(step for step in (handle.remove if handle is not None else None, end_edits) if step is not None),
             self._calls.stop,
             self._formatted.stop,
             self.compile_calls.stop,
             self._stop_checking,
             self._exports.stop,
+            self._precompiled.stop,
             self.capture.stop,
         ):
             with Door("torch still calls what listened", self.capture.note):
@@ -216,6 +219,7 @@ class Session:
         self._add_compiled_before()
         self._add_ahead_before()
         self._add_loaded_entries()
+        precompiled = self._precompiled.records()
         self._add_cached_wrappers()
         self._add_loaded_code()
         self._mark_edits()
@@ -232,14 +236,15 @@ class Session:
             if record.given is not None or record.stage in (CAPTURED, COMPILED_AUTOGRAD):
                 self._write_layers(record, page)
         run = freeze(self.capture, self._never_compiled())
-        run = replace(run, compile_calls=with_inlined(self.compile_calls.records(), run.graphs))
         run = replace(
             run,
+            compile_calls=with_inlined(self.compile_calls.records(), run.graphs),
             forks=Forks.folders(self.writer.directory),
             from_start=self.from_start,
             switched_off=switched_off(),
             failed_exports=self._exports.records(),
             checked=tuple(self.checked.values()),
+            precompiled=precompiled,
         )
         self._remember_entries(run)
         run = self._write_sources(run)
@@ -255,15 +260,9 @@ class Session:
     def _mark_edits(self) -> None:
         """The pages of a compilation with edited files say so."""
         for graph in self.capture.graphs:
-            found = self._edits.get(graph.record.key, {})
-            said = [
-                f"{EDITED}: what runs here is the text of {path}"
-                if stage == graph.record.stage and stage != WRAPPER
-                else f"{EDITED}: {path} is used in this compilation"
-                for stage, path in found
-            ]
+            said = notes_of(self._edits.get(graph.record.key, {}), graph.record.stage)
             if said:
-                graph.record = replace(graph.record, edited=tuple(said))
+                graph.record = replace(graph.record, edited=said)
 
     def _write_layers(self, record: GraphRecord, page: str) -> None:
         with Door(f"the layers of {graph_file(record)} could not be written", self.capture.note):
@@ -326,10 +325,11 @@ class Session:
                 key = CompileKey(function[0], entry.compile_id)
                 builder = self.capture.entry(key) if entry.made is Made.CALL_LOADED else None
                 if builder is not None and builder.transformed is None:
-                    self._add_made(builder, code, entry, KEPT[entry.made])
+                    self._add_made(builder, code, entry)
 
-    def _add_made(self, builder: EntryBuilder, code: types.CodeType | None, entry: LiveEntry, reason: str) -> None:
+    def _add_made(self, builder: EntryBuilder, code: types.CodeType | None, entry: LiveEntry, why: str = "") -> None:
         """The code of an entry that did not come to the hook."""
+        reason = why or KEPT[entry.made]
         function = self.capture.functions[builder.key.function].code
         work = decompile_made(builder.key, function, code, entry.code)
         self.writer.write(transformed_file(builder.key, function), work.page(reason).text)

@@ -1,7 +1,7 @@
 """The program of ``depyf open --load``: load one file, recorded.  It runs in a process by itself, for this executes it.
 
-Arguments: the kind of the file (``FUNCTION``, ``PRECOMPILED``), its path, that of its cache, the folder of the dump.
-torch's error ends the process, its last line says why.
+Arguments: the kind of the file, its path, that of its cache, the folder of the dump.  Where torch raises, the last line
+says what.
 """
 
 from __future__ import annotations
@@ -10,18 +10,7 @@ import sys
 from typing import Any
 
 import depyf
-
-FUNCTION, PRECOMPILED = "function", "precompiled"
-
-
-def load_saved(kind: str, path: str, cache: str) -> Any:
-    """What the file makes; raises what it or torch raises."""
-    import torch
-
-    if kind == PRECOMPILED:
-        return torch.compiler.precompile.load(path, cache)
-    with open(path, "rb") as file:
-        return torch.compiler.load_compiled_function(file)
+from depyf.sources.live.saved_loading import load_saved
 
 
 def main() -> int:

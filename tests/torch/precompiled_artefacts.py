@@ -70,6 +70,8 @@ def of_frames(folder: Path, function: Any, *calls: tuple[Any, ...]) -> tuple[Pat
     path = folder / "frames.py"
     _write_artifact(str(path), str(folder / "frames.cache"), *texts)
     torch._dynamo.reset()
+    for name in [name for name in function.__globals__ if name.startswith("__resume_at")]:
+        del function.__globals__[name]  # torch loads no resume function under a name that is taken
     return path, session.summary()
 
 
