@@ -15,6 +15,8 @@ from depyf.sources.files.precompile_text import BEGINNING, PrecompileText, preco
 from depyf.sources.files.saved_boxes import LONGEST_HEAD, is_boxed, unboxed
 
 _PROTOCOLS = range(2, 6)
+_AHEAD, _AHEAD_FORMAT = b"PT2AOT", 1
+"""What ``save_compiled_function`` writes before the pickle from torch 2.15 on: a mark, and the number of a format."""
 _FACTOR, _ROOM = 8, 1 << 16
 """How many bytes all pickles of a file may come to, for each byte of it; torch nests three levels."""
 
@@ -38,6 +40,7 @@ class NestedPickles:
         if found is not None:
             self.root = found
             return
+        data = _without_mark(data)
         if not is_pickle(data):
             kind = kind_of(data)
             raise SavedFileError(f"no pickle: it is {kind}" if kind else "no pickle: it begins as none of torch's does")
@@ -51,12 +54,12 @@ class NestedPickles:
         if known is not None:
             return known[1]
         found: object = data
-        while isinstance(found, bytes) and is_pickle(found) and found[-1:] == b".":
+        while isinstance(found, bytes) and _is_packed(found) and found[-1:] == b".":
             self._bytes_left -= len(found)
             if self._bytes_left < 0:
                 raise TooLarge(f"pickles in pickles come to more than {_FACTOR} times the file")
             try:
-                found, _ = read_pickle(found, self._steps)
+                found, _ = read_pickle(_without_mark(found), self._steps)
             except TooLarge:
                 raise
             except SavedFileError as error:
@@ -69,7 +72,23 @@ class NestedPickles:
 
 def is_saved(data: bytes) -> bool:
     """Whether a file that begins so is one that torch saved; ``HEAD`` bytes of it tell."""
-    return is_pickle(data) or is_boxed(data) or data.startswith(BEGINNING)
+    return _is_packed(data) or is_boxed(data) or data.startswith(BEGINNING)
+
+
+def _is_packed(data: bytes) -> bool:
+    return is_pickle(data) or data.startswith(_AHEAD)
+
+
+def _without_mark(data: bytes) -> bytes:
+    """The pickle of a function that was compiled ahead of time; other bytes as they are."""
+    if not data.startswith(_AHEAD):
+        return data
+    number = data[len(_AHEAD) : len(_AHEAD) + 1]
+    if number != bytes([_AHEAD_FORMAT]):
+        raise SavedFileError(
+            f"it is of format {number[0] if number else 'none'}; that of torch 2.15 is {_AHEAD_FORMAT}"
+        )
+    return data[len(_AHEAD) + 1 :]
 
 
 def is_pickle(data: bytes) -> bool:

@@ -184,3 +184,13 @@ def test_the_two_files_of_a_folder_are_found_and_belong_together(tmp_path):
     assert cache_beside(source) == own
     assert code_hash_of(other) == "0"
     assert code_hash_of(Path(__file__)) is None
+
+
+def test_the_mark_that_torch_writes_before_a_saved_function():
+    """From torch 2.15 on."""
+    data = pickle.dumps({"original_code": 1, "guards_state": 2, "compiled_fn": 3})
+    assert opened(b"PT2AOT\x01" + data, "f").kind == "a function that was compiled ahead of time"
+    assert "original_code" in opened(pickle.dumps([b"PT2AOT\x01" + data]), "f").files["contents.txt"]
+    for damaged in (b"PT2AOT\x02" + data, b"PT2AOT"):
+        with pytest.raises(DepyfError, match="it is of format"):
+            opened(damaged, "f")
