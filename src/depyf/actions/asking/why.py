@@ -71,6 +71,8 @@ class Why:
     def outcome(self) -> str:
         if self.runs is None:
             return self.otherwise + self._inside("; inside it")
+        if self.made is Made.PRECOMPILED:
+            return f"runs as it was captured ({self.runs})"
         if self.made.apart:
             return f"runs as it was compiled ahead of time ({self.runs})"
         loaded = " (loaded, not compiled here)" if self.made.loaded else ""
@@ -195,7 +197,7 @@ def _of_one_graph(graph: OneGraph, args: tuple[Any, ...], kwargs: dict[str, Any]
     refusals = (Refusal(PRECOMPILED, because="; ".join(failed)),) if failed else ()
     otherwise = "the call raises PrecompileError: it is none for which the graph was made"
     runs = None if failed else PRECOMPILED
-    return Why("the artefact", f"one graph, backend {graph.backend}", runs, refusals, otherwise, made=Made.AHEAD_LOADED)
+    return Why("the artefact", f"one graph, backend {graph.backend}", runs, refusals, otherwise, made=Made.PRECOMPILED)
 
 
 def _refusal(compile_id: str, steps: tuple[GuardStep, ...]) -> Refusal:

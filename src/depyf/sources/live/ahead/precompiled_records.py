@@ -150,12 +150,12 @@ class PrecompiledRecords:
                 continue
             seen.add(id(dispatch.code))
             frame = self._capture.name_work(id(dispatch.code), "loaded").rpartition("/")[0]
-            name_ahead(function, f"{frame}/0", Made.AHEAD_LOADED)
+            name_ahead(function, f"{frame}/0", Made.PRECOMPILED)
             for number, (manager, made) in enumerate(dispatch.variants):
                 key = self._capture.key(f"{frame}/{number}")
                 self._capture.begin(dispatch.code, key.text)
                 self._capture.ahead[key.function] = weakref.ref(function)
-                entry = LiveEntry(key.text, made, manager, dispatch.scope, None, Made.AHEAD_LOADED)
+                entry = LiveEntry(key.text, made, manager, dispatch.scope, None, Made.PRECOMPILED)
                 builder = self._capture.entry(key)
                 builder.backend = str(attribute(runnable, "_backend") or "")
                 if builder.transformed is None:

@@ -70,7 +70,7 @@ def cache_entries(code: types.CodeType) -> tuple[LiveEntry, ...]:
 def variants_of(dispatch: Dispatch, frame: str, backend: Any = None) -> tuple[LiveEntry, ...]:
     """The variants of a frame of a loaded artefact; ``frame``: how it is called."""
     return tuple(
-        LiveEntry(f"{frame}/{place}", code, manager, dispatch.scope, backend, Made.AHEAD_LOADED)
+        LiveEntry(f"{frame}/{place}", code, manager, dispatch.scope, backend, Made.PRECOMPILED)
         for place, (manager, code) in enumerate(dispatch.variants)
     )
 

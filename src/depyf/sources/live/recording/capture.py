@@ -188,7 +188,7 @@ class Capture(Heard):
         frame = self.name_work(work.work, "loaded").rpartition("/")[0]
         key = self.key(f"{frame}/{work.number}")
         entry = self.entry(key)
-        entry.made, entry.started = Made.AHEAD_LOADED, True
+        entry.made, entry.started = Made.PRECOMPILED, True
         if key.function not in self.functions:
             self._add_function(key, work.code)
         return key
