@@ -92,7 +92,10 @@ class PrecompiledRecords:
         """torch's class is as it was."""
         seen, kind = self._seen, _kind_of_capture()
         self._seen = None
-        if seen is not None and kind is not None and vars(kind).get(_WRITES) is seen:
+        if seen is None or kind is None:
+            return
+        there: object = vars(kind).get(_WRITES)
+        if there is seen:
             setattr(kind, _WRITES, seen.own)
 
     def records(self) -> tuple[PrecompiledGraph, ...]:
