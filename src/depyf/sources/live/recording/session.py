@@ -48,7 +48,7 @@ from depyf.safety.source_lines import source_text
 from depyf.sources.live import page_access as live
 from depyf.sources.live.ahead.ahead_functions import ahead_alive, ahead_entry, known_name, name_ahead, original_code
 from depyf.sources.live.ahead.precompiled_records import PrecompiledRecords
-from depyf.sources.live.caches.code_exchange import GraphMatch, graph_codes, match_graphs, module_functions, step_text
+from depyf.sources.live.caches.code_exchange import GraphMatch, graph_codes, match_graphs, step_text, steppable_wrappers
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries, guard_text
 from depyf.sources.live.caches.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
 from depyf.sources.live.caches.seen_code import codes_seen, entries_alive, why_never_compiled
@@ -248,7 +248,7 @@ class Session:
         )
         self._remember_entries(run)
         run = self._write_sources(run)
-        steppable = frozenset(self.step_texts) | self._steppable_wrappers(run)
+        steppable = frozenset(self.step_texts) | steppable_wrappers(run.graphs)
         self.record, complete = write_pages(run, self.writer, self.capture.note, steppable, live.wrote)
         return complete
 
@@ -418,10 +418,6 @@ class Session:
             for path, functions in ((self.writer.path(name), functions) for name, functions in pages)
             if path.exists()
         ]
-
-    def _steppable_wrappers(self, run: Run) -> frozenset[str]:
-        first = {graph.path: graph for graph in reversed(run.graphs) if graph.stage == WRAPPER and graph.path}
-        return frozenset(graph_file(graph) for path, graph in first.items() if module_functions(path))
 
     def _remember_entries(self, run: Run) -> None:
         live.forget(str(self.writer.directory))
