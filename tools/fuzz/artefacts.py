@@ -2,24 +2,32 @@
 
     python -m tools.fuzz.artefacts --count 20000 [--seed 0] [FILE ...]
 
-FILE: what ``save_compiled_function`` wrote, or an entry of a cache; without one, torch makes three.  A mutation cuts the file,
-changes bytes, moves or repeats parts, or swaps opcodes and small numbers, in pickles inside of it too.  Anything but texts or a
-``DepyfError`` is printed with its seed, and so is what takes longer than ``SLOW``.
+FILE: what ``save_compiled_function`` wrote, an entry of a cache, or a file of a precompile artefact; without one, torch makes
+some, the last where it has ``torch.compiler.precompile``.  A mutation cuts the file, changes bytes, moves or repeats parts, or
+swaps opcodes and small numbers, in pickles inside of it too, those in base64 among them.  Anything but texts or a ``DepyfError``
+is printed with its seed, and so is what takes longer than ``SLOW``.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
+import binascii
 import random
+import re
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from depyf.actions.opened.open_file import opened
 from depyf.errors import DepyfError
+
+if TYPE_CHECKING:
+    import torch
 
 SLOW = 10.0
 OPCODES = b"(.0122FIJKLMNPQRSTUVXabcdeghijlopqrstu}]B8C\x80\x81\x82\x83\x84\x85\x86\x87\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x90\x91\x92\x93\x94\x95\x96\x97\x98"
@@ -28,6 +36,22 @@ OPCODES = b"(.0122FIJKLMNPQRSTUVXabcdeghijlopqrstu}]B8C\x80\x81\x82\x83\x84\x85\
 def mutated(data: bytes, seed: int) -> bytes:
     """``data`` with one to four changes, most of which keep the lengths that it says."""
     rng = random.Random(seed)
+    packed = list(PACKED.finditer(data))
+    if packed and rng.randrange(3):
+        one = rng.choice(packed)
+        try:
+            inner = base64.b64decode(one[1], validate=True)
+        except binascii.Error:
+            return _changed(data, rng)
+        return data[: one.start(1)] + base64.b64encode(_changed(inner, rng)) + data[one.end(1) :]
+    return _changed(data, rng)
+
+
+PACKED = re.compile(rb"(?m)^_[A-Z_]+ = '([A-Za-z0-9+/=]{20,})'$")
+"""A pickle in the text of a precompile artefact."""
+
+
+def _changed(data: bytes, rng: random.Random) -> bytes:
     found = bytearray(data)
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         _change(found, rng)
@@ -88,7 +112,40 @@ def seeds(folder: Path) -> list[bytes]:
         path = folder / str(number)
         compiled.aot_compile(((torch.ones(4, 3, requires_grad=grad),), {})).save_compiled_function(str(path))
         made.append(path.read_bytes())
-    return made
+    return [*made, *precompiled(folder, weight)]
+
+
+def precompiled(folder: Path, weight: torch.Tensor) -> list[bytes]:
+    """The two files of an artefact of one graph, and that of frames; none of a torch before 2.15."""
+    import torch
+
+    if not hasattr(getattr(torch.compiler, "precompile", None), "capture"):
+        return []
+    from torch._dynamo.precompile_context import EagerCacheArtifact
+    from torch._dynamo.precompile_package import precompile_capture
+    from torch._precompile import _build_multigraph_artifact
+
+    files = [folder / "one.py", folder / "one.cache"]
+    with torch.compiler.precompile.capture(
+        torch.nn.functional.linear, artifact_path=str(files[0]), cache_path=str(files[1])
+    ) as capture:
+        capture(torch.ones(2, 2), torch.ones(3, 2))
+    session = precompile_capture(of_frames, backend="eager")
+    with session as call:
+        for n in (2, 3):
+            call(torch.ones(3), n)
+    graphs = {key: EagerCacheArtifact(key=key, content=one) for key, one in session._package.cached_backends.items()}
+    text, _ = _build_multigraph_artifact(session._package.cache_entry(), graphs, session.summary(), "eager", of_frames)
+    return [*(file.read_bytes() for file in files), text.encode()]
+
+
+def of_frames(x: torch.Tensor, n: int) -> torch.Tensor:
+    """A graph break, and a number that each variant fixes."""
+    import torch
+
+    y = x * n
+    torch._dynamo.graph_break()
+    return y + 1
 
 
 def main(argv: Sequence[str] | None = None) -> int:

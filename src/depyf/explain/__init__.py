@@ -13,20 +13,27 @@ from depyf.sources.live.require import require_torch
 
 if TYPE_CHECKING:
     from depyf.actions.explaining.explanation import Report
+    from depyf.actions.explaining.one_graph_report import OneGraphReport
 
 __all__ = ["dump_src", "explain"]
 
 
-def explain(fn: Any) -> Report:
+def explain(fn: Any) -> Report | OneGraphReport:
     """What torch has compiled for ``fn`` (a compiled function, method or module) so far: a report.
 
     Cache entries with their guards, graphs, graph breaks, recompilations, skipped frames, as far as torch still knows;
     nothing had to be switched on before.  ``print`` it, show it in a notebook, or take ``.to_json()``.  DepyfError
-    where ``fn`` has no bytecode.
+    where ``fn`` has no bytecode.  Of an artefact of ``torch.compiler.precompile`` with one graph: what its driver
+    wants of a call.
     """
     require_torch()
     from depyf.actions.explaining.explanation import explain as make
+    from depyf.actions.explaining.one_graph_report import OneGraphReport
+    from depyf.sources.live.ahead.one_graph import one_graph_of
 
+    graph = one_graph_of(fn)
+    if graph is not None:
+        return OneGraphReport(graph)
     return make(fn)
 
 
@@ -44,7 +51,7 @@ def dump_src(fn: Any) -> str:
 class _CallablePackage(types.ModuleType):
     """A module that is called like the function of its name."""
 
-    def __call__(self, fn: Any) -> Report:
+    def __call__(self, fn: Any) -> Report | OneGraphReport:
         return explain(fn)
 
 

@@ -14,6 +14,8 @@ from depyf.safety.escape import safe_name
 COMPILED_FN = re.compile(r"^__compiled_fn_\d+(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?$")
 PACKAGE = "aoti"
 """How the names begin that we give to what AOTInductor compiles: torch has no compile id for it."""
+PRECOMPILED = "precompiled"
+"""How the names begin that we give to a graph that ``torch.compiler.precompile`` captures or loads."""
 RESUME_PREFIX = "torch_dynamo_resume_in_"
 """How Dynamo's name of the code after a graph break begins."""
 _RESUME_CODE = re.compile(rf"{RESUME_PREFIX}(?P<name>.+)_at_(?P<line>\d+)$")

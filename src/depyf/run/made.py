@@ -15,18 +15,20 @@ class Made(enum.Enum):
     fails."""
     AHEAD_LOADED = "ahead of time, loaded"
     """The same, read from a file."""
+    PRECOMPILED = "precompiled, loaded"
+    """By ``torch.compiler.precompile``, a variant of a frame, read from a file."""
     CALL_LOADED = "at call, loaded"
     """Another process compiled it when it called the function; here it is asked before torch compiles."""
 
     @property
     def apart(self) -> bool:
         """It is called by itself: a call that it does not fit raises."""
-        return self in (Made.AHEAD, Made.AHEAD_LOADED)
+        return self in (Made.AHEAD, Made.AHEAD_LOADED, Made.PRECOMPILED)
 
     @property
     def loaded(self) -> bool:
         """It was not compiled here."""
-        return self in (Made.AHEAD_LOADED, Made.CALL_LOADED)
+        return self in (Made.AHEAD_LOADED, Made.PRECOMPILED, Made.CALL_LOADED)
 
     @property
     def words(self) -> str:
@@ -35,5 +37,6 @@ class Made(enum.Enum):
             Made.CALL: "compiled",
             Made.AHEAD: "compiled ahead of time",
             Made.AHEAD_LOADED: "loaded, compiled ahead of time",
+            Made.PRECOMPILED: "loaded, precompiled",
             Made.CALL_LOADED: "loaded",
         }[self]

@@ -90,12 +90,13 @@ class GuardRecord:
     place: Place | None = None
     why: str = ""
     value: str = ""
-    """What it looks at was this when the recording ended; "" where that is reached from an argument only, or is
-    gone."""
+    """What it looked at when the recording ended; "" where only an argument leads there, or it is gone."""
     holds: bool = True
     """Whether ``value`` is what it wants."""
     left_out_by: str = ""
     """Who left it out, in words, where no call is asked it."""
+    risky: bool = False
+    """torch calls that risky: variants of the compiled code differ by it, or the program chooses what it is on."""
 
 
 _LIMIT = re.compile(r"(?:recompile|cache)(?:[ _]size)?[ _]limit (?:exceeded|reached)", re.I)
@@ -414,8 +415,7 @@ class EntryRecord:
     """``live``: in the cache when the record was made; ``event``: only reported; ``none``: never seen; or LOGGED."""
     breaks: tuple[BreakRecord, ...] = ()
     recompiles: tuple[RecompileRecord, ...] = ()
-    """The earlier entries that did not fit, the nearest to the call first: the one of which the fewest guards
-    failed."""
+    """The earlier entries that did not fit, the nearest to the call first: that of which the fewest guards failed."""
     failed: str = ""
     """Why there is no compiled code, in one line; "" where there is."""
     raised: bool = False
@@ -443,8 +443,7 @@ class EntryRecord:
     wrapped_parameters: tuple[str, ...] = ()
     """What the positional arguments of the wrapper are called there."""
     refusals: tuple[RefusalRecord, ...] = ()
-    """For each earlier entry that torch asked all guards that failed; () where the entry has no guards of its own to
-    tell by."""
+    """For each earlier entry that torch asked all guards that failed; () where the entry has no guards to tell by."""
     in_force: tuple[str, ...] = ()
     """The options that were as an advice would have them when torch reported a break or a recompilation, and with a
     colon at the end those that this torch does not have."""

@@ -14,6 +14,7 @@ from depyf.run.compile_stages import CAPTURED, FORWARD, WRAPPER
 from depyf.run.phase_times import PhaseTime
 from depyf.run.program_calls.checked_calls import CheckedCalls
 from depyf.run.program_calls.compile_calls import CompileCall, FailedExport
+from depyf.run.program_calls.precompiled_graphs import PrecompiledGraph
 from depyf.run.records import (
     ELSEWHERE,
     BreakRecord,
@@ -102,6 +103,7 @@ class Run:
     switched_off: tuple[str, ...] = ()
     """What kept torch from compiling anything when the recording ended: ``TORCH_COMPILE_DISABLE=1``, an option."""
     failed_exports: tuple[FailedExport, ...] = ()
+    precompiled: tuple[PrecompiledGraph, ...] = ()
     finished: bool = False
     """The block was left: not so where the process was killed, or goes on."""
     of_log: bool = False

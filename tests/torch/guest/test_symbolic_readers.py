@@ -22,6 +22,7 @@ from depyf.actions.claims import graph_terms
 from depyf.actions.doctor import returned
 from depyf.actions.edit.edited import edit_trial
 from depyf.sources.live import pure_access, pure_tensors, pure_text
+from depyf.sources.live.ahead import one_graph
 from depyf.sources.live.calls import pinning
 from depyf.sources.live.events import graph_reading
 from depyf.sources.live.events.call_values import CallValues
@@ -108,6 +109,9 @@ def after_an_edit(value):
     return edit_trial.EditedNodes(module, module, {}, (torch.ones(1), value)).first((torch.ones(1),))
 
 
+ONE_GRAPH = one_graph.OneGraph(
+    "eager", 1, (), ((3, None),), ("torch.int8",), ("cuda:0",), ({1: (5, 6)},), None, (), ()
+)  # fmt: skip
 READERS = {
     "pure_tensors.is_tensor": pure_tensors.is_tensor,
     "pure_tensors.is_parameter": pure_tensors.is_parameter,
@@ -177,6 +181,10 @@ READERS = {
     "storage_copies.unreadable": storage_copies.unreadable,
     "storage_copies._view": lambda value: storage_copies._view("x", value),
     "edit_trial.EditedNodes.first": after_an_edit,
+    "one_graph._sizes_of": lambda value: pure_tensors.is_tensor(value) and one_graph._sizes_of(value),
+    "one_graph._of_tensor": lambda value: pure_tensors.is_tensor(value)
+    and list(one_graph._of_tensor("x", value, (3, None), "torch.int8", "cuda:0")),
+    "one_graph.OneGraph._of_inputs": lambda value: list(ONE_GRAPH.refusals((value,), {})),
     "returned._digest": lambda value: returned.leaves_of([value, {"k": value}]),
 }  # fmt: skip
 

@@ -21,6 +21,8 @@ from depyf.run.guards.known_kinds import advice, fixed
 from depyf.run.made import Made
 from depyf.safety.guarded import Door, warn
 from depyf.sources.live.ahead.ahead_functions import checks_guards
+from depyf.sources.live.ahead.one_graph import OneGraph, one_graph_of
+from depyf.sources.live.ahead.precompiled import dispatch_of
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.caches.inner_functions import InnerFunctions
 from depyf.sources.live.caches.loaded_entries import hidden_guards
@@ -30,6 +32,7 @@ from depyf.sources.live.events.torch_options import in_force, recompile_limit
 from depyf.sources.live.guards.ask import EntryAnswer, ask_entry
 from depyf.sources.live.guards.guard_values import GuardStep
 from depyf.sources.live.guards.line_callers import LineCallers
+from depyf.sources.live.pure_access import untouched
 from depyf.sources.live.require import require_torch
 from depyf.sources.live.resume import resume_targets
 from depyf.sources.live.target import Target, find_target
@@ -68,6 +71,8 @@ class Why:
     def outcome(self) -> str:
         if self.runs is None:
             return self.otherwise + self._inside("; inside it")
+        if self.made is Made.PRECOMPILED:
+            return f"runs as it was captured ({self.runs})"
         if self.made.apart:
             return f"runs as it was compiled ahead of time ({self.runs})"
         loaded = " (loaded, not compiled here)" if self.made.loaded else ""
@@ -135,6 +140,9 @@ class Why:
 def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
     """See ``depyf.why``."""
     require_torch()
+    graph = one_graph_of(fn)
+    if graph is not None:
+        return _of_one_graph(graph, args, kwargs)
     target = find_target(fn)
     L = target.frame_locals(args, kwargs)
     code = target.code
@@ -160,7 +168,8 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
         answers.append((answer, entry))
     refusals = nearest_first([*_refusals(answers), *passed])
     if target.ahead:
-        refusals = tuple(map(_of_ahead, refusals))
+        captured = dispatch_of(target.ahead[0]) is not None
+        refusals = tuple(map(_of_capture if captured else _of_ahead, refusals))
     place = f"{code.co_filename}:{code.co_firstlineno}"
     name = qualified_name(code)
     if is_module_call(code) and "self" in L:
@@ -175,6 +184,20 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
     if not target.ahead and any(manager.check_verbose(L).result for manager in hidden_guards(code)):
         otherwise = "an entry runs that torch has loaded, and whose code it does not show"
     return Why(name, place, runs, refusals, otherwise, later, inside, made, rests)
+
+
+PRECOMPILED = "precompiled"
+"""What the one graph of an artefact is called: torch has no compile id for it."""
+
+
+def _of_one_graph(graph: OneGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
+    """Of a loaded artefact without guards: what its driver checks, asked here."""
+    with untouched():
+        failed = tuple(graph.refusals(args, kwargs))
+    refusals = (Refusal(PRECOMPILED, because="; ".join(failed)),) if failed else ()
+    otherwise = "the call raises PrecompileError: it is none for which the graph was made"
+    runs = None if failed else PRECOMPILED
+    return Why("the artefact", f"one graph, backend {graph.backend}", runs, refusals, otherwise, made=Made.PRECOMPILED)
 
 
 def _refusal(compile_id: str, steps: tuple[GuardStep, ...]) -> Refusal:
@@ -224,6 +247,14 @@ def _of_ahead(refusal: Refusal) -> Refusal:
     return replace(refusal, differences=tuple(differences))
 
 
+_CAPTURE_TOO = "make this call in the capture, too: an artefact serves what was captured"
+
+
+def _of_capture(refusal: Refusal) -> Refusal:
+    """With the advice for an artefact, to which no call adds anything."""
+    return replace(refusal, differences=tuple(replace(one, advice=_CAPTURE_TOO) for one in refusal.differences))
+
+
 def _of_module(refusal: Refusal, called: WrappedCall) -> Refusal:
     """In terms of the module, where torch's code that calls any module was compiled."""
     differences = (
@@ -256,6 +287,9 @@ def other_backend(entry: LiveEntry, target: Target) -> bool:
 def _otherwise(target: Target, entries: tuple[LiveEntry, ...], compilations: tuple[Compilation, ...]) -> str:
     if target.ahead:
         which = "a guard fails" if len(entries) == 1 else "each has a guard that fails"
+        if dispatch_of(target.ahead[0]) is not None:
+            each = which if len(entries) == 1 else "a guard of each variant fails"
+            return f"the call raises PrecompileError: it was precompiled, and {each}"
         return f"the call raises RuntimeError: it was compiled ahead of time, and {which}"
     if not entries:
         code = target.code

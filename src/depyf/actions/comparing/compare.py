@@ -32,6 +32,7 @@ from depyf.actions.comparing.undeclared_writes import has_custom_operators, unde
 from depyf.errors import DepyfError
 from depyf.safety.guarded import Door, problem
 from depyf.sources.live.ahead.ahead_functions import ahead_functions
+from depyf.sources.live.ahead.one_graph import one_graph_of
 from depyf.sources.live.caches.live_run import backend_name
 from depyf.sources.live.origins.probes import ProbedNode, clean_copy, describe, operations, with_offsets, with_outputs
 from depyf.sources.live.state.graph_tensors import GraphTensors
@@ -416,6 +417,11 @@ def compare(
     """See ``depyf.compare``; ``asked``: arguments of ``torch.compile``."""
     if backends is not None and len(backends) != 2:
         raise DepyfError(f"depyf.compare(backends={backends!r}): give two, the reference first")
+    if one_graph_of(fn) is not None:
+        raise DepyfError(
+            "this precompile artefact keeps one graph, and not the function that it was made of: there is nothing to "
+            "compare it with here; call both, and give the results to torch.testing.assert_close"
+        )
     original = original_of(fn)
     calls = Calls(_compiled(fn, original, asked) if asked else fn, original, args, kwargs, rtol, atol, asked)
     backends = backends or ("eager", _backend(calls))

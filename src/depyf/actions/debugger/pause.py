@@ -105,18 +105,23 @@ def pause(
 
 
 def _ahead_of_time(level: str | None, stepped: Sequence[str], others: Sequence[str]) -> list[str]:
-    """What stops of functions that were compiled ahead of time: torch looks for no code when they are called."""
+    """What stops of functions that were compiled ahead of time: torch looks for no code when they are called, and asks
+    their guards in Python."""
     both = [*stepped, *others]
     if level is not None:
-        return [f"{_were(both)} compiled ahead of time, and not again: no breakpoint stops there"] if both else []
+        said = "not again: breakpoints in full_code_for_*.py stop when it is called, and no others"
+        return [f"{_were(both)} compiled ahead of time, and {said}"] if both else []
     lines = []
     if stepped:
         lines.append(
-            f"{_were(stepped)} compiled ahead of time: breakpoints in __transformed_code_*.py stop when that code "
-            "runs, those in full_code_for_*.py do not"
+            f"{_were(stepped)} compiled ahead of time: breakpoints in full_code_for_*.py stop when it is called, "
+            "those in __transformed_code_*.py when that code runs"
         )
     if others:
-        lines.append(f"{_were(others)} compiled ahead of time: breakpoints stop in the graphs, and nowhere else")
+        lines.append(
+            f"{_were(others)} compiled ahead of time: breakpoints in full_code_for_*.py stop when it is called, "
+            "and those in the graphs when they run"
+        )
     return lines
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from depyf.actions.opened.file_drops import guard_records
 from depyf.actions.opened.open_file import MOST_BYTES, saved_version
 from depyf.actions.opened.opened_code import opened_codes
 from depyf.errors import DepyfError
@@ -26,7 +27,7 @@ from depyf.run.run import Run
 from depyf.run.store.loading import load
 from depyf.sources.files.nested_pickles import NestedPickles
 from depyf.sources.files.pickle_steps import SavedFileError
-from depyf.sources.files.saved_parts import SavedGuard, SavedParts, parts_of
+from depyf.sources.files.saved_parts import SavedParts, parts_of
 from depyf.sources.live.guards.printed_guards import guard_record
 
 KERNELS = "kernels"
@@ -133,7 +134,7 @@ def side_of_file(path: Path, version: str | None = None) -> ArtefactSide:
         elif not side.function:
             side.function = one.name.rpartition(".")[2]
     side.has_guards = bool(parts.codes)
-    side.add(record for guard in parts.guards for record in _records(guard))
+    side.add(record for guard in parts.guards for record in guard_records(guard, guard_record))
     side.tensors = dict(_inputs(parts))
     for text in parts.texts:
         if text.key in _STAGES:
@@ -175,17 +176,6 @@ def _alike(one: ArtefactSide, two: ArtefactSide) -> tuple[int, int, int, bool]:
     texts = sum(len({*texts} & {*two.stages.get(stage, ())}) for stage, texts in one.stages.items())
     guards = len(one.guards.keys() & two.guards.keys()) - len(one.guards.keys() ^ two.guards.keys())
     return tensors, texts, guards, bool(two.code)
-
-
-def _records(guard: SavedGuard) -> Iterator[GuardRecord]:
-    """As torch would print each check of a stored guard."""
-    if guard.kind == "guards_expr":
-        return
-    for check in guard.checks:
-        text = check.partition("  # ")[0].rstrip()
-        kind = "EQUALS_MATCH" if guard.kind == "CONSTANT_MATCH" and " == " in text else guard.kind
-        kind = "TYPE_MATCH" if text.startswith("___check_type_id(") else kind
-        yield guard_record(kind, text, "", None, "")
 
 
 def _asked(expression: str) -> str:

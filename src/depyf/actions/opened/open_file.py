@@ -7,10 +7,12 @@ the same bytes.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from depyf.actions.opened.file_drops import drops_lines
 from depyf.actions.opened.opened_code import OpenedCode, opened_codes
 from depyf.actions.opened.opened_pages import (
     CONTENTS,
@@ -30,11 +32,14 @@ from depyf.safety.escape import file_name
 from depyf.sources.files.inert_text import tree
 from depyf.sources.files.nested_pickles import HEAD, NestedPickles, is_saved
 from depyf.sources.files.pickle_steps import SavedFileError
+from depyf.sources.files.precompile_cache import ARCHIVE, code_hash_of
 from depyf.sources.files.saved_parts import SavedParts, parts_of
 
 MOST_BYTES = 1 << 30
 """Weights are in no such file; one of vLLM's with all its graphs comes to some 100 MB."""
 
+LOADED = "loaded"
+"""The folder below the texts with the dump of loading the file."""
 MOST_FILES = 20_000
 """Files of a folder that are opened."""
 
@@ -52,6 +57,10 @@ class OpenedFile:
     guards: int = 0
     texts: int = 0
     """Graphs and sources."""
+    is_function: bool = False
+    """``torch.compiler.load_compiled_function`` loads it."""
+    is_program: bool = False
+    """``torch.compiler.precompile.load`` executes it."""
 
 
 def open_saved(path: Path, version: str | tuple[int, int] | None = None) -> OpenedFile:
@@ -80,12 +89,13 @@ def opened(data: bytes, name: str, version: str | tuple[int, int] | None = None)
     pages = {CONTENTS: contents, LOADING: loading_page(parts)}
     if parts.guards:
         pages[GUARDS] = guards_page(parts)
-    pages[INDEX] = index_page(name, len(data), parts, codes, texts, pickles.notes)
+    pages[INDEX] = index_page(name, len(data), parts, codes, texts, pickles.notes, drops_lines(parts, made))
     unproven = tuple(f"{file}: {one.status}" for file, one in codes.items() if not _proven(one))
     functions = tuple(dict.fromkeys(one.name for one in made if one.name))
     return OpenedFile(
-        parts.kind, {**files, **pages}, unproven, tuple(pickles.notes), functions, len(parts.guards), len(texts)
-    )
+        parts.kind, {**files, **pages}, unproven, tuple(pickles.notes), functions, len(parts.guards), len(texts),
+        parts.is_function, parts.is_program,
+    )  # fmt: skip
 
 
 def _proven(one: OpenedCode) -> bool:
@@ -107,7 +117,7 @@ def write_opened(found: OpenedFile, out: Path, below: Path = Path()) -> None:
     """Write the files to ``out``, or to a folder below it; SavedFileError where that holds others.  No link is followed
     below ``out``."""
     folder = make_folder(out, below)
-    others = {entry.name for entry in folder.iterdir()} - found.files.keys()
+    others = {entry.name for entry in folder.iterdir()} - found.files.keys() - {LOADED}
     if others:
         raise SavedFileError(f"{folder} holds other files, such as {min(others)}: name another folder")
     for name, text in found.files.items():
@@ -123,7 +133,8 @@ def saved_below(folder: Path, out: Path) -> Iterator[Path]:
             continue
         try:
             with open(path, "rb") as file:
-                saved = is_saved(file.read(HEAD))
+                head = file.read(HEAD)
+            saved = is_saved(head) or (head.startswith(ARCHIVE) and code_hash_of(path) is not None)
         except OSError:
             continue
         if saved:
@@ -131,6 +142,15 @@ def saved_below(folder: Path, out: Path) -> Iterator[Path]:
             if known > MOST_FILES:
                 raise SavedFileError(f"more than {MOST_FILES} saved files below {folder}")
             yield path
+
+
+def cache_beside(path: Path) -> Path | None:
+    """The cache that belongs to the Python half of a precompile artefact and lies in the same folder."""
+    wanted = hashlib.sha256(path.read_bytes()).hexdigest()
+    for other in sorted(path.resolve().parent.iterdir()):
+        if other.is_file() and code_hash_of(other) == wanted:
+            return other
+    return None
 
 
 def folder_below(name: str) -> Path:

@@ -29,6 +29,8 @@ class OpenedCode:
     name: str
     text: str
     status: str
+    unit: CodeUnit | None = None
+    """The code, where it could be read."""
 
 
 def opened_codes(found: Sequence[SavedCodeObject], version: tuple[int, int] | None, size: int) -> list[OpenedCode]:
@@ -56,6 +58,6 @@ def _opened(place: str, unit: CodeUnit | str, originals: dict[tuple[object, ...]
     try:
         made = decompile_unit(unit, saved_code_options(unit, originals))
     except DepyfError as error:
-        return OpenedCode(place, unit.qualname, "", printable(str(error)))
+        return OpenedCode(place, unit.qualname, "", printable(str(error)), unit)
     statuses = sorted({verdict.status.value for verdict in made.verdicts})
-    return OpenedCode(place, unit.qualname, made.shown, " and ".join(statuses).lower())
+    return OpenedCode(place, unit.qualname, made.shown, " and ".join(statuses).lower(), unit)

@@ -9,7 +9,7 @@ from depyf.actions.opened.opened_code import OpenedCode
 from depyf.run.global_names import without_changing_parts
 from depyf.safety.escape import file_name, printable
 from depyf.sources.files.inert_text import cut
-from depyf.sources.files.saved_parts import SavedGuard, SavedParts, SavedText
+from depyf.sources.files.saved_parts import DRIVER, SavedGuard, SavedParts, SavedText
 
 INDEX, GUARDS, CONTENTS, LOADING = "index.md", "guards.txt", "contents.txt", "loading.txt"
 _MOST_NAMES = 5000
@@ -25,9 +25,13 @@ _TITLES = {
     "content": "a source file of the program",
     "_fx_graph_cache_debug_lines": "what torch's cache knows the graph by",
     "_code": "the graph's code",
+    "graph_code": "the code of the graph, with what AOTAutograd puts around it",
+    "driver_code": "what a call does: checks, then the graph",
 }
 _FACTS = {
     "backend_name": "backend",
+    "function": "function",
+    "serving": "served",
     "backend_id": "its graph is called",
     "device_type": "device",
     "python_version": "Python",
@@ -44,6 +48,9 @@ _UNSEEN = {
     "TORCH_FUNCTION_STATE": "torch function modes",
 }
 """What guards check of which torch keeps no text."""
+
+
+_UNTOLD = "what the objects are that it makes, and the check of each guard as it is asked"
 
 
 class FileNames:
@@ -86,7 +93,9 @@ def index_page(
     codes: dict[str, OpenedCode],
     texts: dict[str, SavedText],
     notes: list[str],
+    left_out: list[str],
 ) -> str:
+    """``left_out``: the sections on guards that the file does not have."""
     lines = [
         f"# {printable(source)}",
         "",
@@ -104,8 +113,9 @@ def index_page(
             lines.append(f"| {file} | {coded(one.place)} | {coded(one.name)} | {in_cell(one.status)} |")
     if parts.guards:
         lines += ["", "## Guards", "", f"[{GUARDS}]({GUARDS}): {_count(len(parts.guards), 'guard')}.", ""]
-        checks = dict.fromkeys(check for guard in parts.guards for check in guard.checks[:3] if _telling(check))
+        checks = dict.fromkeys(text for guard in parts.guards for text in _few_checks(guard))
         lines += [f"- {coded(check)}" for check in checks][:40]
+    lines += left_out
     if texts:
         lines += ["", "## Graphs and sources", "", "| file | what it is | lines |", "|---|---|---|"]
         for name, text in texts.items():
@@ -114,8 +124,16 @@ def index_page(
             lines.append(f"| [{name}]({name}) | {title} | {text.text.count(chr(10)) + 1} |")
     lines += ["", "## The rest", "", f"- [{CONTENTS}]({CONTENTS}): all that the file says, object by object."]
     lines.append(f"- [{LOADING}]({LOADING}): what loading it would import and call.")
+    if parts.is_function or parts.is_program:
+        lines.append(f"- Only loading tells {_UNTOLD}: `depyf open --load` does that. It executes the file.")
     lines += [f"- {printable(note)}" for note in notes]
     return "\n".join(lines) + "\n"
+
+
+def _few_checks(guard: SavedGuard) -> list[str]:
+    if guard.kind == DRIVER:
+        return [f"{guard.subject}: {', '.join(guard.checks)}"]
+    return [check for check in guard.checks[:3] if _telling(check)]
 
 
 def _telling(check: str) -> bool:
@@ -141,7 +159,7 @@ def guards_page(parts: SavedParts) -> str:
 
 def _guard_lines(guard: SavedGuard) -> list[str]:
     subject = f" of {guard.subject}" if guard.subject else ""
-    lines = [printable(f"{guard.kind}{subject}")]
+    lines = [printable(guard.subject if guard.kind == DRIVER else f"{guard.kind}{subject}")]
     if guard.line:
         lines.append(f"    needed by {printable(guard.line)}")
     lines += [f"    {printable(check)}" for check in guard.checks]
@@ -153,7 +171,8 @@ def _guard_lines(guard: SavedGuard) -> list[str]:
 
 
 def loading_page(parts: SavedParts) -> str:
-    lines = [
+    lines = ["Loading this file runs it as a Python module, and what driver_code.py calls."] if parts.is_program else []
+    lines += [
         "Loading this file executes it: these are imported, and those with a number in front are called so often.",
         "What they would give, such as callables, tensors and the check of each guard, is not known without that.",
         "",

@@ -80,6 +80,10 @@ class BrokenGuards:
         facts = facts_in(guard.expression)
         return tuple(way for fact in facts for way in self._of_fact(fact.name, fact.node, fact.value, guard))
 
+    def changed(self, path: Path, value: str) -> Way:
+        """What is at ``path`` becomes ``value``, and the call after that."""
+        return self._with(path, value)
+
     def said(self, guard: GuardRecord) -> str:
         """What it asks, as the program would write it."""
         tree = tree_of(guard.expression)
@@ -279,6 +283,9 @@ def _other_tensors(name: str, told: dict[str, Any]) -> list[str]:
 
 def _of_sizes(name: str, sizes: list[int]) -> str:
     return f"{name}.new_ones({', '.join(map(str, sizes))})"
+
+
+RISKY = "risky, says torch: variants differ by it, or the program chooses what it is on"
 
 
 @dataclass(frozen=True, slots=True)

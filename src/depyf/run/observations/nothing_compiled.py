@@ -20,7 +20,15 @@ _IN_PLACE = "model.compile() compiles a module in place"
 
 def nothing_compiled(run: Run) -> Iterator[Observation]:
     """Not of a run whose forked children compiled something."""
-    if run.compilations or run.loaded or run.errors or run.ran_as_python or run.unfinished or run.forks:
+    if (
+        run.compilations
+        or run.loaded
+        or run.errors
+        or run.ran_as_python
+        or run.unfinished
+        or run.forks
+        or run.precompiled
+    ):
         return
     for switch in run.switched_off:
         way = f"take {switch} out" if "config" in switch else f"unset {switch.partition('=')[0]} in the environment"

@@ -1,6 +1,7 @@
 """A file of a pickle in which bytes are pickles again, read as they are asked for.
 
-Input: bytes, also of a file of boxes with pickles in them (``saved_boxes.py``).  Output: ``inert_objects``.
+Input: bytes, also of a file with pickles in it (``saved_boxes.py``, ``precompile_text.py``, ``precompile_cache.py``).
+Output: ``inert_objects``.
 SavedFileError for a file that is neither; bytes in it that begin as one
 and are none stay bytes, with a note.  All pickles of a file share one limit of steps, and one of bytes.
 """
@@ -9,14 +10,18 @@ from __future__ import annotations
 
 from depyf.decompiler.bytecode.files.other_files import kind_of
 from depyf.sources.files.pickle_steps import SavedFileError, Steps, TooLarge, read_pickle
+from depyf.sources.files.precompile_cache import precompile_cache
+from depyf.sources.files.precompile_text import BEGINNING, PrecompileText, precompile_text
 from depyf.sources.files.saved_boxes import LONGEST_HEAD, is_boxed, unboxed
 
 _PROTOCOLS = range(2, 6)
+_AHEAD, _AHEAD_FORMAT = b"PT2AOT", 1
+"""What ``save_compiled_function`` writes before the pickle from torch 2.15 on: a mark, and the number of a format."""
 _FACTOR, _ROOM = 8, 1 << 16
 """How many bytes all pickles of a file may come to, for each byte of it; torch nests three levels."""
 
 _NOTES = 20
-HEAD = LONGEST_HEAD
+HEAD = max(LONGEST_HEAD, len(BEGINNING))
 
 
 class NestedPickles:
@@ -28,10 +33,14 @@ class NestedPickles:
         self._steps = Steps()
         self._bytes_left = _ROOM + _FACTOR * len(data)
         self._known: dict[int, tuple[bytes, object]] = {}
-        boxed = unboxed(data)
-        if boxed is not None:
-            self.root: object = boxed
+        self.text: PrecompileText | None = precompile_text(data)
+        """Where the file is the Python half of a precompile artefact."""
+        self.root: object
+        found = self.text.root if self.text is not None else unboxed(data) or precompile_cache(data, self._steps)
+        if found is not None:
+            self.root = found
             return
+        data = _without_mark(data)
         if not is_pickle(data):
             kind = kind_of(data)
             raise SavedFileError(f"no pickle: it is {kind}" if kind else "no pickle: it begins as none of torch's does")
@@ -45,12 +54,12 @@ class NestedPickles:
         if known is not None:
             return known[1]
         found: object = data
-        while isinstance(found, bytes) and is_pickle(found) and found[-1:] == b".":
+        while isinstance(found, bytes) and _is_packed(found) and found[-1:] == b".":
             self._bytes_left -= len(found)
             if self._bytes_left < 0:
                 raise TooLarge(f"pickles in pickles come to more than {_FACTOR} times the file")
             try:
-                found, _ = read_pickle(found, self._steps)
+                found, _ = read_pickle(_without_mark(found), self._steps)
             except TooLarge:
                 raise
             except SavedFileError as error:
@@ -63,7 +72,23 @@ class NestedPickles:
 
 def is_saved(data: bytes) -> bool:
     """Whether a file that begins so is one that torch saved; ``HEAD`` bytes of it tell."""
-    return is_pickle(data) or is_boxed(data)
+    return _is_packed(data) or is_boxed(data) or data.startswith(BEGINNING)
+
+
+def _is_packed(data: bytes) -> bool:
+    return is_pickle(data) or data.startswith(_AHEAD)
+
+
+def _without_mark(data: bytes) -> bytes:
+    """The pickle of a function that was compiled ahead of time; other bytes as they are."""
+    if not data.startswith(_AHEAD):
+        return data
+    number = data[len(_AHEAD) : len(_AHEAD) + 1]
+    if number != bytes([_AHEAD_FORMAT]):
+        raise SavedFileError(
+            f"it is of format {number[0] if number else 'none'}; that of torch 2.15 is {_AHEAD_FORMAT}"
+        )
+    return data[len(_AHEAD) + 1 :]
 
 
 def is_pickle(data: bytes) -> bool:

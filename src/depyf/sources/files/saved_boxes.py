@@ -40,11 +40,11 @@ def unboxed(data: bytes) -> Pairs | None:
     if name == _AHEAD:
         return Pairs([("artifact", boxes.last())])
     key = boxes.text()
-    return Pairs([("key", key), ("entries", _entries(boxes.last()))])
+    return Pairs([("key", key), ("entries", cached_entries(boxes.last()))])
 
 
-def _entries(data: bytes) -> Pairs:
-    """What the caches had when the graph was compiled: type by type."""
+def cached_entries(data: bytes) -> Pairs:
+    """What the caches had when something was compiled (``save_cache_artifacts``): type by type."""
     boxes = _Boxes(data)
     version = boxes.number()
     if version != _VERSION:

@@ -14,7 +14,9 @@ from depyf.sources.files.inert_objects import Called, External, Named, Pairs, fi
 from depyf.sources.files.inert_text import cut, in_short
 from depyf.sources.files.nested_pickles import NestedPickles
 from depyf.sources.files.pickle_steps import TooLarge
+from depyf.sources.files.precompile_text import PrecompileText
 from depyf.sources.files.saved_code import is_code
+from depyf.sources.files.saved_drops import SavedDrops
 from depyf.sources.files.saved_signature import signature_text
 
 MOST_PARTS = 20_000
@@ -33,6 +35,10 @@ _NAMES, _LONGEST_NAME = 6, 100
 _LONGEST_LINE = 1000
 _SHAPE_KIND, _SIZES = "SHAPE_ENV", "sizes"
 """The subject of guards on sizes that have torch's reasons with them."""
+
+
+DRIVER = "DRIVER"
+"""The kind of what the Python code of an artefact checks of a call: torch has no guard of it."""
 
 
 @dataclass(slots=True)
@@ -80,6 +86,12 @@ class SavedParts:
     imported: Counter[str] = field(default_factory=Counter)
     external: Counter[str] = field(default_factory=Counter)
     """What who loads the file has to bring along."""
+    is_function: bool = False
+    """It is what ``save_compiled_function`` writes."""
+    is_program: bool = False
+    """It is a Python module, which loading executes."""
+    drops: SavedDrops = field(default_factory=SavedDrops)
+    """What its summary says of guards that are left out, where it has one."""
 
 
 _GRAPH_STATE = "unpickle_state"
@@ -101,7 +113,9 @@ class _Visit:
 
     def run(self) -> SavedParts:
         root = self.pickles.root
-        self.found.kind = _kind(root)
+        self.found.kind, self.found.is_function = _kind(root), _is_function(root)
+        if self.pickles.text is not None:
+            self.summary(self.pickles.text)
         todo: list[tuple[Place, object, object]] = [(None, "", root)]
         while todo:
             place, key, value = todo.pop()
@@ -127,6 +141,16 @@ class _Visit:
             if guard.kind != _SHAPE_KIND or guard.subject == _SIZES or (guard.place not in told and guard.checks)
         ]
         return self.found
+
+    def summary(self, text: PrecompileText) -> None:
+        """What a precompile artefact says of itself."""
+        found = self.found
+        found.kind, found.drops, found.is_program = text.kind, text.drops, True
+        found.facts.update(text.facts)
+        for subject, checks in text.checks:
+            self.grow()
+            self.spend(sum(map(len, checks)))
+            found.guards.append(SavedGuard(DRIVER, subject, checks))
 
     def visited(self, place: Place, value: object) -> bool:
         """Record what ``value`` is; whether its parts are all told by that."""
@@ -221,10 +245,16 @@ def _shown(place: Place) -> str:
     return ".".join(reversed(names))
 
 
+def _is_function(root: object) -> bool:
+    return isinstance(root, Pairs) and {"guards_state", "compiled_fn", "original_code"} <= fields(root).keys()
+
+
 def _kind(root: object) -> str:
     names = fields(root)
-    if isinstance(root, Pairs) and {"guards_state", "compiled_fn", "original_code"} <= names.keys():
+    if _is_function(root):
         return "a function that was compiled ahead of time"
+    if isinstance(root, Pairs) and "code_hash" in names:
+        return "the cache of a precompile artefact"
     if isinstance(root, Pairs) and ("entries" in names or "artifact" in names):
         return "a graph that Inductor compiled alone"
     if isinstance(root, list) and root and all(isinstance(item, bytes) for item in root):

@@ -26,10 +26,11 @@ from depyf.errors import DepyfError
 from depyf.run.files.reading import read_file
 from depyf.run.global_names import without_changing_parts
 from depyf.run.guards.kinds.length_guard import ITEMS
+from depyf.run.made import Made
 from depyf.run.records import FunctionRecord
 from depyf.safety.escape import printable
 from depyf.safety.guarded import warn
-from depyf.sources.live.ahead.ahead_functions import ahead_entry
+from depyf.sources.live.ahead.ahead_functions import apart_entries
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.guards.ask import EntryAnswer, ask_entry
 from depyf.sources.live.guards.guard_tree import Globals, Leaf, ask_leaves, live_guards, namespace
@@ -153,7 +154,7 @@ class LiveFrame:
         if known is None or known.ahead is None:
             return cache_entries(self.code)
         own = known.ahead()
-        return () if own is None else (ahead_entry(own),)
+        return () if own is None else apart_entries(own)
 
     def enter(self, arguments: dict[str, Any]) -> tuple[dict[str, Any], Globals]:
         """(L, G): the arguments with the function's free variables, and its globals."""
@@ -217,7 +218,12 @@ class LiveGuard:
         return "" if info.result else "; ".join(str(part) for part in info.verbose_code_parts)
 
     def refuse(self, L: dict[str, Any]) -> NoReturn:
-        """What a function that was compiled ahead of time does where a guard fails."""
+        """What a function that was compiled ahead of time does where a guard fails, or an artefact where one of each
+        variant does."""
+        if self.entry.made is Made.PRECOMPILED:
+            from torch.compiler import PrecompileError
+
+            raise PrecompileError(f"precompile: no captured variant of {self.frame.code.co_name!r} matches this call")
         raise RuntimeError(f"GuardManager check failed, reason: {self.entry.manager.check_verbose(L)}")
 
     def steps(self, L: dict[str, Any]) -> EntryAnswer:

@@ -14,6 +14,7 @@ from depyf.decompiler.bytecode import ops
 from depyf.decompiler.bytecode.codeunit import CodeUnit, nested_codes
 from depyf.decompiler.bytecode.lower import lower
 from depyf.run.global_names import RESUME_FN, RESUME_PREFIX
+from depyf.sources.live.ahead.precompiled import dispatch_of, remember_rest
 from depyf.sources.live.caches.entries import LiveEntry
 from depyf.sources.live.pure_access import attribute, cell_contents
 
@@ -71,6 +72,9 @@ def _codes_of(target: Any) -> list[types.CodeType]:
     """The resume function that a global holds: itself, or the code that a factory of closures holds."""
     if type(target) is _COUNTING:
         target = target.__wrapped__
+    dispatch = dispatch_of(target)
+    if dispatch is not None:
+        return [remember_rest(target, dispatch)]
     code = attribute(target, "__code__")
     if type(code) is not types.CodeType:
         return []

@@ -16,12 +16,13 @@ from typing import Any
 
 from depyf.errors import DepyfError
 from depyf.sources.live.ahead.ahead_functions import (
-    ahead_entry,
     ahead_functions,
+    apart_entries,
     known_backend,
     original_code,
     original_of_ahead,
 )
+from depyf.sources.live.ahead.one_graph import one_graph_of
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.pure_access import (
     attribute,
@@ -61,7 +62,9 @@ class Target:
     def entries(self) -> tuple[LiveEntry, ...]:
         """What may run for a call, in the order in which it is tried."""
         if self.ahead:
-            return tuple(ahead_entry(function, number) for number, function in enumerate(self.ahead))
+            return tuple(
+                entry for number, function in enumerate(self.ahead) for entry in apart_entries(function, number)
+            )
         return cache_entries(self.code)
 
     @property
@@ -103,6 +106,8 @@ def find_target(fn: Any) -> Target:
             fn = fn.func
         elif ahead_functions(fn):
             return _of_ahead(fn, leading, keywords)
+        elif one_graph_of(fn) is not None:
+            break
         elif type(fn) is types.MethodType:  # before the next: a method shows the attributes of its function
             if _is_module(fn.__self__) and fn.__func__.__name__ in _MODULE_CALLS:
                 module = fn.__self__
@@ -122,6 +127,11 @@ def find_target(fn: Any) -> Target:
             fn = types.MethodType(_call(fn), fn)
         else:
             break
+    if one_graph_of(fn) is not None:
+        raise DepyfError(
+            "this precompile artefact has one graph, and no guards and no function: depyf.explain tells what it wants "
+            "of a call, depyf.why which of that a call does not have"
+        )
     shown = attribute(fn, "__qualname__") or f"a {full_name(type(fn))}"
     raise DepyfError(f"{shown} has no Python bytecode: there is nothing for torch.compile in it")
 

@@ -4,7 +4,9 @@ proven."""
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+
+from depyf.run.compile_stages import WRAPPER
 
 EDITED = "EDITED"
 """The verdict."""
@@ -47,3 +49,13 @@ def take_out_of_force(path: str) -> None:
 def edited_by(made: types.CodeType) -> str:
     """Why nothing is proven of ``made``: it is the text of an edited file; "" for code of Dynamo's."""
     return f"{EDITED}: this is the text of {made.co_filename}" if made.co_filename in _paths else ""
+
+
+def notes_of(used: Iterable[tuple[str, str]], stage: str) -> tuple[str, ...]:
+    """What the page of a graph of this stage says; ``used``: stage and path of each edited file of its compilation."""
+    return tuple(
+        f"{EDITED}: what runs here is the text of {path}"
+        if stage == own and own != WRAPPER
+        else f"{EDITED}: {path} is used in this compilation"
+        for own, path in used
+    )

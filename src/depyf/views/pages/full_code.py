@@ -101,7 +101,7 @@ def _head(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
     ]
     if _apart(root):
         lines = [
-            f"What runs when what aot_compile made of {what} is called.",
+            f"What runs when what {_maker(root)} made of {what} is called.",
             "",
             f"Compilation: {ids}. Read it from {caller_name(root)}() down: where all guards hold the code runs, where "
             "one fails",
@@ -125,6 +125,15 @@ def _head(root: FunctionRecord, resumes: tuple[FunctionRecord, ...]) -> str:
             lines.append(f"  {resume.code.name} (line {resume.code.line}){f': {ids}' if ids else ''}")
     text = in_docstring("\n".join(map(printable, lines)))
     return f'"""{text}\n"""'
+
+
+_NO_OTHER = "A guard fails. What was compiled ahead of time fits no other call: this one raises."
+_NO_VARIANT = "A guard of each variant fails. An artefact serves what was captured: this call raises."
+
+
+def _maker(function: FunctionRecord) -> str:
+    precompiled = any(entry.made is Made.PRECOMPILED for entry in function.entries)
+    return "torch.compiler.precompile" if precompiled else "aot_compile"
 
 
 def _apart(function: FunctionRecord) -> bool:
@@ -397,7 +406,7 @@ def _dispatcher(function: FunctionRecord) -> str:
     if ahead is not None:
         return "\n".join([
             *lines,
-            comment("A guard fails. What was compiled ahead of time fits no other call: this one raises.", " " * 4),
+            comment(_NO_VARIANT if ahead.made is Made.PRECOMPILED else _NO_OTHER, " " * 4),
             f"    guard_{ahead.key.slug}.refuse(L)",
         ])  # fmt: skip
     skipped = all(entry.failed and not entry.raised for entry in function.entries)

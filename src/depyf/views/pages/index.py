@@ -42,6 +42,7 @@ from depyf.views.pages.sections.breaks import break_lines
 from depyf.views.pages.sections.fix_first import IN_INDEX, left_out, what_to_fix
 from depyf.views.pages.sections.functions import Pages, function_lines, python_lines, unfinished_lines
 from depyf.views.pages.sections.guards_left_out import left_out_lines
+from depyf.views.pages.sections.precompiled_section import precompiled_lines
 from depyf.views.pages.sections.recompilations import recompile_lines
 from depyf.views.pages.sections.stage_table import stage_lines
 from depyf.views.pages.sections.totals import BREAK, words_of
@@ -91,9 +92,10 @@ def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, ker
     sections = [
         IndexSection("Fix first", first),
         IndexSection("What happened", happened),
-        IndexSection("Nothing was compiled", [] if run.functions or run.never_compiled or run.graphs else [_NOTHING]),
+        IndexSection("Nothing was compiled", [] if _anything(run) else [_NOTHING]),
         IndexSection("Call tree", call_tree_section(run)),
         IndexSection("Functions", function_lines(pages), FUNCTIONS, counted(len(pages), "function")),
+        IndexSection("Precompiled", precompiled_lines(run), REST, counted(len(run.precompiled), "graph")),
         IndexSection("Being compiled when the process ended", unfinished_lines(unfinished)),
         IndexSection("Failed: torch raised an error", python_lines(errors), PYTHON, counted(len(errors), "error")),
         IndexSection("Ran as ordinary Python", python_lines(eager), PYTHON, counted(len(eager), "time")),
@@ -154,6 +156,10 @@ def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, ker
     return {name: with_cells(text, run.cells) for name, text in made.items()}
 
 
+def _anything(run: Run) -> bool:
+    return bool(run.functions or run.never_compiled or run.graphs or run.precompiled)
+
+
 def _versions(run: Run) -> str:
     """A log of an older torch does not name them."""
     known = [f"torch {run.torch_version}" if run.torch_version else "a torch that its log does not name"]
@@ -208,7 +214,7 @@ def provisional_page() -> str:
 def _alone(run: Run) -> list[str]:
     """Graphs that were captured and not compiled in the place of a function: ``torch.export`` asks for them.  Of what
     torch reports without saying what it is of, the first one of each compile id."""
-    known = {function.function for function in run.functions}
+    known = {function.function for function in run.functions} | {one.key.function for one in run.precompiled}
     lines, told = [], set()
     for graph in run.graphs:
         if graph.stage == CAPTURED and graph.key.function not in known:

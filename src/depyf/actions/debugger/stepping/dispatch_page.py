@@ -23,7 +23,6 @@ from typing import Any
 
 from depyf.errors import DepyfError
 from depyf.safety.unheard import parse
-from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.guards.guard_tree import Globals, Leaf, ask_leaves, live_guards, namespace
 from depyf.sources.live.guards.traceless import ITEM, item, looking
 from depyf.sources.live.page_access import LiveFrame, LiveGuard, page_text, part
@@ -89,7 +88,7 @@ def read_page(path: Path) -> DispatchPage:
             names[name] = enter
         elif isinstance(value, LiveGuard):
             page.guards[value.compile_id] = name
-            names[name] = [FollowedLeaf(value, number) for number in range(value.count)]
+            names[name] = FollowedGuard(FollowedLeaf(value, number) for number in range(value.count))
     names.update({name: text.replace("{", "(").replace("}", ")").format for name, text in placeholders.items()})
     return page
 
@@ -131,6 +130,12 @@ def _answering(node: ast.FunctionDef, guard: str) -> ast.FunctionDef:
     )  # fmt: skip
 
 
+class FollowedGuard(list["FollowedLeaf"]):
+    """The guards of an entry; ``refuse`` does nothing, and is written in C: torch raises, right after."""
+
+    refuse = staticmethod("torch raises for {}".format)
+
+
 class FollowedLeaf:
     """One guard of an entry, answered by torch; None wherever it cannot be asked."""
 
@@ -156,7 +161,7 @@ class FollowedLeaf:
 def _leaves_by_text(guard: LiveGuard) -> dict[str, tuple[Leaf, ...]]:
     """The leaf guards of an entry by their text; {} where the entry is gone.  Read once per page."""
     kept = guard.followed
-    entry = next((e for e in cache_entries(guard.frame.code) if e.compile_id == guard.compile_id), None)
+    entry = next((e for e in guard.frame.entries if e.compile_id == guard.compile_id), None)
     if entry is None:
         return {}
     if kept is None or kept[0] is not entry.manager:

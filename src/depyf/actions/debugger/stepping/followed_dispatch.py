@@ -4,6 +4,8 @@ Input: the pages of a dump and the live functions they are about.  While this is
 compiled function is about to be looked up, hands over the frame's locals, and waits: we run the page's dispatcher on
 them, line by line, guards included, where a debugger can stop.  Then torch does what it would have done anyway.
 
+What was compiled ahead of time is called by itself: ``followed_ahead``.
+
 How: torch asks the "precompiled" entries of a code object before its own.  We add one whose only guard is a call of
 ours, which answers no, so torch goes on to its own entries, or compiles.  Beside it are the
 entries of ``dumped_lines``, which run what torch would have run.  Nothing about the program's functions or
@@ -22,6 +24,7 @@ import bdb
 import sys
 import threading
 import types
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,9 +35,11 @@ from depyf.actions.debugger.stepping.added_entries import AddedEntries, Question
 from depyf.actions.debugger.stepping.choice import chosen
 from depyf.actions.debugger.stepping.dispatch_page import DispatchPage, read_page
 from depyf.actions.debugger.stepping.dumped_lines import DumpedLines
+from depyf.actions.debugger.stepping.followed_ahead import FollowedAhead
 from depyf.run.two_places import originals
 from depyf.safety.guarded import Door, problem, say
-from depyf.sources.live.caches.entries import cache_entries
+from depyf.sources.live.ahead.ahead_functions import apart_entries
+from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.guards.guard_tree import live_guards
 from depyf.sources.live.recording.snapshot import live_code_of
 
@@ -93,13 +98,20 @@ class Dispatcher:
 
     def follow(self, L: dict[str, Any]) -> None:
         """Run the dispatcher on the locals that torch looks at."""
+        self.show(L, *self._choice(L))
+
+    def show(self, L: dict[str, Any], entry: LiveEntry | None, scope: dict[str, Any]) -> None:
+        """Run the dispatcher for a call for which torch runs ``entry``, if any."""
+        with self.page.following(L, scope, entry.compile_id if entry is not None else ""):
+            self.parameters.call(self.function, L)
+
+    def _choice(self, L: dict[str, Any]) -> tuple[LiveEntry | None, dict[str, Any]]:
+        """What torch runs, and the globals."""
         entries = cache_entries(self.code)
         scope = next((entry.globals for entry in entries if entry.globals is not None), {})
         if self.own:
             entries = tuple(entry for entry in entries if entry.compile_id in self.page.guards)
-        entry = chosen(self.code, entries, L, not self.own)
-        with self.page.following(L, scope, entry.compile_id if entry is not None else ""):
-            self.parameters.call(self.function, L)
+        return chosen(self.code, entries, L, not self.own), scope
 
 
 @dataclass
@@ -114,6 +126,7 @@ class Dispatching:
     notes: list[str] = field(default_factory=list)
     _open: bool = False
     _entries: AddedEntries = field(default_factory=AddedEntries)
+    _ahead: FollowedAhead = field(default_factory=FollowedAhead)
     _raised: list[BaseException] = field(default_factory=list)
     _stance_callback: Any = None
 
@@ -128,6 +141,11 @@ class Dispatching:
     def start(self, session: Session) -> None:
         """Follow every page of ``session`` from now on, and run the lines of dumps; what cannot be followed becomes a
         note."""
+        dispatchers = list(self._dispatchers(session))
+        for own, dispatcher in dispatchers:
+            if own is not None:
+                with Door(f"{dispatcher.code.co_name} cannot be stepped through", say):
+                    self._ahead.add(apart_entries(own)[0].manager, self._follow_ahead(own, dispatcher))
         if not self._entries.open():
             self.notes.append(
                 "this torch can be followed neither through full_code_for_*.py (use depyf.replay) nor into "
@@ -136,11 +154,11 @@ class Dispatching:
             return
         self._open = True
         self._keep_out()
-        dispatchers = {id(dispatcher.code): dispatcher for dispatcher in self._dispatchers(session)}
-        codes = {id(code): code for code in (*(d.code for d in dispatchers.values()), *originals())}
+        of_calls = {id(dispatcher.code): dispatcher for own, dispatcher in dispatchers if own is None}
+        codes = {id(code): code for code in (*(d.code for d in of_calls.values()), *originals())}
         for key, code in codes.items():
             with Door(f"{code.co_name} cannot be stepped through", say):
-                self._add(code, dispatchers.get(key))
+                self._add(code, of_calls.get(key))
 
     def _add(self, code: types.CodeType, dispatcher: Dispatcher | None) -> None:
         raiser = raising_code(code, self._raised.pop)
@@ -155,23 +173,38 @@ class Dispatching:
     def stop(self) -> None:
         """torch is as it was before ``start``."""
         self._open = False
+        self._ahead.stop()
         self._lines.close()
         self._let_in()
         self._entries.close()
 
-    def _dispatchers(self, session: Session) -> Iterator[Dispatcher]:
+    def _dispatchers(self, session: Session) -> Iterator[tuple[Any, Dispatcher]]:
+        """Each with the object that is called where that was compiled ahead of time, else None."""
         for path, functions in session.dispatchers():
             try:
                 page = read_page(path)
             except Exception as error:  # a page that was edited
                 self.notes.append(f"{path.name} cannot be followed: {problem(error)}")
                 continue
-            for builder, name in functions:
+            for builder, name, ahead in functions:
+                own = ahead() if ahead is not None else None
                 code, function = live_code_of(builder), page.dispatcher(name)
-                if code is not None and function is not None:
-                    for entry in cache_entries(code):
+                if code is not None and function is not None and (ahead is None or own is not None):
+                    for entry in cache_entries(code) if own is None else apart_entries(own):
                         live_guards(entry)  # read now: who steps through a guard would step through the reading, too
-                    yield Dispatcher(code, page, function, Parameters.of(code), self.own)
+                    yield own, Dispatcher(code, page, function, Parameters.of(code), self.own)
+
+    def _follow_ahead(self, own: Any, dispatcher: Dispatcher) -> Callable[[dict[str, Any]], None]:
+        reference = weakref.ref(own)
+
+        def follow(L: dict[str, Any]) -> None:
+            live = reference()
+            if live is not None and self._stops():
+                entries = apart_entries(live)
+                fits = next((entry for entry in entries if entry.manager.root.check_verbose(L).result), None)
+                self._show(dispatcher, lambda: dispatcher.show(L, fits, entries[0].scope))
+
+        return follow
 
     def _observer(self, code: types.CodeType, dispatcher: Dispatcher | None, in_dump: bool, raises: bool) -> Question:
         def observe(L: dict[str, Any]) -> bool:
@@ -206,16 +239,16 @@ class Dispatching:
         """Run the page on ``L`` and find out what torch will run; an exception with which the program must go on."""
         try:
             if dispatcher is not None:
-                self._show(dispatcher, L)
+                self._show(dispatcher, lambda: dispatcher.follow(L))
             if in_dump:
                 self._lines.choose(code, L)
         except BaseException as error:  # the user quits the debugger, KeyboardInterrupt, SystemExit
             return error
         return None
 
-    def _show(self, dispatcher: Dispatcher, L: dict[str, Any]) -> None:
+    def _show(self, dispatcher: Dispatcher, follow: Callable[[], None]) -> None:
         try:
-            dispatcher.follow(L)
+            follow()
         except bdb.BdbQuit:
             raise
         except Exception as error:  # ours: the program goes on

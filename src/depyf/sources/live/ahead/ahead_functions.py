@@ -1,4 +1,5 @@
-"""``AOTCompiledFunction`` of torch: what ``aot_compile`` returns, and what ``load_compiled_function`` does.
+"""``AOTCompiledFunction`` of torch: what ``aot_compile`` returns, and what ``load_compiled_function`` does; and what
+``precompile.load`` returns, where that has guards (``precompiled``).
 
 Input: such an object, or the model that calls several.  Output: each compilation as a cache entry, and the function
 that it was made of.  Nothing is called.
@@ -15,7 +16,8 @@ import weakref
 from typing import Any
 
 from depyf.run.made import Made
-from depyf.sources.live.caches.entries import LiveEntry
+from depyf.sources.live.ahead.precompiled import Dispatch, backend_of_precompiled, dispatch_of
+from depyf.sources.live.caches.entries import LiveEntry, variants_of
 from depyf.sources.live.pure_access import attribute
 
 _CALLERS = 12
@@ -72,7 +74,16 @@ def ahead_functions(value: Any) -> tuple[Any, ...]:
         return (value,)
     if type(value) is attribute(module, "AOTCompiledModel", ()):
         return tuple(attribute(value, "compiled_results") or ())
-    return ()
+    return (value,) if dispatch_of(value) is not None else ()
+
+
+def apart_entries(function: Any, number: int = 0) -> tuple[LiveEntry, ...]:
+    """What a call of ``function`` tries, in that order; ``number`` as of ``ahead_entry``."""
+    dispatch = dispatch_of(function)
+    if dispatch is None:
+        return (ahead_entry(function, number),)
+    frame = _NAMED[id(function)][1].rpartition("/")[0] if id(function) in _NAMED else "loaded"
+    return variants_of(dispatch, frame, backend_of(function))
 
 
 def ahead_entry(function: Any, number: int = 0) -> LiveEntry:
@@ -91,7 +102,7 @@ def ahead_entry(function: Any, number: int = 0) -> LiveEntry:
 
 def backend_of(function: Any) -> str | None:
     """The name of the backend that compiled it; None where torch does not know."""
-    found = attribute(attribute(function, "_artifacts"), "backend_name")
+    found = attribute(attribute(function, "_artifacts"), "backend_name") or backend_of_precompiled(function)
     return found if type(found) is str and found not in ("", "unknown") else None
 
 
@@ -112,6 +123,9 @@ def original_of_ahead(function: Any, alive: list[types.FunctionType]) -> types.F
     """The function that it was made of: that of the program, one of ``alive`` with its code; of one that was loaded the
     code that was stored, with the globals of its module or, where the program has not imported that, those that were
     stored, too."""
+    dispatch = dispatch_of(function)
+    if dispatch is not None:
+        return _original_of_frame(dispatch)
     artifacts = attribute(function, "_artifacts")
     environment = attribute(artifacts, "runtime_env")
     closure = attribute(environment, "closure") or ()
@@ -126,6 +140,16 @@ def original_of_ahead(function: Any, alive: list[types.FunctionType]) -> types.F
     return made
 
 
+def _original_of_frame(dispatch: Dispatch) -> types.FunctionType:
+    """The function of the module where the artefact was made, if it has that code; else one made of what is stored."""
+    code = dispatch.code
+    own = dispatch.scope.get(code.co_name)
+    if type(own) is types.FunctionType and own.__code__ == code:
+        return own
+    closure = tuple(types.CellType() for _ in code.co_freevars)
+    return types.FunctionType(code, dispatch.scope, code.co_name, dispatch.defaults, closure or None)
+
+
 def _globals_at(filename: str) -> dict[str, Any] | None:
     """The globals of the module in this file."""
     for module in list(sys.modules.values()):
@@ -137,6 +161,9 @@ def _globals_at(filename: str) -> dict[str, Any] | None:
 
 def original_code(function: Any) -> types.CodeType:
     """The code that it was made of."""
+    dispatch = dispatch_of(function)
+    if dispatch is not None:
+        return dispatch.code
     found = attribute(attribute(function, "_artifacts"), "original_code")
     if not isinstance(found, types.CodeType):
         raise TypeError("this torch keeps no original code of what it compiles ahead of time")

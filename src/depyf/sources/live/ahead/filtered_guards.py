@@ -9,16 +9,18 @@ knows its text; those of tensors and of torch's state do not, and theirs is made
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import types
 import weakref
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from depyf.run.records import GuardRecord, Place
 from depyf.safety.guarded import Door
 from depyf.sources.live.guards.printed_guards import guard_record
-from depyf.sources.live.pure_access import attribute, is_a, untouched
+from depyf.sources.live.pure_access import attribute, is_a, short_name, untouched
 
 _GUARDS = "/torch/_dynamo/guards.py"
 _AHEAD = "/torch/_dynamo/aot_compile.py"
@@ -27,6 +29,8 @@ _DEEPEST = 50
 _NOT_STORED = "aot_compile stores no guard on globals"
 _BY_IDENTITY = "aot_compile stores no guard that asks for one object"
 _CACHED = "caching_precompile stores no guard that asks for one object"
+_PRECOMPILE = "/torch/_dynamo/precompile_package.py"
+_CAPTURED = "precompile stores no guard that asks for one object"
 _ONE_OBJECT = ("ID_MATCH", "CLOSURE_MATCH", "WEAKREF_ALIVE", "DICT_VERSION")
 _LEFT_OUT: weakref.WeakKeyDictionary[Any, tuple[GuardRecord, ...]] = weakref.WeakKeyDictionary()
 """torch's guards of an entry -> what was left out of them, as long as a recording heard it and they live."""
@@ -61,16 +65,33 @@ def _of_builder(known: Mapping[str, Any]) -> tuple[GuardRecord, ...]:
     asked = {id(guard) for guard in kept}
     dropped = sorted((guard for guard in every if id(guard) not in asked), key=lambda guard: guard.sort_key())
     found: dict[tuple[str, str], GuardRecord] = {}
+    risky = _risky(keep)
     for guard in dropped:
         by, place = _who(keep, guard), _place(guard)
+        kind_of, name = guard.create_fn_name(), _stripped(guard.name)
         for kind, text in _texts(guard, known):
-            record = guard_record(kind, text, guard.name, place, by)
+            record = replace(guard_record(kind, text, guard.name, place, by), risky=(kind_of, name) in risky)
             found.setdefault((record.expression, record.source), record)
     records = tuple(found.values())
     manager = attribute(known.get("self"), "guard_manager")
     if records and manager is not None:
         _LEFT_OUT[manager] = records
     return records
+
+
+def _risky(keep: Any) -> frozenset[tuple[str, str]]:
+    """Kind and source of the guards that precompile's session calls risky, so far."""
+    sessions = (one for one in _closed_over(keep) if short_name(type(one)) == "PrecompileSession")
+    found = attribute(next(sessions, None), "_risky_dropped_guards")
+    return frozenset(found) if isinstance(found, (set, frozenset)) else frozenset()
+
+
+def _stripped(name: str) -> str:
+    """A source as precompile's summary writes it: ``L['x'].a`` is ``x.a``."""
+    return _LOCAL.sub(r"\1", name)
+
+
+_LOCAL = re.compile(r"L\['(\w+)'\]")
 
 
 def _texts(guard: Any, known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -146,9 +167,17 @@ def _who(keep: Any, guard: Any) -> str:
         inner = attribute(own, "__code__")
         default = is_a(inner, types.CodeType) and _is_in(inner, _GUARDS)
         return _CACHED if own is None or default or any(one in _ONE_OBJECT for one in kinds) else _who(own, guard)
+    if _is_in(code, _PRECOMPILE):  # the session's, which asks the program's or torch's
+        inner = next((one for one in _closed_over(keep) if is_a(one, types.FunctionType)), None)
+        own = attribute(inner, "__code__")
+        return _who(inner, guard) if own is not None and not _is_in(own, _PRECOMPILE) else _CAPTURED
     if _is_in(code, _FILTERS):
         return f"torch.compiler.{code.co_name}"
     return f"guard_filter_fn {code.co_name} ({code.co_filename.rpartition('/')[2]}:{code.co_firstlineno})"
+
+
+def _closed_over(function: Any) -> list[Any]:
+    return [cell.cell_contents for cell in attribute(function, "__closure__") or ()]
 
 
 def _is_in(code: types.CodeType, file: str) -> bool:

@@ -18,7 +18,8 @@ from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.bytecode.lower import lower
 from depyf.decompiler.verify.identical import same_instructions
 from depyf.errors import DepyfError
-from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD, RUNNABLE
+from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD, RUNNABLE, WRAPPER
+from depyf.run.files.layout import graph_file
 from depyf.run.graphs.graph_source import (
     Printed,
     graph_children,
@@ -211,6 +212,15 @@ def module_functions(path: str) -> list[types.FunctionType]:
             elif isinstance(value, type):
                 found |= {id(f): f for f in vars(value).values() if isinstance(f, types.FunctionType)}
     return [function for function in found.values() if function.__code__.co_filename == path]
+
+
+def steppable_wrappers(graphs: Iterable[GraphRecord]) -> frozenset[str]:
+    """The files of the wrappers whose modules are loaded, of several that are one file the first."""
+    first: dict[str, GraphRecord] = {}
+    for graph in graphs:
+        if graph.stage == WRAPPER and graph.path:
+            first.setdefault(graph.path, graph)
+    return frozenset(graph_file(graph) for path, graph in first.items() if module_functions(path))
 
 
 def loaded_modules(path: str) -> list[Any]:

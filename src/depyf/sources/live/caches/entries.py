@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.run.made import Made
+from depyf.sources.live.ahead.precompiled import Dispatch, rest_of_artefact
 from depyf.sources.live.caches.loaded_entries import loaded_entries
 
 
@@ -33,7 +34,12 @@ class LiveEntry:
 
 
 def cache_entries(code: types.CodeType) -> tuple[LiveEntry, ...]:
-    """The entries of ``code`` that torch may still run, in the order it tries them; () where there are none."""
+    """The entries of ``code`` that torch may still run, in the order it tries them; () where there are none.  Of the
+    rest of a function in a loaded artefact: its variants."""
+    loaded = rest_of_artefact(code)
+    if loaded is not None:
+        dispatch, frame = loaded
+        return variants_of(dispatch, f"loaded{frame}")
     try:
         from torch._C._dynamo.eval_frame import _debug_get_cache_entry_list as get_entries
     except ImportError:
@@ -59,6 +65,14 @@ def cache_entries(code: types.CodeType) -> tuple[LiveEntry, ...]:
             )
         )
     return tuple(entries)
+
+
+def variants_of(dispatch: Dispatch, frame: str, backend: Any = None) -> tuple[LiveEntry, ...]:
+    """The variants of a frame of a loaded artefact; ``frame``: how it is called."""
+    return tuple(
+        LiveEntry(f"{frame}/{place}", code, manager, dispatch.scope, backend, Made.PRECOMPILED)
+        for place, (manager, code) in enumerate(dispatch.variants)
+    )
 
 
 def guard_text(entry: LiveEntry) -> str:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from depyf.run.compile_stages import BY_EVENT, CAPTURED
-from depyf.run.global_names import PACKAGE
+from depyf.run.global_names import PACKAGE, PRECOMPILED
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.node_origins import NodeOrigins
 from depyf.run.made import Made
@@ -32,8 +32,9 @@ from depyf.run.records import (
 from depyf.run.trace_events import TraceEvent
 from depyf.safety.guarded import Door
 from depyf.sources.live.ahead.ahead_frames import AheadWork, LoadedWork, ahead_work, loaded_work, package_work
-from depyf.sources.live.ahead.ahead_functions import ahead_entry, name_ahead
+from depyf.sources.live.ahead.ahead_functions import apart_entries, name_ahead
 from depyf.sources.live.ahead.filtered_guards import left_out_guards
+from depyf.sources.live.ahead.precompile_frames import PrecompileWork, precompile_work
 from depyf.sources.live.ahead.work_names import WorkNames
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.caches.loaded_entries import name_loaded
@@ -162,11 +163,34 @@ class Capture(Heard):
             if work is not None:
                 self._now = work
                 return self._begin_ahead(self._key_of_work(work, event.compile_id), work)
+            precompile = precompile_work() if not event.compile_id else None
+            if precompile is not None:
+                return self._of_precompile(precompile)
             package = 0 if event.compile_id else package_work()
             if package:
                 key = self.key(self._work.name(package, PACKAGE))
                 if event.name == "compilation_metrics":
                     self._work.let_go(package)
+        return key
+
+    def name_work(self, work: int, prefix: str) -> str:
+        """What is called so for which torch has no compile id."""
+        return self._work.name(work, prefix)
+
+    def end_work(self, work: int) -> None:
+        """It is done; other work may be told by the same number."""
+        self._work.let_go(work)
+
+    def _of_precompile(self, work: PrecompileWork) -> CompileKey:
+        """A capture of one graph, or a variant of an artefact that is loaded."""
+        if work.code is None:
+            return self.key(self.name_work(work.work, PRECOMPILED))
+        frame = self.name_work(work.work, "loaded").rpartition("/")[0]
+        key = self.key(f"{frame}/{work.number}")
+        entry = self.entry(key)
+        entry.made, entry.started = Made.PRECOMPILED, True
+        if key.function not in self.functions:
+            self._add_function(key, work.code)
         return key
 
     def _begin_loaded(self, key: CompileKey, loaded: LoadedWork) -> CompileKey:
@@ -214,7 +238,7 @@ class Capture(Heard):
         builder = self.functions[function]
         if function in self.ahead:
             own = self.ahead[function]()
-            return () if own is None else (ahead_entry(own),)
+            return () if own is None else apart_entries(own)
         code = builder.live() if builder.live is not None else None
         return cache_entries(code) if code is not None else ()
 
@@ -276,7 +300,7 @@ class Capture(Heard):
                 entry.refusals = tuple(map(call.facts.of_refusal, found))
         if self._now is not None:
             self._made(entry, self._now)
-        entry.closed = entry.closed or entry.made is Made.CALL_LOADED  # nothing more is said of it
+        entry.closed = entry.closed or entry.made.loaded  # nothing more is said of it
 
     def take_error(self, entry: EntryBuilder, event: TraceEvent) -> None:
         """With what Dynamo was tracing."""

@@ -10,6 +10,7 @@ import contextlib
 import sys
 import threading
 import types
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import replace
 from pathlib import Path
@@ -46,7 +47,8 @@ from depyf.safety.guarded import Door, problem, warn
 from depyf.safety.source_lines import source_text
 from depyf.sources.live import page_access as live
 from depyf.sources.live.ahead.ahead_functions import ahead_alive, ahead_entry, known_name, name_ahead, original_code
-from depyf.sources.live.caches.code_exchange import GraphMatch, graph_codes, match_graphs, module_functions, step_text
+from depyf.sources.live.ahead.precompiled_records import PrecompiledRecords
+from depyf.sources.live.caches.code_exchange import GraphMatch, graph_codes, match_graphs, step_text, steppable_wrappers
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries, guard_text
 from depyf.sources.live.caches.live_graphs import compiled_functions, graphs_alive, live_code, wrapper_path
 from depyf.sources.live.caches.seen_code import codes_seen, entries_alive, why_never_compiled
@@ -66,7 +68,7 @@ from depyf.sources.live.recording.packed import Packed, pack, unpack
 from depyf.sources.live.recording.snapshot import freeze, live_code_of
 from depyf.sources.live.recording.transform import KEPT, TransformHook, decompile_made
 from depyf.sources.live.recording.wrapper_lines import user_lines, with_user_lines
-from depyf.sources.live.texts_in_force import EDITED, listen
+from depyf.sources.live.texts_in_force import listen, notes_of
 from depyf.sources.live.wrapped import module_called
 from depyf.sources.reports.builders import EntryBuilder, FunctionBuilder
 from depyf.views.dump.whole_dump import pages_of, write_pages
@@ -104,6 +106,7 @@ class Session:
         self._formatted = Formatted(self._add_formatted, self.capture.note)
         self.compile_calls = CompileCalls(self._compile_call, self.capture.note, lambda: self.capture.hears)
         self._exports = FailedExports(self.capture.note)
+        self._precompiled = PrecompiledRecords(self.capture, self._add_made)
         self.checked: dict[tuple[object, ...], CheckedCalls] = {}
         """The calls that were compared with Python, by place, function and entry."""
         self.checks: Callable[[Session], Watcher] | None = None
@@ -127,6 +130,7 @@ class Session:
         self._before = {(id(code), compile_id) for code, compile_id in entries_alive()}
         self._seen_before = {id(code) for code in codes_seen()}
         self._loaded_before = loaded_files()
+        self._precompiled.begin()
         self.writer.begin()
         self.writer.write(INDEX, provisional_page())
         self._journal = AsItHappens(self.capture, self.writer, self.on_ended)
@@ -193,13 +197,13 @@ class Session:
         handle, self._handle = self._handle, None
         end_edits, self._end_edits = self._end_edits, None
         for step in (
-            *([handle.remove] if handle is not None else ()),
-            *([end_edits] if end_edits is not None else ()),
+            *(step for step in (handle.remove if handle is not None else None, end_edits) if step is not None),
             self._calls.stop,
             self._formatted.stop,
             self.compile_calls.stop,
             self._stop_checking,
             self._exports.stop,
+            self._precompiled.stop,
             self.capture.stop,
         ):
             with Door("torch still calls what listened", self.capture.note):
@@ -215,6 +219,7 @@ class Session:
         self._add_compiled_before()
         self._add_ahead_before()
         self._add_loaded_entries()
+        precompiled = self._precompiled.records()
         self._add_cached_wrappers()
         self._add_loaded_code()
         self._mark_edits()
@@ -231,18 +236,19 @@ class Session:
             if record.given is not None or record.stage in (CAPTURED, COMPILED_AUTOGRAD):
                 self._write_layers(record, page)
         run = freeze(self.capture, self._never_compiled())
-        run = replace(run, compile_calls=with_inlined(self.compile_calls.records(), run.graphs))
         run = replace(
             run,
+            compile_calls=with_inlined(self.compile_calls.records(), run.graphs),
             forks=Forks.folders(self.writer.directory),
             from_start=self.from_start,
             switched_off=switched_off(),
             failed_exports=self._exports.records(),
             checked=tuple(self.checked.values()),
+            precompiled=precompiled,
         )
         self._remember_entries(run)
         run = self._write_sources(run)
-        steppable = frozenset(self.step_texts) | self._steppable_wrappers(run)
+        steppable = frozenset(self.step_texts) | steppable_wrappers(run.graphs)
         self.record, complete = write_pages(run, self.writer, self.capture.note, steppable, live.wrote)
         return complete
 
@@ -254,15 +260,9 @@ class Session:
     def _mark_edits(self) -> None:
         """The pages of a compilation with edited files say so."""
         for graph in self.capture.graphs:
-            found = self._edits.get(graph.record.key, {})
-            said = [
-                f"{EDITED}: what runs here is the text of {path}"
-                if stage == graph.record.stage and stage != WRAPPER
-                else f"{EDITED}: {path} is used in this compilation"
-                for stage, path in found
-            ]
+            said = notes_of(self._edits.get(graph.record.key, {}), graph.record.stage)
             if said:
-                graph.record = replace(graph.record, edited=tuple(said))
+                graph.record = replace(graph.record, edited=said)
 
     def _write_layers(self, record: GraphRecord, page: str) -> None:
         with Door(f"the layers of {graph_file(record)} could not be written", self.capture.note):
@@ -325,10 +325,11 @@ class Session:
                 key = CompileKey(function[0], entry.compile_id)
                 builder = self.capture.entry(key) if entry.made is Made.CALL_LOADED else None
                 if builder is not None and builder.transformed is None:
-                    self._add_made(builder, code, entry, KEPT[entry.made])
+                    self._add_made(builder, code, entry)
 
-    def _add_made(self, builder: EntryBuilder, code: types.CodeType | None, entry: LiveEntry, reason: str) -> None:
+    def _add_made(self, builder: EntryBuilder, code: types.CodeType | None, entry: LiveEntry, why: str = "") -> None:
         """The code of an entry that did not come to the hook."""
+        reason = why or KEPT[entry.made]
         function = self.capture.functions[builder.key.function].code
         work = decompile_made(builder.key, function, code, entry.code)
         self.writer.write(transformed_file(builder.key, function), work.page(reason).text)
@@ -407,20 +408,16 @@ class Session:
                 found += match_graphs(own, live_code(compiled_functions(entry)))
         return found
 
-    def dispatchers(self) -> list[tuple[Path, list[tuple[FunctionBuilder, str]]]]:
-        """The pages that are written, each with its functions and the names of their dispatchers on it."""
+    def dispatchers(self) -> list[tuple[Path, list[tuple[FunctionBuilder, str, weakref.ref[Any] | None]]]]:
+        """The pages that are written, each with its functions, the names of their dispatchers on it, and what is called
+        where that was compiled ahead of time."""
+        known, ahead = self.capture.functions, self.capture.ahead
+        pages = pages_of(self.record).items() if self.record is not None else ()
         return [
-            (
-                self.writer.path(name),
-                [(self.capture.functions[f.function], caller_name(f)) for f in functions if f.entries],
-            )
-            for name, functions in (pages_of(self.record) if self.record is not None else {}).items()
-            if self.writer.path(name).exists()
+            (path, [(known[f.function], caller_name(f), ahead.get(f.function)) for f in functions if f.entries])
+            for path, functions in ((self.writer.path(name), functions) for name, functions in pages)
+            if path.exists()
         ]
-
-    def _steppable_wrappers(self, run: Run) -> frozenset[str]:
-        first = {graph.path: graph for graph in reversed(run.graphs) if graph.stage == WRAPPER and graph.path}
-        return frozenset(graph_file(graph) for path, graph in first.items() if module_functions(path))
 
     def _remember_entries(self, run: Run) -> None:
         live.forget(str(self.writer.directory))

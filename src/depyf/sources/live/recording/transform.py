@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 KEPT = {
     Made.AHEAD: "it was compiled ahead of time, and what can be stored of that is Dynamo's bytecode",
     Made.AHEAD_LOADED: "it was loaded as Dynamo's bytecode",
+    Made.PRECOMPILED: "it was loaded as Dynamo's bytecode",
     Made.CALL_LOADED: "it was loaded as Dynamo's bytecode",
 }
 """Why proven text does not take the place of bytecode."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from depyf.decompiler.emit.comments import comments
 from depyf.run.causes.folding import counted, folded_ids
-from depyf.run.guards.broken_guards import GuardsLeftOut, left_out
+from depyf.run.guards.broken_guards import RISKY, GuardsLeftOut, LeftOutGuard, left_out
 from depyf.run.records import EntryRecord, FunctionRecord, Place
 from depyf.safety.escape import one_line
 from depyf.views.pages.markdown import code, message
@@ -27,7 +27,7 @@ def left_out_comments(function: FunctionRecord, entry: EntryRecord) -> list[str]
         return []
     lines = [f"Left out, {_guards(found)}: {found.who}. No call is asked them:"]
     for guard in found.guards:
-        lines.append(f"  {one_line(guard.said)}{_written(guard.record.place)}")
+        lines.append(f"  {one_line(guard.said)}{_written(guard.record.place)}{_risky(guard)}")
         lines += [f"    runs all the same: {one_line(way.text)}" for way in guard.ways]
     lines += [f"  {_rest(found)}"] if found.rest else []
     return [comments(lines)]
@@ -46,10 +46,15 @@ def left_out_lines(pages: Mapping[str, tuple[FunctionRecord, ...]]) -> list[str]
                 lines.append(f"- {where(function.code)}, {folded_ids([entry.key])}: {who}; {link(name, name)}")
                 for guard in found.guards[:_FEW]:
                     line = f" at {at(guard.record.place)}" if guard.record.place is not None else ""
+                    line += _risky(guard)
                     lines.append(f"  - {code(guard.said)}{line}; runs all the same: {code(guard.ways[0].text)}")
                 more = len(found.guards) - _FEW
                 lines += [f"  - {counted(more, 'more', 'more')}; the page has them all"] if more > 0 else []
     return lines
+
+
+def _risky(guard: LeftOutGuard) -> str:
+    return f", {RISKY}" if guard.record.risky else ""
 
 
 def _guards(found: GuardsLeftOut) -> str:

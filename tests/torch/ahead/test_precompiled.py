@@ -1,0 +1,154 @@
+"""``torch.compiler.precompile`` of torch 2.15: what it captures is recorded, what ``load`` returns can be asked."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from precompiled_artefacts import Net, broken, call, captured, loaded, of_frames, step
+
+import depyf
+from depyf.run.made import Made
+from depyf.run.store.loading import load
+
+pytestmark = pytest.mark.torch
+
+X = torch.ones(2, 3)
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory):
+    return loaded(captured(tmp_path_factory.mktemp("one"), Net(), X))
+
+
+@pytest.fixture(scope="module")
+def frames(tmp_path_factory):
+    path, _ = of_frames(tmp_path_factory.mktemp("frames"), step, (Net(), X, 2), (Net(), torch.ones(5, 3), 2))
+    return loaded(path)
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_a_capture_of_one_graph_is_in_the_dump_under_a_name(tmp_path, backend):
+    with depyf.prepare_debug(str(tmp_path / "dump")):
+        captured(tmp_path, Net(), X, backend=backend)
+    run = load(tmp_path / "dump")
+    index = (tmp_path / "dump" / "index.md").read_text()
+    assert "othing was compiled" not in index
+    assert not [path for path in (tmp_path / "dump").iterdir() if "unknown" in path.name]
+    stages = {graph.stage for graph in run.graphs}
+    assert {graph.key.text for graph in run.graphs} <= {"precompiled0/0"}
+    if run.precompiled:  # the program still holds the capture
+        (found,) = run.precompiled
+        assert (found.function, found.backend, found.loaded) == ("call", backend, False)
+        assert "input 0: sizes (2, 3), torch.float32, cpu" in found.checks
+        assert "Captured_Graph" in stages
+    assert backend == "eager" or {"Forward_graph", "kernel"} <= stages
+
+
+def test_a_capture_that_the_program_holds_has_its_function_and_its_checks(tmp_path):
+    with depyf.prepare_debug(str(tmp_path / "dump")):
+        capture = torch.compiler.precompile.capture(
+            call, artifact_path=str(tmp_path / "m.py"), cache_path=str(tmp_path / "m.cache"), backend="eager"
+        )
+        with capture:
+            capture(Net(), X)
+    (found,) = load(tmp_path / "dump").precompiled
+    assert found.function == "call" and found.place.filename.endswith("precompiled_artefacts.py")
+    index = (tmp_path / "dump" / "index.md").read_text()
+    assert "## Precompiled" in index and "precompiled0/0, traced by make_fx, backend eager, no guards" in index
+    assert "`input 0: sizes (2, 3), torch.float32, cpu`" in index
+    (graph,) = (tmp_path / "dump").glob("*Captured_Graph*.py")
+    assert "aten.relu" in graph.read_text()
+
+
+def test_loaded_frames_are_recorded_as_loaded(tmp_path):
+    path, _ = of_frames(tmp_path, broken, (Net(), X))
+    with depyf.prepare_debug(str(tmp_path / "dump")):
+        artefact = loaded(path)
+        artefact(Net(), X)
+    run = load(tmp_path / "dump")
+    assert [function.code.name for function in run.functions if function.resume_of is None] == ["broken"]
+    assert len(run.functions) == 2
+    assert {entry.made for _, entry in run.entries} == {Made.PRECOMPILED}
+    assert (run.compilations, run.loaded) == (0, 2)
+    assert all(entry.transformed is not None and entry.guards for _, entry in run.entries)
+    assert "othing was compiled" not in (tmp_path / "dump" / "index.md").read_text()
+    (page,) = (tmp_path / "dump").glob("full_code_for_broken*.py")
+    text = page.read_text()
+    assert ".refuse(L)" in text and "What runs when what torch.compiler.precompile made of broken" in text
+
+
+def test_what_a_capture_of_frames_leaves_out_is_told_with_its_line(tmp_path):
+    with depyf.prepare_debug(str(tmp_path / "dump")):
+        of_frames(tmp_path, step, (Net(), X, 2))
+    index = (tmp_path / "dump" / "index.md").read_text()
+    assert "guards left out (precompile stores no guard that asks for one object)" in index
+    line = next(line for line in index.splitlines() if "model.inner has the code" in line)
+    assert "precompiled_artefacts.py:" in line and "risky, says torch" in line
+    assert "runs all the same: `model.inner = another_function; step(model, x, n=2)`" in line
+
+
+def test_why_and_explain_of_one_graph(one):
+    model = Net()
+    assert depyf.why(one, model, X).runs == "precompiled"
+    assert one(model, X).shape == (2, 3)
+    told = depyf.why(one, model, torch.ones(3, 3))
+    assert "input 0 has sizes (3, 3), and it wants (2, 3)" in str(told)
+    with pytest.raises(torch.compiler.PrecompileError):
+        one(model, torch.ones(3, 3))
+    assert "the call raises PrecompileError" in str(told)
+    assert "it lacks linear.weight" in str(depyf.why(one, torch.nn.Linear(3, 3), X))
+    assert "it takes 2 arguments, and 1 are given" in str(depyf.why(one, model))
+    assert "argument 0 must be a module, and is a int" in str(depyf.why(one, 3, X))
+    report = depyf.explain(one)
+    assert "linear.weight: sizes (3, 3), torch.float32, cpu" in str(report)
+    assert report.to_json()["backend"] == "eager"
+
+
+def test_what_one_graph_cannot_answer_is_said(one):
+    with pytest.raises(depyf.DepyfError, match="keeps one graph, and not the function"):
+        depyf.compare(one, Net(), X)
+    with pytest.raises(depyf.DepyfError, match="one graph, and no guards and no function"):
+        depyf.replay(one)
+
+
+def test_why_explain_replay_and_compare_of_frames(frames):
+    model = Net()
+    assert depyf.why(frames, model, X).runs == "loaded/0"
+    assert depyf.why(frames, model, torch.ones(7, 3)).runs == "loaded/1"
+    told = str(depyf.why(frames, model, X, 3))
+    assert "the call raises PrecompileError: it was precompiled, and a guard of each variant fails" in told
+    assert "n differs: expected 2, actual 3" in told
+    assert "make this call in the capture, too" in told
+    with pytest.raises(torch.compiler.PrecompileError):
+        frames(model, X, 3)
+    report = depyf.explain(frames)
+    assert [entry.compile_id for entry in report.entries] == ["loaded/0", "loaded/1"]
+    assert torch.equal(depyf.replay(frames)(model, X), frames(model, X))
+    with pytest.raises(torch.compiler.PrecompileError):
+        depyf.replay(frames)(model, X, 3)
+    assert "the same" in str(depyf.compare(frames, model, X))
+
+
+def test_a_guard_that_was_dropped_goes_wrong_and_compare_says_so(frames):
+    """The call that ``depyf open`` writes for the guard on the code of ``model.inner``."""
+    model = Net(torch.tanh)
+    assert depyf.why(frames, model, X).runs == "loaded/0"
+    assert not torch.equal(frames(model, X), step(model, X))
+    assert "differ" in str(depyf.compare(frames, model, X))
+
+
+def test_the_rest_after_a_graph_break(tmp_path):
+    path, _ = of_frames(tmp_path, broken, (Net(), X))
+    artefact = loaded(path)
+    report = depyf.explain(artefact)
+    assert len(report.resumes) == 1 and report.resumes[0].entries
+    model = Net()
+    assert torch.equal(depyf.replay(artefact)(model, X), artefact(model, X))
+
+
+def test_aot_compile_says_what_was_compiled(tmp_path):
+    with depyf.prepare_debug(str(tmp_path)):
+        compiled = torch.compile(step, fullgraph=True, backend="aot_eager").aot_compile(((Net(), X), {}))
+    index = (tmp_path / "index.md").read_text()
+    assert "othing was compiled" not in index and "compiled ahead of time" in index
+    assert compiled is not None
