@@ -16,6 +16,7 @@ from depyf.cli.from_dumps.export_command import add_export_parser, run_export
 from depyf.cli.from_dumps.gallery_command import add_gallery_parser, run_gallery
 from depyf.cli.from_dumps.log_argument import logs_as_dumps
 from depyf.cli.from_dumps.open_command import add_open_parser, run_open
+from depyf.cli.from_dumps.remote_logs import logs_at_hand
 from depyf.cli.from_dumps.repro_command import add_repro_parser, run_repro
 from depyf.cli.index_command import add_index_parser, completed, run_index
 from depyf.cli.outcome import ExitStatus, Outcome
@@ -35,6 +36,8 @@ _DUMPS = {
     "repro": ("folder",), "report": ("folder", "other"),
 }  # fmt: skip
 """Which arguments of which command are folders of dumps that it reads."""
+_LOGS = {"open": ("path",), "index": ("folder",), "doctor": ("program",)}
+"""The same of commands that read logs themselves."""
 INTERRUPTED = 130
 """As a shell has it: 128 and the number of the signal."""
 DESCRIPTION = "Decompile Python bytecode, prove the result, and show every step in between."
@@ -250,7 +253,7 @@ def _dispatch(argv: list[str]) -> int:
     }
     try:
         dumps = _DUMPS.get(options.command, ())
-        with logs_as_dumps(options, dumps):
+        with logs_at_hand(options, _LOGS.get(options.command, dumps)), logs_as_dumps(options, dumps):
             completed(*(getattr(options, name) for name in dumps))
             return commands[options.command](options)
     except UsageError as error:
