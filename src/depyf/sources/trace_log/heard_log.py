@@ -14,6 +14,7 @@ from typing import Any
 from depyf.decompiler.bytecode.host.written_names import written_name
 from depyf.run.addresses import without_addresses
 from depyf.run.advice.source_names import named
+from depyf.run.causes.evidence import BREAK, EXPLAINING
 from depyf.run.compile_stages import BY_EVENT, CAPTURED, FORWARD
 from depyf.run.global_names import RESUME_PREFIX
 from depyf.run.graphs.graph_facts import GraphFacts
@@ -81,6 +82,8 @@ class HeardLog(Heard):
         self._metadata: dict[CompileKey, str] = {}
         """What AOTAutograd tells of the forward graph that comes next."""
         self._text = 0
+        self.raw: dict[tuple[CompileKey, str, str], int] = {}
+        """Compilation, name of a record and report of a break -> the line of the log."""
 
     def take(self, record: LogRecord) -> None:
         """Take one record in; what has another form than torch's is told of in the notes."""
@@ -99,6 +102,16 @@ class HeardLog(Heard):
             self._timed(phase, record.metadata)
         elif (event := event_of(record, self.strings)) is not None:
             self.handle(event)
+            if event.name in EXPLAINING:
+                self._note_line(event, record.line)
+
+    def _note_line(self, event: TraceEvent, line: int) -> None:
+        """Where a record stands: of a break that several attempts report the first one, of what comes anew the last."""
+        key = self.key(event.compile_id)
+        if event.name == BREAK:
+            self.raw.setdefault((key, event.name, event.payload), line)
+        else:
+            self.raw[key, event.name, ""] = line
 
     def _told(self, record: LogRecord) -> bool:
         """Whether it is a record that a process which compiles does not need: it looks at the things themselves."""

@@ -59,6 +59,12 @@ class LogFile:
         with opened(self.path) as file:
             yield LogLines(file, is_wanted, self._payload if self.path.name == RAW else None)
 
+    @contextlib.contextmanager
+    def every_record(self) -> Iterator[LogLines]:
+        """All records, those that nothing is made of, too."""
+        with opened(self.path) as file:
+            yield LogLines(file, payload_of=self._payload if self.path.name == RAW else None)
+
     def _payload(self, name: str) -> str | None:
         """The text of a file that tlparse has written beside."""
         parts = name.split("/")

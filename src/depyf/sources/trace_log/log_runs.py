@@ -60,7 +60,7 @@ def read_log(log: LogFile) -> LogContents:
             notes.append(
                 f"{shown}: {lines.changed} payloads were changed after torch wrote them: they are shown as they are"
             )
-        run = logged_run(heard, notes)
+        run = logged_run(heard, notes, log.path.name)
         for path, name in source_files(program_files(run)).items():
             if text := source_text(path, _MOST_SOURCE):
                 sources[name] = text
