@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import signals
+
 pytestmark = [pytest.mark.torch, pytest.mark.skipif(os.name == "nt", reason="there are no such signals")]
 ROOT = Path(__file__).parents[3]
 PROGRAM = """
@@ -71,8 +73,9 @@ def test_a_job_is_followed_and_asked(tmp_path: Path) -> None:
     live = [line for line in err.split("\n") if line.startswith(("0/", "      because"))]
     for folder in ("d", "logs"):
         following = subprocess.Popen(
-            [*depyf, "index", "--follow", folder], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
-        )
+            [*depyf, "index", "--follow", folder], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True,
+            preexec_fn=signals.hear_interrupts,
+        )  # fmt: skip
         assert following.stdout is not None
         told = [following.stdout.readline().rstrip("\n") for _ in range(len(live))]
         following.send_signal(signal.SIGINT)
