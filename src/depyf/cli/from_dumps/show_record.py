@@ -14,7 +14,7 @@ from depyf.cli.output import complain, tell
 from depyf.errors import DepyfError
 from depyf.run.trace_events import compile_id_in
 from depyf.safety.escape import cut, printable_lines
-from depyf.sources.trace_log.log_events import artifact_name
+from depyf.sources.trace_log.log_events import record_name
 from depyf.sources.trace_log.log_files import LogFile, find_logs
 from depyf.sources.trace_log.log_lines import LogLines, LogRecord
 
@@ -31,7 +31,6 @@ exit status:
   4    no log, or no such record
   130  interrupted (Ctrl-C)
 """
-_ABOUT = ("frame_id", "frame_compile_id", "attempt", "compiled_autograd_id", "has_payload", "payload_filename", "rank")
 _LONGEST = 100
 
 
@@ -115,9 +114,10 @@ def _record(lines: LogLines, line: int) -> Iterator[str]:
 
 def _head(record: LogRecord) -> str:
     metadata = record.metadata
-    kind = artifact_name(metadata) or next((name for name in metadata if name not in _ABOUT), "")
+    kind = record_name(metadata)
     attempt = metadata.get("attempt")
     again = f", attempt {attempt}" if attempt else ""
-    said = f"{len(record.payload)} characters" if record.payload else cut(json.dumps(metadata.get(kind)), _LONGEST)
+    data = metadata.get(kind)
+    said = f"{len(record.payload)} characters" if record.payload else cut(json.dumps(data), _LONGEST)
     compile_id = compile_id_in(metadata)
     return f"line {record.line:<7} {compile_id:<6} {kind}{again}: {said}"
