@@ -25,7 +25,7 @@ from depyf.safety.escape import cut
 from depyf.sources.reports.builders import EntryBuilder, FunctionBuilder
 from depyf.sources.reports.callers import RunningFrame
 from depyf.sources.reports.cpp_texts import as_python
-from depyf.sources.reports.entry_facts import name_of_rest, parent_by_name
+from depyf.sources.reports.entry_facts import RestParents, name_of_rest
 from depyf.sources.reports.guards.guard_text import PLAIN_READER
 from depyf.sources.reports.guards.told_call import GuardedCall
 from depyf.sources.reports.heard import Heard, path_in
@@ -76,6 +76,7 @@ class HeardLog(Heard):
         self._reasons: dict[CompileKey, str] = {}
         """Why earlier entries did not fit, until what the call had is known."""
         self._sources = ProgramSources()
+        self._parents = RestParents(self.functions)
         self._modules = ModuleClasses()
         self._codes: dict[tuple[int, str], CodeRecord] = {}
         self.described: dict[CompileKey, DescribedTensors] = {}
@@ -158,7 +159,7 @@ class HeardLog(Heard):
     def begun_by(self, function: tuple[int, str]) -> tuple[int, str] | None:
         """The function that ``function`` is the rest of; None for a whole one."""
         code = self.functions[function].code
-        return parent_by_name(function, self.functions) if is_rest(code) else None
+        return self._parents.parent(function) if is_rest(code) else None
 
     def limit(self) -> int | None:
         """torch's ``recompile_limit`` there."""

@@ -31,8 +31,8 @@ def artifact_name(metadata: Mapping[str, Any]) -> str:
 
 
 _ABOUT = frozenset({
-    "frame_id", "frame_compile_id", "attempt", "compiled_autograd_id", "has_payload", "payload_filename", "rank", "process",
-    "timestamp", "thread", "pathname", "lineno", "stack",
+    "frame_id", "frame_compile_id", "attempt", "compiled_autograd_id", "has_payload", "payload_filename", "rank",
+    "process", "timestamp", "thread", "pathname", "lineno", "stack",
 })  # fmt: skip
 """What a record says of itself."""
 
