@@ -9,7 +9,7 @@ import argparse
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from depyf.actions.opened.opened_log import OpenedLog, write_log_dump
@@ -63,6 +63,13 @@ def called(options: argparse.Namespace, folder: Path) -> Path | None:
     return logs.get(folder)
 
 
+def _by_logs(text: str, logs: Mapping[Path, Path]) -> str:
+    """A message with the logs in the place of the folders that were made for the command, which nobody else names."""
+    for folder, log in logs.items():
+        text = text.replace(str(folder), printable(str(log)))
+    return text
+
+
 def _index(opened: OpenedLog) -> Path:
     ranks = rank_folders(opened.folder)
     return opened.folder / INDEX if len(opened.runs) == 1 or not ranks else next(iter(ranks.values())) / INDEX
@@ -110,6 +117,9 @@ def logs_as_dumps(options: argparse.Namespace, names: Iterable[str]) -> Iterator
             setattr(options, name, folder)
             options.logs = {**getattr(options, "logs", {}), folder: shown}
         yield
+    except DepyfError as error:
+        error.args = (_by_logs(str(error), getattr(options, "logs", {})),)
+        raise
     finally:
         for one in work:
             shutil.rmtree(one, ignore_errors=True)
