@@ -9,12 +9,12 @@ import argparse
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from depyf.actions.opened.opened_log import OpenedLog, write_log_dump
 from depyf.cli.outcome import ExitStatus
-from depyf.cli.output import complain, tell
+from depyf.cli.output import complain, names_of_folders, tell
 from depyf.errors import DepyfError
 from depyf.run.causes.folding import counted
 from depyf.run.files.layout import INDEX, REPORT_PAGE, RUN
@@ -63,13 +63,6 @@ def called(options: argparse.Namespace, folder: Path) -> Path | None:
     return logs.get(folder)
 
 
-def _by_logs(text: str, logs: Mapping[Path, Path]) -> str:
-    """A message with the logs in the place of the folders that were made for the command, which nobody else names."""
-    for folder, log in logs.items():
-        text = text.replace(str(folder), printable(str(log)))
-    return text
-
-
 def _index(opened: OpenedLog) -> Path:
     ranks = rank_folders(opened.folder)
     return opened.folder / INDEX if len(opened.runs) == 1 or not ranks else next(iter(ranks.values())) / INDEX
@@ -98,6 +91,7 @@ def _tell_notes(opened: OpenedLog) -> None:
 def logs_as_dumps(options: argparse.Namespace, names: Iterable[str]) -> Iterator[None]:
     """While the block lasts, the arguments ``names`` that are logs are dumps of them."""
     work: list[Path] = []
+    names_of_folders.set({})  # they are said in messages that come after the block, too
     try:
         for name in names:
             path: Path | None = getattr(options, name)
@@ -116,10 +110,8 @@ def logs_as_dumps(options: argparse.Namespace, names: Iterable[str]) -> Iterator
                 options.output = near / beside if shown == path else Path(f"{path.name}.{beside}")
             setattr(options, name, folder)
             options.logs = {**getattr(options, "logs", {}), folder: shown}
+            names_of_folders.set({**names_of_folders.get(), str(folder): str(shown)})
         yield
-    except DepyfError as error:
-        error.args = (_by_logs(str(error), getattr(options, "logs", {})),)
-        raise
     finally:
         for one in work:
             shutil.rmtree(one, ignore_errors=True)
