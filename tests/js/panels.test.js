@@ -208,6 +208,20 @@ test("a compilation leads to its chain, where the page has one", () => {
   assert.equal(chainOf({ ...page, panels: [] }, { id: "0/1" }), null);
 });
 
+test("the ranks of logs are named by their groups", () => {
+  const usual = { ranks: "ranks 0-6, 8-23", count: 23, since: "", shown: 0 };
+  const data = { count: 24, ranks: [{ rank: 0 }], functions: [], collectives: [], apart: [], waits: [] };
+  assert.equal(
+    ranksVerdict({ ...data, groups: [{ ...usual, ranks: "ranks 0-23", count: 24 }] }),
+    "All 24 ranks have the same graphs and guards, devices apart.",
+  );
+  const other = { ranks: "rank 7", count: 1, since: "0/1, guards (line 3 of a.log)", shown: 7 };
+  assert.equal(
+    ranksVerdict({ ...data, groups: [usual, other] }),
+    "24 ranks do not do the same: rank 7 differs from the others.",
+  );
+});
+
 test("ranks do the same only where nothing of them diverges", () => {
   const alike = {
     ranks: [{ rank: 0 }, { rank: 1 }],

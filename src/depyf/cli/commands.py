@@ -16,7 +16,9 @@ from depyf.cli.from_dumps.export_command import add_export_parser, run_export
 from depyf.cli.from_dumps.gallery_command import add_gallery_parser, run_gallery
 from depyf.cli.from_dumps.log_argument import logs_as_dumps
 from depyf.cli.from_dumps.open_command import add_open_parser, run_open
+from depyf.cli.from_dumps.remote_logs import logs_at_hand
 from depyf.cli.from_dumps.repro_command import add_repro_parser, run_repro
+from depyf.cli.from_dumps.show_record import add_show_parser, run_show
 from depyf.cli.index_command import add_index_parser, completed, run_index
 from depyf.cli.outcome import ExitStatus, Outcome
 from depyf.cli.output import complain, give_up_output, standard_streams, tell
@@ -35,6 +37,8 @@ _DUMPS = {
     "repro": ("folder",), "report": ("folder", "other"),
 }  # fmt: skip
 """Which arguments of which command are folders of dumps that it reads."""
+_LOGS = {"open": ("path",), "index": ("folder",), "doctor": ("program",), "show": ("path",)}
+"""The same of commands that read logs themselves."""
 INTERRUPTED = 130
 """As a shell has it: 128 and the number of the signal."""
 DESCRIPTION = "Decompile Python bytecode, prove the result, and show every step in between."
@@ -57,6 +61,7 @@ examples:
   depyf report logs                             the same of logs that TORCH_TRACE=logs made
   depyf index dump                              the pages of a run whose process was killed
   depyf index dump --follow                     a line for each compilation of a run that goes on
+  depyf show logs 0/1                           what torch logged of a compilation, record by record
   depyf attach 4711                             what torch.compile does in a process that runs
 
 'depyf COMMAND --help' says more.
@@ -189,6 +194,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_open_parser(commands)
     add_report_parser(commands)
     add_index_parser(commands)
+    add_show_parser(commands)
     add_doctor_parser(commands)
     add_attach_parser(commands)
     return parser
@@ -247,10 +253,11 @@ def _dispatch(argv: list[str]) -> int:
         "index": run_index,
         "doctor": run_doctor,
         "attach": run_attach,
+        "show": run_show,
     }
     try:
         dumps = _DUMPS.get(options.command, ())
-        with logs_as_dumps(options, dumps):
+        with logs_at_hand(options, _LOGS.get(options.command, dumps)), logs_as_dumps(options, dumps):
             completed(*(getattr(options, name) for name in dumps))
             return commands[options.command](options)
     except UsageError as error:

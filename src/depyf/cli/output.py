@@ -10,7 +10,9 @@ import ast
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from types import MappingProxyType
 
 from depyf.safety import unheard
 from depyf.safety.escape import printable
@@ -20,10 +22,17 @@ NOT_SHOWN = (
 )
 
 
+names_of_folders: ContextVar[Mapping[str, str]] = ContextVar("names_of_folders", default=MappingProxyType({}))
+"""Folders that were made for this command, and what the user calls what is in them."""
+
+
 def complain(message: object) -> None:
     """``depyf: message`` on standard error."""
+    text = str(message)
+    for folder, name in names_of_folders.get().items():
+        text = text.replace(folder, name)
     if sys.stderr is not None:
-        print("depyf: " + printable(str(message)), file=sys.stderr)
+        print("depyf: " + printable(text), file=sys.stderr)
 
 
 def tell(*lines: str, error: bool = False) -> None:

@@ -24,6 +24,7 @@ from depyf.run.records import (
     EntryState,
     FunctionRecord,
     GraphRecord,
+    Place,
 )
 
 
@@ -41,6 +42,19 @@ class TimesRecord:
         """Of the compilation and, where there is one, its backward."""
         known = [seconds for name, seconds in self.seconds if name in _WHOLE and 0 <= seconds <= _LONGEST]
         return sum(known) if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class RawRecord:
+    """A record of torch's from which something of a compilation is known."""
+
+    key: CompileKey
+    name: str
+    """As torch calls it: ``recompile_reasons``."""
+    line: int = 0
+    """Of the log; 0 where there was none to read."""
+    place: Place | None = None
+    """Of a graph break: the line of the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +122,10 @@ class Run:
     """The block was left: not so where the process was killed, or goes on."""
     of_log: bool = False
     """It was read from a log that torch wrote."""
+    log: str = ""
+    """The name of that log."""
+    raw: tuple[RawRecord, ...] = ()
+    """The records of it that explain compilations."""
     times: tuple[TimesRecord, ...] = field(metadata=ELSEWHERE, default=(), compare=False)
     began: float = field(metadata=ELSEWHERE, default=0.0, compare=False)
     """When the recording began, in seconds since the epoch; 0 where that is not known."""

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import signals
+
 pytestmark = [pytest.mark.torch, pytest.mark.skipif(os.name == "nt", reason="there are no such signals")]
 ROOT = Path(__file__).parents[3]
 PROGRAM = """
@@ -71,8 +73,9 @@ def test_a_job_is_followed_and_asked(tmp_path: Path) -> None:
     live = [line for line in err.split("\n") if line.startswith(("0/", "      because"))]
     for folder in ("d", "logs"):
         following = subprocess.Popen(
-            [*depyf, "index", "--follow", folder], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
-        )
+            [*depyf, "index", "--follow", folder], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True,
+            preexec_fn=signals.hear_interrupts,
+        )  # fmt: skip
         assert following.stdout is not None
         told = [following.stdout.readline().rstrip("\n") for _ in range(len(live))]
         following.send_signal(signal.SIGINT)
@@ -81,3 +84,39 @@ def test_a_job_is_followed_and_asked(tmp_path: Path) -> None:
         assert told == live, folder
     assert len(live) == 3 and "because `n` is a constant of the compiled code (2, 3), job.py:" in live[2]
     assert not (Path(os.environ.get("TMPDIR", "/tmp")) / f"depyf-attach-of-{os.getuid()}" / str(job.pid)).exists()
+
+
+ASKED_INSIDE = """
+import ast, os, signal
+import torch
+from torch._dynamo import convert_frame
+from depyf.actions.following.offered_signal import answer_file, offered
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    signal.raise_signal(signal.SIGUSR1)
+    return y * 2
+
+def asked():
+    path = answer_file(os.getpid())
+    path.write_bytes(b"")
+    f(torch.ones(2))
+    found = ast.literal_eval(path.read_text())
+    path.unlink()
+    return sorted(entry["id"] for function in found["functions"] for entry in function["entries"])
+
+with offered(signal.SIGUSR1):
+    first, frames = asked(), dict(convert_frame.FRAME_COMPILE_COUNTER)
+    with torch.compiler.set_stance("fail_on_recompile"):
+        second = asked()
+    print(first, second, dict(convert_frame.FRAME_COMPILE_COUNTER) == frames)
+"""
+
+
+def test_a_job_is_asked_inside_compiled_code(tmp_path: Path) -> None:
+    """Dynamo looks at every frame there: it compiles none of ours."""
+    (tmp_path / "job.py").write_text(ASKED_INSIDE)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run([sys.executable, "job.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.stdout == "['0/0'] ['0/0', '1/0'] True\n", done.stderr

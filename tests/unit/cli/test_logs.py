@@ -100,3 +100,9 @@ def test_what_is_neither(logs: Path, command: list[str], capsys: pytest.CaptureF
     for name in ("train.py", "nothing", "not_there"):
         assert main([*command, name]) == ExitStatus.UNREADABLE, name
         assert name in capsys.readouterr().err
+
+
+def test_a_message_names_the_logs(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "logs", "--function", "none", "-o", "net"]) != 0
+    said = capsys.readouterr().err
+    assert "depyf: logs: it holds no function called 'none'" in said and "depyf-log-" not in said

@@ -123,6 +123,9 @@ def read_function(folder: Path, wanted: str = "") -> CompiledFunction:
 _Page = tuple[str, tuple[FunctionRecord, ...]]
 
 
+_MOST_NAMED = 20
+
+
 def _chosen(folder: Path, run: Run, wanted: str) -> _Page:
     """The name of a page, and the functions on it: the one that was asked for, and its resume functions."""
     pages = [*pages_of(run).items()]
@@ -135,7 +138,9 @@ def _chosen(folder: Path, run: Run, wanted: str) -> _Page:
     if len(exact) == 1:
         return exact[0]
     some = exact or compiled
-    known = ", ".join(f"{functions[0].code.qualname} ({name.removesuffix('.py')})" for name, functions in some)
+    named = [f"{functions[0].code.qualname} ({name.removesuffix('.py')})" for name, functions in some]
+    more = [f"{len(named) - _MOST_NAMED} more"] if len(named) > _MOST_NAMED else []
+    known = ", ".join([*named[:_MOST_NAMED], *more])
     what = (
         "it holds more than one compiled function: name one with --function"
         if not wanted

@@ -19,6 +19,8 @@ from depyf.sources.trace_log.rank_digest import COMPARED, CompilationDigest, Ran
 MOST_SHOWN = 8
 """Ranks of which a dump is made."""
 _MOST_WAITS = 50
+_OF_ONE_RUN = 1800.0
+"""Seconds after which a rank that waits for another one has given up: torch's longest time limit of collectives."""
 _WORTH_TELLING = 0.5
 """Seconds that a rank waits."""
 
@@ -36,11 +38,13 @@ def grouped(logs: Mapping[int, LogFile], pool: Executor) -> tuple[RankGroups, tu
     firsts: dict[bytes, RankDigest] = {}
     times: dict[str, dict[int, tuple[float, float]]] = {}
     functions: dict[str, str] = {}
+    begins: list[float] = []
     chunk = max(1, len(ranks) // (4 * processes_for(len(ranks))))
     for digest in pool.map(rank_digest, ranks, map(logs.__getitem__, ranks), chunksize=chunk):
         checksum = digest.checksum
         members.setdefault(checksum, []).append(digest.rank)
         firsts.setdefault(checksum, digest)
+        begins += [one.began for one in digest.compilations.values() if one.began][:1]
         for name, one in digest.compilations.items():
             functions.setdefault(name, one.function)
             if one.began and one.ended:
@@ -55,6 +59,9 @@ def grouped(logs: Mapping[int, LogFile], pool: Executor) -> tuple[RankGroups, tu
         )
         for one in order
     )  # fmt: skip
+    apart = max(begins, default=0.0) - min(begins, default=0.0)
+    if apart > _OF_ONE_RUN:
+        return RankGroups(len(ranks), groups, apart=round(apart, 3)), tuple(shown)
     return RankGroups(len(ranks), groups, _waits(times, functions, len(ranks))), tuple(shown)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from depyf.actions.opened.opened_log import OpenedLog, write_log_dump
 from depyf.cli.outcome import ExitStatus
-from depyf.cli.output import complain, tell
+from depyf.cli.output import complain, names_of_folders, tell
 from depyf.errors import DepyfError
 from depyf.run.causes.folding import counted
 from depyf.run.files.layout import INDEX, REPORT_PAGE, RUN
@@ -71,7 +71,11 @@ def _index(opened: OpenedLog) -> Path:
 def summary(path: Path, opened: OpenedLog) -> str:
     """What the logs tell, in one line."""
     words = words_of(totals_of(opened.runs.values()))
-    ranks = f" of {counted(len(opened.runs), 'rank')}" if len(opened.runs) > 1 else ""
+    ranks = ""
+    if opened.groups is not None:
+        ranks = f" of {counted(opened.groups.count, 'rank')}"
+        shown = len(opened.runs)
+        ranks += f", {shown} of which are shown" if shown < opened.groups.count else ""
     version = next((run.torch_version for run in opened.runs.values() if run.torch_version), "")
     of_torch = f"torch {version}" if version else "torch"
     parts = (words.compilations, words.breaks, words.errors, words.unfinished)
@@ -87,6 +91,7 @@ def _tell_notes(opened: OpenedLog) -> None:
 def logs_as_dumps(options: argparse.Namespace, names: Iterable[str]) -> Iterator[None]:
     """While the block lasts, the arguments ``names`` that are logs are dumps of them."""
     work: list[Path] = []
+    names_of_folders.set({})  # they are said in messages that come after the block, too
     try:
         for name in names:
             path: Path | None = getattr(options, name)
@@ -97,12 +102,15 @@ def logs_as_dumps(options: argparse.Namespace, names: Iterable[str]) -> Iterator
             work.append(Path(tempfile.mkdtemp(prefix="depyf-log-")))
             folder = work[-1] / printable(path.resolve().name or "logs")
             opened = write_log_dump(path, folder)
-            tell(summary(path, opened), error=True)
+            shown = getattr(options, "remote", {}).get(path, path)
+            tell(summary(shown, opened), error=True)
             _tell_notes(opened)
             if (beside := _BESIDE.get(options.command)) is not None and options.output is None:
-                options.output = (path if path.is_dir() else path.parent) / beside
+                near = path if path.is_dir() else path.parent
+                options.output = near / beside if shown == path else Path(f"{path.name}.{beside}")
             setattr(options, name, folder)
-            options.logs = {**getattr(options, "logs", {}), folder: path}
+            options.logs = {**getattr(options, "logs", {}), folder: shown}
+            names_of_folders.set({**names_of_folders.get(), str(folder): str(shown)})
         yield
     finally:
         for one in work:

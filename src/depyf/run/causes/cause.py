@@ -14,6 +14,7 @@ from depyf.run.advice.advice import AdviceUse
 from depyf.run.advice.registry import ADVICE
 from depyf.run.causes.ways_out import WayOut
 from depyf.run.records import CompileKey, Place
+from depyf.run.run import RawRecord
 
 
 class CauseKind(enum.Enum):
@@ -78,6 +79,8 @@ class Cause:
 
     ways: tuple[WayOut, ...] = ()
     """What would avoid it, the best first: each of them is enough."""
+    evidence: tuple[RawRecord, ...] = ()
+    """torch's records that it rests on."""
 
     @property
     def needed(self) -> bool:
@@ -125,6 +128,7 @@ class Cause:
             "inside": _at(self.inside),
             "functions": list(self.functions),
             "ran_as_python": list(self.python),
+            "evidence": [{"record": one.name, **_id(one.key), "line": one.line or None} for one in self.evidence],
         }
 
 

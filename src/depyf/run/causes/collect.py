@@ -16,6 +16,7 @@ from depyf.run.advice.source_names import root
 from depyf.run.causes.cause import Cause, CauseKind, Costs
 from depyf.run.causes.compiled_apart import breaks_before_what_follows, called_from, first_order, functions_apart
 from depyf.run.causes.events import CostlyEvent, advice_of, events_of
+from depyf.run.causes.evidence import with_evidence
 from depyf.run.causes.guard_replay import GuardedValue, guarded_value
 from depyf.run.causes.sentences import break_sentence, consequence, failure_sentence, recompile_sentence
 from depyf.run.causes.through_libraries import in_spelling
@@ -61,7 +62,7 @@ def causes_of(run: Run) -> tuple[Cause, ...]:
     if not run.graph_count:  # then a break of torch's own is why nothing was compiled
         causes = [(replace(cause, advice=_edits(cause.advice)), apart) for cause, apart in causes]
     causes.sort(key=lambda pair: (pair[0].needed, -weight(pair[0]), first_order(pair[0].entries)))
-    return breaks_before_what_follows(causes)
+    return with_evidence(run, breaks_before_what_follows(causes))
 
 
 def _edits(advice: Sequence[AdviceUse]) -> tuple[AdviceUse, ...]:

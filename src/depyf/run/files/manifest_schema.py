@@ -223,6 +223,13 @@ _CAUSE = _object(
     ("functions!", [str], "the functions that met it"),
     ("ran_as_python!", [str], "those that ended as ordinary Python"),
     ("needed", bool, "the program needs these compilations: nothing to fix"),
+    ("evidence", [_object(
+        "raw record",
+        ("record!", str, "what torch calls it: recompile_reasons"),
+        ("compile_id!", COMPILE_ID, "torch's compile id"),
+        ("generation!", int, "how often torch._dynamo.reset() had been called"),
+        ("line!", (int, None), "its line in the log of torch; null where the run was recorded"),
+    )], "torch's records that it rests on"),
 )  # fmt: skip
 _OBSERVATION = _object(
     "observation",

@@ -36,6 +36,10 @@ def nothing_to_fix(runs: Sequence[Run]) -> str:
     totals = totals_of(runs)
     if not totals.compilations:
         loaded = f", and loaded {counted(totals.loaded, 'function')}" if totals.loaded else ""
+        ahead = sum(run.graph_count for run in runs)
+        if ahead and not loaded:
+            graphs = "There is 1 graph that was" if ahead == 1 else f"There are {ahead} graphs that were"
+            return f"torch.compile compiled nothing. {graphs} made ahead of time (torch.export, AOTInductor)."
         return f"torch compiled nothing while the program ran{loaded}."
     calls = [call for run in runs for call in run.compile_calls if not compiled_ahead(run, call)]
     results, called = sum(call.made for call in calls), sum(call.called for call in calls)

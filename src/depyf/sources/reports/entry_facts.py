@@ -8,6 +8,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import islice
 
 from depyf.run.addresses import without_addresses
 from depyf.run.advice.advice import AdviceUse
@@ -226,21 +227,34 @@ def callers_of(
     return lambda entry: folded(entry.callers, lambda frame: known.get(frame.code), linecache.getline)
 
 
+class RestParents:
+    """Finds the functions that resume functions continue by their names, where torch's table no longer knows them."""
+
+    def __init__(self, functions: Mapping[tuple[int, str], FunctionBuilder]) -> None:
+        """``functions``: more may be added later."""
+        self._functions = functions
+        self._indexed = 0
+        self._named: dict[tuple[int, str, str], list[tuple[int, tuple[int, str]]]] = {}
+        """Generation, file and the beginning of a rest's name -> lines and numbers of functions."""
+
+    def parent(self, function: tuple[int, str]) -> tuple[int, str] | None:
+        """The last function of that name that begins before the rest, in the file and in the run."""
+        for number, builder in islice(self._functions.items(), self._indexed, None):
+            name = RESUME_PREFIX + builder.code.name.replace("<", "").replace(">", "")
+            key = number[0], builder.code.filename, name
+            self._named.setdefault(key, []).append((builder.code.line, number))
+        self._indexed = len(self._functions)
+        code = self._functions[function].code
+        known = self._named.get((function[0], code.filename, code.name.rpartition("_at_")[0]), ())
+        found = [one for one in known if one[0] <= code.line]
+        return max(found, key=lambda one: (one[0], function_order(one[1])))[1] if found else None
+
+
 def parent_by_name(
     function: tuple[int, str], functions: Mapping[tuple[int, str], FunctionBuilder]
 ) -> tuple[int, str] | None:
-    """The resume function's origin by its name, where torch's table no longer knows it: the last one of that name that
-    begins before it, in the file and in the run."""
-    code = functions[function].code
-    found = [
-        (builder.code.line, number)
-        for number, builder in functions.items()
-        if number[0] == function[0]
-        and code.filename == builder.code.filename
-        and builder.code.line <= code.line
-        and code.name.rpartition("_at_")[0] == RESUME_PREFIX + builder.code.name.replace("<", "").replace(">", "")
-    ]
-    return max(found, key=lambda one: (one[0], function_order(one[1])))[1] if found else None
+    """The same of one function."""
+    return RestParents(functions).parent(function)
 
 
 def name_of_rest(begun: CodeRecord, name: str) -> str:

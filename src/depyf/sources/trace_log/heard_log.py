@@ -14,6 +14,7 @@ from typing import Any
 from depyf.decompiler.bytecode.host.written_names import written_name
 from depyf.run.addresses import without_addresses
 from depyf.run.advice.source_names import named
+from depyf.run.causes.evidence import BREAK, EXPLAINING
 from depyf.run.compile_stages import BY_EVENT, CAPTURED, FORWARD
 from depyf.run.global_names import RESUME_PREFIX
 from depyf.run.graphs.graph_facts import GraphFacts
@@ -24,7 +25,7 @@ from depyf.safety.escape import cut
 from depyf.sources.reports.builders import EntryBuilder, FunctionBuilder
 from depyf.sources.reports.callers import RunningFrame
 from depyf.sources.reports.cpp_texts import as_python
-from depyf.sources.reports.entry_facts import name_of_rest, parent_by_name
+from depyf.sources.reports.entry_facts import RestParents, name_of_rest
 from depyf.sources.reports.guards.guard_text import PLAIN_READER
 from depyf.sources.reports.guards.told_call import GuardedCall
 from depyf.sources.reports.heard import Heard, path_in
@@ -75,12 +76,15 @@ class HeardLog(Heard):
         self._reasons: dict[CompileKey, str] = {}
         """Why earlier entries did not fit, until what the call had is known."""
         self._sources = ProgramSources()
+        self._parents = RestParents(self.functions)
         self._modules = ModuleClasses()
         self._codes: dict[tuple[int, str], CodeRecord] = {}
         self.described: dict[CompileKey, DescribedTensors] = {}
         self._metadata: dict[CompileKey, str] = {}
         """What AOTAutograd tells of the forward graph that comes next."""
         self._text = 0
+        self.raw: dict[tuple[CompileKey, str, str], int] = {}
+        """Compilation, name of a record and report of a break -> the line of the log."""
 
     def take(self, record: LogRecord) -> None:
         """Take one record in; what has another form than torch's is told of in the notes."""
@@ -99,6 +103,16 @@ class HeardLog(Heard):
             self._timed(phase, record.metadata)
         elif (event := event_of(record, self.strings)) is not None:
             self.handle(event)
+            if event.name in EXPLAINING:
+                self._note_line(event, record.line)
+
+    def _note_line(self, event: TraceEvent, line: int) -> None:
+        """Where a record stands: of a break that several attempts report the first one, of what comes anew the last."""
+        key = self.key(event.compile_id)
+        if event.name == BREAK:
+            self.raw.setdefault((key, event.name, event.payload), line)
+        else:
+            self.raw[key, event.name, ""] = line
 
     def _told(self, record: LogRecord) -> bool:
         """Whether it is a record that a process which compiles does not need: it looks at the things themselves."""
@@ -145,7 +159,7 @@ class HeardLog(Heard):
     def begun_by(self, function: tuple[int, str]) -> tuple[int, str] | None:
         """The function that ``function`` is the rest of; None for a whole one."""
         code = self.functions[function].code
-        return parent_by_name(function, self.functions) if is_rest(code) else None
+        return self._parents.parent(function) if is_rest(code) else None
 
     def limit(self) -> int | None:
         """torch's ``recompile_limit`` there."""

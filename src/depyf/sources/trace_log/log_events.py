@@ -30,6 +30,18 @@ def artifact_name(metadata: Mapping[str, Any]) -> str:
     return ""
 
 
+_ABOUT = frozenset({
+    "frame_id", "frame_compile_id", "attempt", "compiled_autograd_id", "has_payload", "payload_filename", "rank",
+    "process", "timestamp", "thread", "pathname", "lineno", "stack",
+})  # fmt: skip
+"""What a record says of itself."""
+
+
+def record_name(metadata: Mapping[str, Any]) -> str:
+    """What torch calls a record; "" where it does not say."""
+    return artifact_name(metadata) or next((name for name in metadata if name not in _ABOUT), "")
+
+
 def is_wanted(metadata: Mapping[str, Any]) -> bool:
     """Whether anything is made of such a record."""
     name = artifact_name(metadata)

@@ -26,7 +26,7 @@ from depyf.sources.trace_log.log_lines import LogLines, LogRecord
 
 RAW = "raw.jsonl"
 """What tlparse calls the log in its output."""
-_MOST_FILES = 8192
+MOST_FILES = 8192
 _PEEKED = 64
 """Records in which the rank is looked for."""
 _BEGIN = 1 << 20
@@ -58,6 +58,12 @@ class LogFile:
         """Its records, of those that something is made of."""
         with opened(self.path) as file:
             yield LogLines(file, is_wanted, self._payload if self.path.name == RAW else None)
+
+    @contextlib.contextmanager
+    def every_record(self) -> Iterator[LogLines]:
+        """All records, those that nothing is made of, too."""
+        with opened(self.path) as file:
+            yield LogLines(file, payload_of=self._payload if self.path.name == RAW else None)
 
     def _payload(self, name: str) -> str | None:
         """The text of a file that tlparse has written beside."""
@@ -113,16 +119,17 @@ def _below(folder: Path) -> list[Path]:
     """The files of a folder that may be logs, and the ``raw.jsonl`` of tlparse in it or one below."""
     found: list[Path] = []
     with os.scandir(folder) as listed:
-        for item in itertools.islice(listed, _MOST_FILES):
+        for item in itertools.islice(listed, MOST_FILES):
             if item.is_dir(follow_symlinks=False):
                 raw = Path(item.path) / RAW
                 found += [raw] if raw.is_file() and not raw.is_symlink() else []
-            elif item.is_file(follow_symlinks=False) and _may_be(item.name):
+            elif item.is_file(follow_symlinks=False) and may_be_log(item.name):
                 found.append(Path(item.path))
     return sorted(found)
 
 
-def _may_be(name: str) -> bool:
+def may_be_log(name: str) -> bool:
+    """Whether a file of this name is looked into."""
     plain = name.removesuffix(".gz")
     return name == RAW or plain.endswith((".log", ".txt"))
 

@@ -7,6 +7,7 @@ log names only source of the program is read, where it has not changed since.
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -14,17 +15,20 @@ from depyf.run.files.layout import source_files
 from depyf.run.files.program_files import program_files
 from depyf.run.records import CompileKey
 from depyf.run.run import Run, SourceRecord
-from depyf.safety.escape import printable
+from depyf.run.trace_events import PHASE
+from depyf.safety.escape import cut, printable
 from depyf.safety.source_lines import source_text
 from depyf.sources.reports.library_files import torch_elsewhere
 from depyf.sources.trace_log.heard_log import HeardLog
 from depyf.sources.trace_log.lines_at_hand import ProgramLines
+from depyf.sources.trace_log.log_events import STRING, record_name
 from depyf.sources.trace_log.log_files import LogFile
 from depyf.sources.trace_log.logged_run import logged_run
 
 _MOST_SOURCE = 1 << 19
 """Characters of a file of the program that a dump keeps a copy of."""
 _MOST_NAMED = 5
+_LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +64,26 @@ def read_log(log: LogFile) -> LogContents:
             notes.append(
                 f"{shown}: {lines.changed} payloads were changed after torch wrote them: they are shown as they are"
             )
-        run = logged_run(heard, notes)
+        run = logged_run(heard, notes, log.path.name)
         for path, name in source_files(program_files(run)).items():
             if text := source_text(path, _MOST_SOURCE):
                 sources[name] = text
                 kept.append(SourceRecord(name, path))
+    if not run.functions and not run.graphs:
+        run = replace(run, notes=(*run.notes, f"{shown}: {_other_records(log)}"))
     changed = _of_files(program.changed, "changed after the log was written, and its lines are not shown")
     run = replace(run, sources=tuple(kept), notes=(*run.notes, *filter(None, (changed,))))
     return LogContents(run, sources, heard.transformed, program)
+
+
+def _other_records(log: LogFile) -> str:
+    """What a log has that tells of no compilation."""
+    with log.every_record() as lines:
+        counts = Counter(record_name(record.metadata) for record in lines.heads())
+    for name in (PHASE, STRING, ""):
+        counts.pop(name, None)
+    names = [f"{cut(printable(name), _LONGEST_NAME)} ({count})" for name, count in counts.most_common(_MOST_NAMED)]
+    return f"nothing of torch.compile; its records are {', '.join(names)}, ..." if names else "nothing of torch.compile"
 
 
 def _of_files(paths: dict[str, None], what: str) -> str:

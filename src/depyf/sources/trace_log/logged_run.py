@@ -8,7 +8,7 @@ record.
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
@@ -24,7 +24,7 @@ from depyf.run.records import (
     Place,
     TransformedRecord,
 )
-from depyf.run.run import Run
+from depyf.run.run import RawRecord, Run
 from depyf.sources.reports.builders import EntryBuilder
 from depyf.sources.reports.entry_facts import (
     as_seen_from_outside,
@@ -51,8 +51,8 @@ LACKS = (
 """What no log tells."""
 
 
-def logged_run(heard: HeardLog, notes: Iterable[str] = ()) -> Run:
-    """The run; ``notes``: what is wrong with the log."""
+def logged_run(heard: HeardLog, notes: Iterable[str] = (), log: str = "") -> Run:
+    """The run; ``notes``: what is wrong with the log; ``log``: its name."""
     reader = EntryReader(heard)
     entries: dict[tuple[int, str], list[EntryRecord]] = {}
     for key, builder in sorted(heard.entries.items(), key=lambda item: item[0].order):
@@ -80,9 +80,23 @@ def logged_run(heard: HeardLog, notes: Iterable[str] = ()) -> Run:
         not_reported=LACKS,
         finished=True,
         of_log=True,
+        log=log,
+        raw=tuple(_raw(heard, entries)),
         times=heard.times(),
         began=heard.clock.began,
     )
+
+
+def _raw(heard: HeardLog, entries: Mapping[tuple[int, str], Iterable[EntryRecord]]) -> Iterator[RawRecord]:
+    """The records that explain compilations, in the order of the log."""
+    known = {entry.key: entry for of_function in entries.values() for entry in of_function}
+    for (key, name, report), line in sorted(heard.raw.items(), key=lambda item: item[1]):
+        entry, place = known.get(key), None
+        if report and entry is not None:
+            reports = dict(zip(heard.entries[key].breaks, entry.breaks))
+            place = (reports[report].caller or reports[report].place) if report in reports else None
+        if entry is not None:
+            yield RawRecord(key, name, line, place)
 
 
 class EntryReader:

@@ -22,12 +22,12 @@ from depyf.sources.trace_log.log_events import artifact_name
 from depyf.sources.trace_log.log_files import LogFile, opened
 from depyf.sources.trace_log.log_lines import LogLines, LogRecord
 
-_STARTS, _ENDS = "dynamo_start", "compilation_metrics"
+_STARTS, _ENDS, _GUARDS = "dynamo_start", "compilation_metrics", "dynamo_cpp_guards_str"
 _WORDS = {
     _STARTS: "begin",
     "recompile_reasons": "why it is compiled again",
     "dynamo_graph_break_reason": "graph break",
-    "dynamo_cpp_guards_str": "guards",
+    _GUARDS: "guards",
     "dynamo_error": "error",
     _ENDS: "end",
     "bwd_compilation_metrics": "end of the backward",
@@ -38,9 +38,12 @@ _TOLD = ("co_name", "fail_type", "graph_op_count", "has_guarded_code")
 _BY_NATURE = re.compile(
     r"(?P<device>\b(?:cuda|xpu|hpu):)\d+|0x[0-9a-fA-F]{5,}|\d{12,}|(?<![\w.])rank_\d+(?=/)"
     r"|(?P<index>\b(?:device_index|index|get_raw_stream|_DeviceGuard|set_device|device)[=(])\d+"
-    r"|/[^\s'\"]*/torchinductor_[^\s'\"]*|^Guard latency = .*$",
+    r"|/[^\s'\"]*/torchinductor_[^\s'\"]*|^Guard latency = .*$"
+    r"|(?P<check>___check_\w+\([^\n]*?, )\d{7,}(?=[,)])|(?P<graph># graph id: )\d+",
     re.M,
 )
+_COMMENT = re.compile(r"  # .*$", re.M)
+"""The line that a guard is for: of several torch takes one or another."""
 _SIZE = 8
 _DAYS = (0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335)
 
@@ -119,6 +122,8 @@ class _Digesting:
             if name == _ENDS:
                 known.ended = moment(record.stamp)
                 known.function = str(data.get("co_name") or "") if isinstance(data, dict) else ""
+        if name == _GUARDS:
+            said = _COMMENT.sub("", said)
         said = _BY_NATURE.sub(_alike, said)
         known.kinds.append(name)
         known.checksums += hashlib.blake2b(said.encode("utf-8", "replace"), digest_size=_SIZE).digest()
@@ -126,7 +131,7 @@ class _Digesting:
 
 
 def _alike(match: re.Match[str]) -> str:
-    return f"{match['device'] or match['index'] or ''}N"
+    return f"{next(filter(None, match.groups()), '')}N"
 
 
 def moment(stamp: str) -> float:

@@ -21,11 +21,13 @@ def group_lines(found: RankGroups) -> list[str]:
 
 def _lines(found: RankGroups) -> Iterator[str]:
     if len(found.groups) < 2:
-        yield f"All {found.count} ranks compiled the same."
+        yield f"All {found.count} ranks have the same graphs and guards, devices apart."
     else:
-        yield f"{found.count} ranks in {len(found.groups)} groups that compiled the same:"
+        yield f"{found.count} ranks in {len(found.groups)} groups with the same graphs and guards, devices apart:"
     for group in found.groups if len(found.groups) > 1 else ():
         yield f"- {ranks_in_words(group.ranks)}: {group_in_words(group)}"
+    if found.apart:
+        yield apart_in_words(found.apart)
     if found.waits:
         yield "Who was late (as the clocks of the hosts tell):"
     for wait in sorted(found.waits, key=lambda wait: -wait.seconds)[:_MOST_WAITS]:
@@ -49,9 +51,15 @@ def since_in_words(since: FirstDifference) -> str:
     return f"{since.id}, {since.what} ({lines})"
 
 
+def apart_in_words(seconds: float) -> str:
+    """Why it is not told who was late."""
+    long = f"{seconds / 86400:.0f} days" if seconds > 2 * 86400 else f"{seconds / 3600:.1f} hours"
+    return f"The logs begin {long} apart: they are of several runs, or the clocks differ. Who was late is not told."
+
+
 def wait_in_words(wait: RankWait) -> str:
     """``0/1 of f: rank 7 ended last; the others waited up to 4.0 s, half of them 3.9 s or more; ...``."""
-    own = f"; {wait.own:.1f} s of it in this compilation" if wait.own >= 0.1 else ""
+    own = f"; {wait.own:.1f} s of it in this compilation" if wait.own >= 0.1 else "; it was late before"
     of = f" of {wait.function}" if wait.function else ""
     return (
         f"{wait.id}{of}: rank {wait.last} ended last, others had waited up to {wait.seconds:.1f} s, half of them "

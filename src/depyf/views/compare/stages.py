@@ -429,6 +429,7 @@ def ranks_of_two(first: Path, second: Path) -> tuple[dict[int, Path], dict[int, 
 def without_device(text: str) -> str:
     """``cuda:3`` -> ``cuda:N``, and a rank's own folder alike: ranks differ in these and mean the same."""
     text = re.sub(r"\b(cuda|xpu|hpu):\d+", r"\1:N", text)
+    text = re.sub(r"\bstream\d+\b", "streamN", text)  # of Inductor's wrappers: that of the device
     text = re.sub(r"\b(device_index|index|get_raw_stream|_DeviceGuard|set_device)(=|\()\d+", r"\1\2N", text)
     return re.sub(r"(?<![\w.])rank_\d+(?=/)", "rank_N", text)
 

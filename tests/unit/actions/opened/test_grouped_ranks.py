@@ -13,6 +13,7 @@ from depyf.run.files.reading import DumpError
 from depyf.run.rank_groups import RANKS, RankGroup, read_rank_groups
 from depyf.run.store.loading import load_ranks
 from depyf.views.compare.rank_group_lines import ranks_in_words
+from depyf.views.compare.stages import without_device
 from tools.torch.many_ranks import LATE, make
 from trace_logs import TraceLog
 
@@ -80,7 +81,37 @@ def test_all_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         log.compiled("0/0", "/p/train.py")
         log.write(tmp_path / f"dedicated_log_torch_trace_rank_{rank}_x.log")
     assert main(["merge", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == "All 10 ranks compiled the same.\n"
+    assert capsys.readouterr().out == "All 10 ranks have the same graphs and guards, devices apart.\n"
+
+
+def test_logs_of_several_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for rank in range(3):
+        log = TraceLog(day=f"110{rank + 1}")
+        log.compiled("0/0", "/p/train.py")
+        log.write(tmp_path / f"dedicated_log_torch_trace_rank_{rank}_x.log")
+    assert main(["merge", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "The logs begin 48.0 hours apart: they are of several runs" in said and "rank 2 ended last" not in said
+
+
+IDENTITIES = """\
+| +- TYPE_MATCH: ___check_type_id(L['x'], {number}), type=<class 'torch.Tensor'>  # y = x * {rank}  # train.py:{rank} in f
+| +- ID_MATCH: ___check_obj_id(G['dist'], {number})
+Guard latency = {rank}.5 us
+# graph id: {number}
+"""
+
+
+def test_what_differs_by_nature(tmp_path: Path) -> None:
+    for rank in range(2):
+        log = TraceLog()
+        log.add({"dynamo_cpp_guards_str": {}}, IDENTITIES.format(rank=rank, number=100052912 + rank), "0/0")
+        log.add({"dynamo_output_graph": {}}, f"x: f32[4]cuda:{rank}; get_raw_stream({rank}); rank_{rank}/a", "0/0")
+        log.compiled("1/0", "/p/train.py")
+        log.write(tmp_path / f"dedicated_log_torch_trace_rank_{rank}_x.log")
+    assert main(["open", str(tmp_path), "-o", str(tmp_path / "dump")]) == 0
+    found = read_rank_groups(tmp_path / "dump")
+    assert found is not None and [group.ranks for group in found.groups] == [(0, 1)]
 
 
 def test_a_dump_of_other_ranks_is_replaced(planted: tuple[Path, dict[str, int]]) -> None:
@@ -105,3 +136,9 @@ def test_ranks_in_words() -> None:
     assert ranks_in_words((3,)) == "rank 3"
     assert ranks_in_words((0, 1, 2, 4, 6, 7)) == "ranks 0-2, 4, 6-7"
     assert ranks_in_words(tuple(range(0, 40, 2))).endswith("22 and 8 more")
+
+
+def test_streams_of_a_device() -> None:
+    """Inductor names them after it."""
+    first, second = (f"stream{n} = get_raw_stream({n})\nk.run(buf0, stream=stream{n})" for n in (0, 7))
+    assert without_device(first) == without_device(second)

@@ -6,11 +6,12 @@ import os
 from pathlib import Path
 
 from depyf.run.causes.collect import causes_of
+from depyf.run.observations.all_observations import nothing_to_fix
 from depyf.run.records import EntryState
 from depyf.run.run import Run
 from depyf.sources.trace_log.log_files import find_logs
 from depyf.sources.trace_log.log_runs import LogContents, read_log
-from trace_logs import TraceLog, small_log
+from trace_logs import GRAPH, TraceLog, small_log
 
 PROGRAM = "def f(x, n):\n    y = x * n\n    if y.sum() > 0:\n        return y\n    return -y\n"
 
@@ -146,3 +147,23 @@ def test_records_of_another_form_are_left_out(tmp_path: Path) -> None:
     run = run_of(log, tmp_path)
     assert run.compilations == 1
     assert any("torch_version" in note or "left out" in note for note in run.notes)
+
+
+def test_a_log_of_an_export_says_what_it_has(tmp_path: Path) -> None:
+    log = TraceLog()
+    log.artifact("exported_program", "ExportedProgram: ...", "")
+    log.add({"guard_added": {"expr": "Eq(s0, 2)"}})
+    log.add({"frame_id": 0, "chromium_event": {}}, "{}")
+    (found,) = find_logs(log.write(tmp_path / "a.log")).logs.values()
+    run = read_log(found).run
+    assert run.notes == ("a.log: nothing of torch.compile; its records are exported_program (1), guard_added (1), ...",)
+
+
+def test_graphs_of_no_call(tmp_path: Path) -> None:
+    log = TraceLog()
+    log.add({"aot_forward_graph": {}}, GRAPH.format(n=2))
+    (found,) = find_logs(log.write(tmp_path / "a.log")).logs.values()
+    run = read_log(found).run
+    assert nothing_to_fix([run]).startswith(
+        "torch.compile compiled nothing. There is 1 graph that was made ahead of time"
+    )

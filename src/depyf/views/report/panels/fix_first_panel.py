@@ -76,7 +76,14 @@ def _cause(cause: Cause, seconds: dict[CompileKey, float], view: DumpView) -> di
         "notes": notes[:1] if not ways else [],
         "inside": written(cause.inside),
         "entries": [_id(key) for key in (cause.caused or cause.entries)],
+        "evidence": [
+            {**_id(one.key), "record": one.name, "line": one.line or None} for one in cause.evidence[:_MOST_EVIDENCE]
+        ],
+        "log": view.run.log,
     }
+
+
+_MOST_EVIDENCE = 12
 
 
 def _found(observation: Observation, seconds: dict[CompileKey, float], view: DumpView) -> dict[str, Any]:
@@ -97,6 +104,8 @@ def _found(observation: Observation, seconds: dict[CompileKey, float], view: Dum
         "notes": [],
         "inside": "",
         "entries": [_id(key) for key in observation.entries],
+        "evidence": [],
+        "log": "",
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from depyf.errors import DepyfError
 from depyf.run.rank_groups import RankGroup, RankGroups, RankWait, read_rank_groups
 from depyf.views.compare.difference_lines import first_change
-from depyf.views.compare.rank_group_lines import ranks_in_words, since_in_words, wait_in_words
+from depyf.views.compare.rank_group_lines import apart_in_words, ranks_in_words, since_in_words, wait_in_words
 from depyf.views.compare.stages import compare_ranks, ranks_in
 from depyf.views.report.aligned_collectives import aligned
 from depyf.views.report.dump_view import DumpView
@@ -26,6 +26,7 @@ def ranks_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None
     return {
         "count": groups.count if groups is not None else len(ranks),
         "groups": [_group(group) for group in groups.groups] if groups is not None else [],
+        "apart_by": apart_in_words(groups.apart) if groups is not None and groups.apart else "",
         "waits": [_wait(wait) for wait in groups.waits] if groups is not None else [],
         "ranks": [_summary(rank, part) for rank, part in ranks.items()],
         "functions": _rows(functions),

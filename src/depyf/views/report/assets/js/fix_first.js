@@ -139,6 +139,7 @@ function causeCard(cause, number, most, page) {
           cause.entries.slice(0, 8).map((entry) => entryChip(page, { ...entry, state: "" })),
         ),
       ),
+      cause.evidence.some((record) => record.line !== null) ? evidenceListed(cause) : null,
     ),
     cause.seconds
       ? el(
@@ -148,6 +149,23 @@ function causeCard(cause, number, most, page) {
           el("span", { class: "meter", style: { "--share": `${share}%` } }),
         )
       : el("div", { class: "cause-seconds" }),
+  );
+}
+
+/** The records of torch's log that a cause rests on, each with its line. */
+function evidenceListed({ evidence, log }) {
+  return el(
+    "details",
+    { class: "evidence" },
+    el("summary", { class: "muted" }, `Evidence in ${log}`),
+    el(
+      "ul",
+      { class: "plain-list" },
+      evidence.map((record) =>
+        el("li", {}, badge("plain", record.id), " ", el("code", {}, record.record), `, line ${record.line}`),
+      ),
+    ),
+    el("p", { class: "muted" }, "One of them as torch wrote it: ", el("code", {}, `depyf show ${log} LINE`)),
   );
 }
 

@@ -19,7 +19,8 @@ export function showRanks(container, data, page) {
   fill(
     container,
     el("p", { class: "lead" }, ranksVerdict(data)),
-    data.groups.length > 1 ? [rankHeading("Groups"), groupTable(data.groups)] : null,
+    data.groups.length > 1 ? [rankHeading("Groups with the same graphs and guards"), groupTable(data.groups)] : null,
+    data.apart_by ? el("p", { class: "muted" }, data.apart_by) : null,
     data.waits.length
       ? [
           rankHeading("Who was late"),
@@ -31,6 +32,7 @@ export function showRanks(container, data, page) {
           ),
         ]
       : null,
+    data.groups.length > 1 || data.waits.length ? rankHeading("One rank of each group") : null,
     rankTable("Each rank", data.ranks, summaryRows(data.ranks)),
     rankHeading("Functions"),
     rankTable(
@@ -95,19 +97,22 @@ function waitOf(found, waits) {
 /** Whether the ranks do the same, in a sentence: they do only where `depyf merge` says so, too. */
 export function ranksVerdict(data) {
   const groups = data.groups ?? [];
+  const collectives = data.collectives.filter((row) => row.differs).length;
+  const unmatched =
+    collectives && `${count(collectives, "collective")} that ${collectives === 1 ? "does" : "do"} not match`;
   if (groups.length > 1) {
     const apart = groups.slice(1).map((group) => group.ranks);
     const named = apart.slice(0, 5).join("; ") + (apart.length > 5 ? ` and ${apart.length - 5} groups more` : "");
-    return `${data.count} ranks do not do the same: ${named} differ from the others.`;
+    const verb = groups.length === 2 && groups[1].count === 1 ? "differs" : "differ";
+    return `${data.count} ranks do not do the same: ${named} ${verb} from the others${unmatched ? `; ${collectives === 1 ? "there is" : "there are"} ${unmatched}` : ""}.`;
   }
-  if (groups.length === 1) return `All ${data.count} ranks compiled the same, devices and times apart.`;
+  if (groups.length === 1) return `All ${data.count} ranks have the same graphs and guards, devices apart.`;
   const functions = data.functions.filter((row) => row.differs).length;
-  const collectives = data.collectives.filter((row) => row.differs).length;
   const parted = data.apart.filter((found) => !found.equal);
   const ranks = parted.filter((found) => found.rank !== null).map((found) => found.rank);
   const differing = [
     functions && count(functions, "function"),
-    collectives && `${count(collectives, "collective")} that ${collectives === 1 ? "does" : "do"} not match`,
+    unmatched,
     ranks.length &&
       `${ranks.length === 1 ? "rank" : "ranks"} ${ranks.join(", ")} ${ranks.length === 1 ? "diverges" : "diverge"} from rank ${data.ranks[0].rank}`,
   ].filter(Boolean);
