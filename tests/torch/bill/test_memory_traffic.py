@@ -63,6 +63,15 @@ def test_what_fits_together_costs_nothing(tmp_path):
     assert traffic.kernels == 1 and traffic.costs == () and observations_of(run) == ()
 
 
+def test_what_is_computed_where_it_belongs_is_no_copy(tmp_path):
+    """An update in place computes its value and writes it once."""
+    body = "def program(x, y):\n    x.add_(y)\n    y.mul_(2).relu_()\n    return (x * y).sum(1)\n"
+    source = MOVED[0].source.partition("def program")[0] + body
+    run = recorded(module_of(source, tmp_path, "in_place"), tmp_path / "dump")
+    traffic = traffic_of(run)
+    assert traffic.bytes > 0 and traffic.of(CostKind.COPY) == ()
+
+
 def test_a_graph_of_a_cache_is_said_to_be_unknown(tmp_path):
     program = MOVED[4]
     module = module_of(program.source, tmp_path, program.name)

@@ -130,12 +130,10 @@ class _Costs:
         moved = sum(kernel.writes[name] for name in own)
         others = {name for other in kernel.parts if other is not part for name in _used(other)}
         moved += sum(size for name, size in kernel.reads.items() if name in _used(part) and name not in others)
-        computed_here = any(name in other.get_buffer_names() for other in kernel.parts for name in _used(part) - own)
-        inside = len(kernel.parts) > 1 and computed_here and not own - self._outputs(own)
-        return [self._cost(CostKind.COPY, moved, reason, [part])] if own and moved and not inside else []
-
-    def _outputs(self, names: set[str]) -> set[str]:
-        return {name for name in names if is_output(self._scheduler, name)}
+        made_here = {name for other in kernel.parts if other is not part for name in other.get_buffer_names()}
+        taken = made_here & _used(part)
+        straight = bool(taken) and not taken & kernel.writes.keys()  # it is written where it belongs, and nowhere else
+        return [self._cost(CostKind.COPY, moved, reason, [part])] if own and moved and not straight else []
 
     def realised(self, kernel: ScheduledKernel) -> list[LoweringCost]:
         """What other kernels read of what ``kernel`` writes."""
