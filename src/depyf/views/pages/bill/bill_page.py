@@ -13,6 +13,7 @@ from depyf.run.bill.lowering import CodeLine, CostKind
 from depyf.run.bill.traffic import Traffic, TrafficCost
 from depyf.run.causes.folding import counted, folded_ids
 from depyf.run.files.manifest import indented
+from depyf.run.installed_files import library_file
 from depyf.run.memory.tensor_bytes import shown_bytes
 from depyf.run.observations.memory_traffic import LEAST
 from depyf.run.store.codec import plain as as_json
@@ -170,7 +171,10 @@ def _row(cost: TrafficCost, whole: int, other: bool, files: set[str]) -> str:
 def _line(line: CodeLine | None, files: set[str]) -> str:
     if line is None:
         return ""
-    name = line.file if len(files) > 3 else line.file.replace("\\", "/").rpartition("/")[2]
+    name = library_file(line.file)
+    short = name.replace("\\", "/").rpartition("/")[2]
+    alike = {file for file in files if file.replace("\\", "/").rpartition("/")[2] == short}
+    name = short if len(alike) <= 1 else name
     text = f" {code(cut(line.text, _LONGEST))}" if line.text else ""
     return f"{plain(name)}:{line.line}{text}"
 

@@ -38,10 +38,12 @@ def tracing_seconds(run: Run) -> float:
 
 
 def costly_lines(run: Run) -> tuple[TracedLine, ...]:
-    """The lines of the program that took longest to trace; those of libraries where the program has none."""
-    lines = [
-        line for line in traced_lines(times.traced for times in run.times) if owner_of(line.file) is not Owner.TORCH
-    ]
+    """The lines of the program that took longest to trace, without those that only lead to another one; those of
+    libraries where the program has none."""
+    known = traced_lines(times.traced for times in run.times)
+    whole = sum(times.traced[0].seconds for times in run.times if times.traced)
+    known = tuple(line for line in known if owner_of(line.into) is Owner.TORCH or not line.leads_there(whole)) or known
+    lines = [line for line in known if owner_of(line.file) is not Owner.TORCH]
     own = [line for line in lines if owner_of(line.file) is Owner.PROGRAM]
     return tuple(own or lines)
 
