@@ -142,8 +142,11 @@ def _origin(node: Any) -> str:
     return name if type(name) is str else ""
 
 
-def lowered_graph() -> Any:
-    """The ``GraphLowering`` of which Inductor reports the wrapper; None where the wrapper came from a cache."""
+def lowered_graph(stage: str) -> Any:
+    """The ``GraphLowering`` of which Inductor reports the wrapper; None where the wrapper came from a cache, and for
+    another stage."""
+    if stage != WRAPPER:
+        return None
     for frame in _frames_of_torch():
         if "self" in frame.f_code.co_varnames:
             graph = frame.f_locals.get("self")
@@ -154,7 +157,7 @@ def lowered_graph() -> Any:
 
 def _of_kernels() -> NodeOrigins | None:
     """Asked while Inductor reports the wrapper: its scheduler says what each kernel computes."""
-    nodes = attribute(attribute(lowered_graph(), "scheduler"), "nodes")
+    nodes = attribute(attribute(lowered_graph(WRAPPER), "scheduler"), "nodes")
     kernels: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
     computed: set[str] = set()
     for one in nodes if type(nodes) is list else ():

@@ -18,7 +18,7 @@ from typing import Any
 
 from depyf.run.bill.guard_bill import WARM
 from depyf.run.bill.lowering import LoweredGraph
-from depyf.run.compile_stages import BY_EVENT, CAPTURED, WRAPPER
+from depyf.run.compile_stages import BY_EVENT, CAPTURED
 from depyf.run.global_names import PACKAGE
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.node_origins import NodeOrigins
@@ -417,7 +417,7 @@ class Capture(Heard):
 
     def _lowering(self, key: CompileKey, event: TraceEvent) -> LoweredGraph | None:
         """Asked while Inductor reports the wrapper: then it still has what it made the kernels of."""
-        graph = lowered_graph() if BY_EVENT[event.name] == WRAPPER else None
+        graph = lowered_graph(BY_EVENT[event.name])
         if graph is None:
             return None
         with Door("what the kernels of a graph cost could not be told", self.note):
