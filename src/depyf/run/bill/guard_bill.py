@@ -18,7 +18,7 @@ from depyf.run.run import Run
 COLD = "guards_of_one_call"
 """Among the seconds of a compilation: torch's measure of a check of all its guards."""
 WARM = "guards_of_one_call_measured"
-"""The same, measured by depyf: the mean of many checks."""
+"""The same, measured by depyf: the median of some rounds of many checks."""
 _MOST = 12
 
 

@@ -6,6 +6,7 @@ seconds.  Each check runs the guards once more, so it is for a process that depy
 
 from __future__ import annotations
 
+import statistics
 import sys
 import types
 
@@ -13,11 +14,12 @@ from depyf.sources.live.pure_access import attribute
 
 _GUARDS = "/torch/_dynamo/guards.py"
 _DEEPEST = 50
-_CHECKS = 200
+_ROUNDS, _CHECKS = 9, 40
 
 
 def measured_latency() -> float | None:
-    """The mean of many checks; None where this torch does not have the guards at hand."""
+    """The median of some rounds of many checks: what else the machine does falls on a few of them.  None where this
+    torch does not have the guards at hand."""
     frame: types.FrameType | None = sys._getframe(1)
     for _ in range(_DEEPEST):
         if frame is None:
@@ -32,4 +34,4 @@ def measured_latency() -> float | None:
     profile = attribute(sys.modules.get("torch._C._dynamo.guards"), "profile_guard_manager")
     if root is None or scope is None or profile is None:
         return None
-    return float(profile(root, scope, _CHECKS)) * 1e-6
+    return statistics.median(float(profile(root, scope, _CHECKS)) for _ in range(_ROUNDS)) * 1e-6
