@@ -6,7 +6,7 @@ import { entryChip } from "./told.js";
 
 const WIDTH = 1000;
 const ROW = 18;
-const NARROWEST = 1.5;
+const NARROWEST_BOX = 1.5;
 
 /** Boxes of a tree: [{call, x, width, depth}]; `calls` are [depth, function, place, line, times, seconds], callers first. */
 export function flameBoxes(calls, width = WIDTH) {
@@ -21,7 +21,7 @@ export function flameBoxes(calls, width = WIDTH) {
     next[depth] = x + spent * scale;
     next[depth + 1] = x;
     next.length = depth + 2;
-    if (spent * scale >= NARROWEST) boxes.push({ call, x, width: spent * scale, depth });
+    if (spent * scale >= NARROWEST_BOX) boxes.push({ call, x, width: spent * scale, depth });
   }
   return boxes;
 }
