@@ -99,6 +99,8 @@ class PrepareDebug:
         """``depyf run``: the program's own contexts take its place while they last."""
         self.suspended = False
         """One of them did."""
+        self.measures_guards = False
+        """The process is one that depyf started: what guards take is measured."""
         self._behind: PrepareDebug | None = None
 
     def __enter__(self) -> None:
@@ -132,6 +134,7 @@ class PrepareDebug:
             session.at_end = self._at_end
             session.checks = self.checks
             session.on_ended = self.on_ended
+            session.capture.measures_guards = self.measures_guards
             session.from_start = self.gives_way and not self.suspended
             _begin(session)
             self._session = session

@@ -10,6 +10,7 @@ import {
   operationOf,
 } from "../../src/depyf/views/report/assets/js/graph_text.js";
 import { alikeGuards, spelledGuard } from "../../src/depyf/views/report/assets/js/guards.js";
+import { flameBoxes } from "../../src/depyf/views/report/assets/js/flame.js";
 import { byLine } from "../../src/depyf/views/report/assets/js/memory.js";
 import { ranksVerdict } from "../../src/depyf/views/report/assets/js/ranks.js";
 import { foldedRows, reasonsOf } from "../../src/depyf/views/report/assets/js/recompilations.js";
@@ -243,4 +244,26 @@ test("ranks do the same only where nothing of them diverges", () => {
     ],
   };
   assert.equal(ranksVerdict(gone), "The ranks do not do the same: 1 function, ranks 1, 2 diverge from rank 0.");
+});
+
+test("a flame graph has callees below their callers, side by side", () => {
+  const calls = [
+    [0, "f", "a.py:1", 0, 1, 4],
+    [1, "g", "a.py:9", 3, 1, 3],
+    [2, "h", "b.py:1", 10, 2, 2],
+    [1, "k", "a.py:20", 4, 1, 1],
+    [2, "h", "b.py:1", 21, 1, 0.5],
+    [2, "tiny", "b.py:9", 22, 1, 0.00001],
+  ];
+  assert.deepEqual(
+    flameBoxes(calls, 400).map(({ call, x, width, depth }) => [call[1], x, width, depth]),
+    [
+      ["f", 0, 400, 0],
+      ["g", 0, 300, 1],
+      ["h", 0, 200, 2],
+      ["k", 300, 100, 1],
+      ["h", 300, 50, 2],
+    ],
+  );
+  assert.deepEqual(flameBoxes([]), []);
 });

@@ -120,7 +120,7 @@ LAYERS = (
     ("sources.trace_log",),
     ("actions.scripts",),
     ("views.pages", "views.dump", "views.compare"),
-    ("actions.gallery", "views.report", "actions.repro", "actions.export"),
+    ("actions.gallery", "views.report", "actions.repro", "actions.export", "actions.profile"),
     ("sources.live",),
     (
         "decompiling",

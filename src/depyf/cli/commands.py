@@ -14,6 +14,7 @@ from depyf.cli.diff_and_merge import add_parsers, run_diff, run_merge, run_run
 from depyf.cli.dump_passes import add_dump_parser, run_dump
 from depyf.cli.from_dumps.export_command import add_export_parser, run_export
 from depyf.cli.from_dumps.gallery_command import add_gallery_parser, run_gallery
+from depyf.cli.from_dumps.join_command import add_join_parser, run_join
 from depyf.cli.from_dumps.log_argument import logs_as_dumps
 from depyf.cli.from_dumps.open_command import add_open_parser, run_open
 from depyf.cli.from_dumps.remote_logs import logs_at_hand
@@ -54,6 +55,7 @@ examples:
   depyf diff dump_a dump_b                      what differs between two dumps, stage by stage
   depyf merge dump                              where the ranks of a distributed run diverge
   depyf gallery dump -o scripts                 each compiled graph as a script that checks itself
+  depyf join trace.json dump                    a profile of torch with the lines of the program
   depyf export dump -o net                      a compiled function as a package that runs without torch.compile
   depyf repro dump 0/0                          one compiled graph as a script for a bug report
   depyf open model.aot                          what is in a function that torch saved, without loading it
@@ -189,6 +191,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_dump_parser(commands)
     add_parsers(commands)
     add_gallery_parser(commands)
+    add_join_parser(commands)
     add_export_parser(commands)
     add_repro_parser(commands)
     add_open_parser(commands)
@@ -246,6 +249,7 @@ def _dispatch(argv: list[str]) -> int:
         "diff": run_diff,
         "merge": run_merge,
         "gallery": run_gallery,
+        "join": run_join,
         "export": run_export,
         "repro": run_repro,
         "open": run_open,

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from depyf.decompiler.bytecode.variables.spelling import is_legal, legalised
 from depyf.run.advice.advice import AdviceUse
+from depyf.run.bill.lowering import LoweredGraph
+from depyf.run.graphs.given_graph import GivenRecord
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.node_origins import NodeOrigins
 from depyf.run.graphs.unrolled_loops import UnrolledLoop
@@ -236,21 +238,6 @@ class CacheRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenRecord:
-    """How a backend of the program gave a graph to ``lazy_format_graph_code``."""
-
-    name: str
-    """As it was called there: ``before split``."""
-    by: str
-    """The function that gave it: ``vllm.compilation.backends.VllmBackend.__call__``."""
-    context: tuple[tuple[str, str], ...] = ()
-    """The engine's pass context then (``PassContext`` of vLLM, SGLang): ``compile_range``, ``runtime_shape``; other
-    arguments."""
-    order: int = 0
-    """Its place among the graphs that were given under one compile id."""
-
-
-@dataclass(frozen=True, slots=True)
 class GraphRecord:
     """One artifact of a compiled graph: an FX graph printed by torch, or the wrapper that Inductor generated."""
 
@@ -270,6 +257,9 @@ class GraphRecord:
     """What ``depyf.edited`` put into its compilation, a line a file."""
     loops: tuple[UnrolledLoop, ...] = ()
     """The loops of the program that it holds unrolled, where it is long."""
+    lowering: LoweredGraph | None = None
+    """What its kernels move through memory, and why (generated wrappers); None where Inductor did not make it in this
+    process: it came from a cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -454,6 +444,8 @@ class EntryRecord:
     made: Made = Made.CALL
     left_out: tuple[GuardRecord, ...] = field(metadata=ELSEWHERE, default=())
     """Guards that torch found necessary, and a filter left out: no call is asked them."""
+    cuda_graphs_skipped: str = ""
+    """Why torch makes no CUDA graph of it, or of its backward, though it was to; with the stack that it names."""
 
     @property
     def state(self) -> EntryState:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from depyf.run.advice.advice import AdviceUse
+from depyf.run.bill.traced_calls import TracedCall
 from depyf.run.compile_stages import CAPTURED, FORWARD, WRAPPER
 from depyf.run.phase_times import PhaseTime
 from depyf.run.program_calls.checked_calls import CheckedCalls
@@ -36,6 +37,8 @@ class TimesRecord:
     seconds: tuple[tuple[str, float], ...] = ()
     """Phase -> seconds in all, by name."""
     phases: tuple[PhaseTime, ...] = ()
+    traced: tuple[TracedCall, ...] = ()
+    """What Dynamo traced into, callers before what they call; what took a millisecond or more."""
 
     @property
     def whole(self) -> float | None:

@@ -16,7 +16,7 @@ from depyf.run.advice.registry import ADVICE, text_of
 from depyf.run.causes.folding import counted
 from depyf.safety.escape import cut, printable
 from depyf.views.pages.print_style import TERMINAL
-from depyf.views.pages.sections.fix_first import left_out, what_to_fix
+from depyf.views.pages.sections.fix_first import left_out, what_to_fix, with_heading
 from depyf.views.pages.sections.totals import words_of
 
 _SHOWN_CAUSES = 7
@@ -55,14 +55,14 @@ def causes_lines(measured: Measured) -> list[str]:
     """``Fix first``, with seconds; or that there is nothing to fix."""
     if not measured.recorded:
         return []
-    if not measured.causes and not measured.observations:
-        return [measured.fine]
-    lines = [
-        "Fix first:",
-        *what_to_fix(measured.causes, measured.observations, _SHOWN_CAUSES, TERMINAL, measured.seconds_of),
-    ]
+    if not measured.causes and all(one.of_calls for one in measured.observations):
+        costs = what_to_fix((), measured.observations, _SHOWN_CAUSES, TERMINAL, measured.seconds_of)
+        return [measured.fine, *costs, *measured.compiling]
+    lines = with_heading(
+        what_to_fix(measured.causes, measured.observations, _SHOWN_CAUSES, TERMINAL, measured.seconds_of)
+    )
     left = left_out(measured.causes, _SHOWN_CAUSES)
-    return [*lines, f"and {left} more"] if left > 0 else lines
+    return [*lines, *([f"and {left} more"] if left > 0 else []), *measured.compiling]
 
 
 def tries_lines(before: Measured, tries: Tries) -> list[str]:
@@ -76,16 +76,16 @@ def tries_lines(before: Measured, tries: Tries) -> list[str]:
 
 
 def _tried_lines(before: Measured, tried: Sequence[TriedWay], difference: str) -> list[str]:
-    rows = [("as it is", "", *_numbers(before), "")]
+    guards = any(way.plan.guard_filter is not None for way in tried)
+    columns = (*_COLUMNS[:-1], "guards", _COLUMNS[-1]) if guards else _COLUMNS
+    rows = [("as it is", "", *_numbers(before, guards), "")]
     ordered = best_first(tried)
     rows += [
-        (cut(printable(way.text), _LONGEST_WAY), _predicted(way), *_numbers(way.measured), _verdict(way))
+        (cut(printable(way.text), _LONGEST_WAY), _predicted(way), *_numbers(way.measured, guards), _verdict(way))
         for way in ordered
     ]
-    widths = [max(len(row[column]) for row in [*rows, ("", *_COLUMNS)]) for column in range(len(_COLUMNS))]
-    head = "  ".join(
-        [" " * widths[0], *(name.rjust(widths[n]) for n, name in enumerate(_COLUMNS[:-1], 1)), _COLUMNS[-1]]
-    )
+    widths = [max(len(row[column]) for row in [*rows, ("", *columns)]) for column in range(len(columns))]
+    head = "  ".join([" " * widths[0], *(name.rjust(widths[n]) for n, name in enumerate(columns[:-1], 1)), columns[-1]])
     lines = ["Tried, each in a separate process with empty compile caches and seeded random numbers:", "", head]
     for row in rows:
         cells = [row[0].ljust(widths[0]), *(cell.rjust(widths[n]) for n, cell in enumerate(row[1:-1], 1)), row[-1]]
@@ -101,11 +101,28 @@ def _tried_lines(before: Measured, tried: Sequence[TriedWay], difference: str) -
     return [*lines, *_remarks(ordered)]
 
 
+def _filter_remarks(tried: Sequence[TriedWay]) -> list[str]:
+    """What each filter of guards that helps saves, how it is written, and what is not noticed then."""
+    lines = []
+    for way in tried:
+        one = way.plan.guard_filter
+        if one is None or way.outcome is not WayOutcome.HELPS:
+            continue
+        lines += [
+            f"{one.text}",
+            f"  guards take {way.measured.guards:.0f} us a call with it, what the program returned is "
+            f"{'the same' if way.results == 'equal' else 'not compared'}",
+            f"  the compiled code does not notice then: {one.risk}",
+        ]
+    return lines
+
+
 def _predicted(way: TriedWay) -> str:
     return "" if way.plan.after is None else f"{way.plan.after}{'+' if way.plan.or_more else ''}"
 
 
-def _numbers(measured: Measured) -> tuple[str, str, str, str, str]:
+def _numbers(measured: Measured, guards: bool) -> tuple[str, ...]:
+    """``guards``: what they take of a call, too."""
     seconds = "-" if measured.seconds is None else f"{measured.seconds:.1f}"
     return (
         str(measured.totals.compilations),
@@ -113,6 +130,7 @@ def _numbers(measured: Measured) -> tuple[str, str, str, str, str]:
         str(measured.totals.ran_as_python),
         seconds,
         f"{measured.totals.seconds:.1f}",
+        *([f"{measured.guards:.0f} us"] if guards else []),
     )
 
 
@@ -141,6 +159,7 @@ def _remarks(tried: Sequence[TriedWay]) -> list[str]:
                 f"The prediction was wrong: {printable(way.text)} leaves "
                 f"{counted(way.measured.totals.compilations, 'compilation')}, predicted were {way.plan.after}"
             )
+    lines += _filter_remarks(tried)
     best = next((way for way in tried if way.outcome is WayOutcome.HELPS), None)
     if best is not None:
         names = f": {best.plan.text}" if best.together else ""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import types
 from collections.abc import Callable
 from typing import Any
@@ -50,6 +51,29 @@ def follow(use: AdviceUse, function: str = "") -> Callable[[], None]:
         return _when_compiling(functools.partial(_set_again, switch), undo)
     setattr(config, switch.name, _value(switch, use, before))
     return undo
+
+
+def leave_out_guards(name: str) -> None:
+    """As if each ``torch.compile`` that has no ``guard_filter_fn`` had ``torch.compiler.NAME``; for the rest of the
+    process."""
+    import torch
+    from torch._dynamo import guards
+
+    keep = getattr(torch.compiler, name, None)
+    maker: Any = getattr(guards, "CheckFunctionManager", None)
+    before = getattr(maker, "__init__", None)
+    if keep is None or before is None or "guard_filter_fn" not in inspect.signature(before).parameters:
+        raise SwitchError(f"this torch has no torch.compiler.{name}, or no place to put it")
+    signature = inspect.signature(before)
+
+    @functools.wraps(before)
+    def with_filter(*args: Any, **kwargs: Any) -> None:
+        given = signature.bind(*args, **kwargs)
+        if given.arguments.get("guard_filter_fn") is None:
+            given.arguments["guard_filter_fn"] = keep
+        before(*given.args, **given.kwargs)
+
+    maker.__init__ = with_filter
 
 
 def _set_again(switch: Switch, _frame: Any) -> bool:

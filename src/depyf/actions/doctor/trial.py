@@ -25,6 +25,7 @@ from typing import IO, Any
 from depyf.actions.doctor.returned_values import Call
 from depyf.errors import DepyfError
 from depyf.run.advice.advice import AdviceUse
+from depyf.run.bill.guard_bill import guards_of_a_call
 from depyf.run.causes.cause import Cause
 from depyf.run.causes.collect import causes_of
 from depyf.run.observations.all_observations import nothing_to_fix, observations_of
@@ -33,6 +34,7 @@ from depyf.run.observations.observation import Observation
 from depyf.run.records import CompileKey
 from depyf.run.run import RunTotals, totals_of
 from depyf.run.store.loading import load_ranks
+from depyf.views.pages.bill.compile_time import compile_time_lines, guard_lines, with_margin
 
 NO_DUMP = "nothing of it ran: there is no dump"
 CUT = "it ended by os._exit, or was killed: what torch had compiled by then is told"
@@ -76,6 +78,10 @@ class Measured:
     """What else there is to change."""
     fine: str = ""
     """That there is nothing to fix, with the numbers, where that is so."""
+    guards: float = 0.0
+    """Microseconds: a check of all guards, of the latest entry of each function; 0 where it is not known."""
+    compiling: tuple[str, ...] = ()
+    """Where the time of compiling went, a line each."""
     checked: str = ""
     """What was compared with Python, and what came of it."""
     seconds_of: Mapping[CompileKey, float] = field(default_factory=dict)
@@ -100,10 +106,12 @@ def run_once(
     output: IO[Any] | None = None,
     limit: float | None = None,
     check: tuple[int, float] | None = None,
+    guard_filter: str = "",
 ) -> Measured:
     """``work`` is an empty folder of ours, ``folder`` takes the dump.  ``shown``: the program has our terminal (its
     standard output goes to ``output``, where that is given); otherwise what it writes is dropped, and it reads
-    nothing.  ``check``: which calls are compared with Python, and for how many seconds in all."""
+    nothing.  ``check``: which calls are compared with Python, and for how many seconds in all.  ``guard_filter``: the
+    function of ``torch.compiler`` that leaves guards out."""
     work.mkdir(parents=True, exist_ok=True)
     result = work / "result.json"
     spec = work / "spec.json"
@@ -113,6 +121,7 @@ def run_once(
         "module": program.module,
         "compare": compare,
         "check": check,
+        "guard_filter": guard_filter,
         "advice": [{"id": one.use.id, "values": dict(one.use.values), "function": one.function} for one in advice],
     }
     spec.write_text(json.dumps(asked), encoding="utf-8")
@@ -213,6 +222,7 @@ def measured_in(folder: Path, status: int = 0, told: Mapping[str, Any] = Mapping
         status, totals_of(runs), told.get("seconds"), causes_of(runs[0]), seconds_of=runs[0].seconds_of,
         calls=told.get("calls"), problem=problem, observations=observations_of(runs[0]), fine=nothing_to_fix(runs),
         checked=checked_line(runs[0].checked),
+        compiling=with_margin([*compile_time_lines(runs[0]), *guard_lines(runs[0])]), guards=guards_of_a_call(runs[0]),
     )  # fmt: skip
 
 

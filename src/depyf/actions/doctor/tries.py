@@ -12,7 +12,7 @@ from pathlib import Path
 
 from depyf.actions.doctor.returned_values import first_difference
 from depyf.actions.doctor.trial import DoctorProgram, FollowedAdvice, Measured, more_advice, run_once
-from depyf.actions.doctor.ways import TOGETHER, PlannedWay, TriedWay, all_that_help, judged, ways_out
+from depyf.actions.doctor.ways import TOGETHER, PlannedWay, TriedWay, all_that_help, guard_ways, judged, ways_out
 
 MOST = 8
 """So many ways out are tried by default."""
@@ -46,24 +46,32 @@ def try_ways(
     interrupted.
     """
     limit = timeout or 10 * (base.seconds or 0.0) + 60.0
-    found = ways_out(base.causes, more_advice(dump))
+    found = (*ways_out(base.causes, more_advice(dump)), *guard_ways(base))
     ways = found[:most]
     if not ways:
         return Tries(left_out=len(found))
     runs = len(ways) + 1
 
-    def run(number: int, what: str, *chosen: FollowedAdvice) -> Measured:
+    def run(number: int, what: str, *chosen: FollowedAdvice, guard_filter: str = "") -> Measured:
         tell(f"run {number} of {runs}: {what}")
         place = work / f"run_{number}"
-        measured = run_once(program, chosen, place, place / "dump", compare=True, shown=False, limit=limit)
+        measured = run_once(
+            program, chosen, place, place / "dump", compare=True, shown=False, limit=limit, guard_filter=guard_filter
+        )
         shutil.rmtree(place, ignore_errors=True)
         if measured.interrupted:
             raise KeyboardInterrupt
         return measured
 
+    def follow(number: int, way: PlannedWay) -> Measured:
+        named = way.guard_filter.name if way.guard_filter is not None else ""
+        return run(number, way.text, *way.ways, guard_filter=named)
+
     again = run(1, "as it is, once more")
     difference = first_difference(base.calls or {}, again.calls or {})
-    tried = [judged(way, base, run(number, way.text, *way.ways), not difference) for number, way in enumerate(ways, 2)]
+    if base.guards and again.guards:  # what else the machine did was in one of the two
+        base = replace(base, guards=min(base.guards, again.guards))
+    tried = [judged(way, base, follow(number, way), not difference) for number, way in enumerate(ways, 2)]
     every = all_that_help(tried)
     if every:
         runs += 1

@@ -14,6 +14,7 @@ from depyf.actions.doctor.returned_values import first_difference
 from depyf.actions.doctor.trial import FollowedAdvice, Measured
 from depyf.run.advice.advice import AdviceUse, SwitchKind
 from depyf.run.advice.registry import ADVICE, text_of
+from depyf.run.bill.guard_filters import GAIN, GUARD_FILTERS, LEAST, GuardFilter
 from depyf.run.causes.cause import Cause
 
 TOGETHER = "all that help, together"
@@ -47,6 +48,8 @@ class PlannedWay:
     """More may be left."""
     causes: frozenset[int] = frozenset()
     """The numbers of the causes that it is a way out of."""
+    guard_filter: GuardFilter | None = None
+    """Guards are left out."""
 
     @property
     def removed(self) -> int:
@@ -54,6 +57,8 @@ class PlannedWay:
 
     @property
     def text(self) -> str:
+        if self.guard_filter is not None:
+            return f"guard_filter_fn = torch.compiler.{self.guard_filter.name}"
         return "; ".join(map(way_in_words, self.ways))
 
 
@@ -119,6 +124,11 @@ def ways_out(causes: Iterable[Cause], named: Iterable[tuple[AdviceUse, str]]) ->
     return tuple(sorted(found.values(), key=lambda way: -way.removed))
 
 
+def guard_ways(measured: Measured) -> tuple[PlannedWay, ...]:
+    """Filters of guards, where the guards of a call take long enough for it."""
+    return tuple(PlannedWay((), guard_filter=one) for one in GUARD_FILTERS) if measured.guards >= LEAST else ()
+
+
 def _switch(use: AdviceUse) -> bool:
     return use.id in ADVICE and ADVICE[use.id].switch is not None
 
@@ -156,6 +166,8 @@ def judged(plan: PlannedWay, before: Measured, after: Measured, deterministic: b
     now, then = after.totals, before.totals
     if now.ran_as_python < then.ran_as_python and now.breaks <= then.breaks:
         more = False  # what ran as ordinary Python is compiled now: that takes compilations
+    if plan.guard_filter is not None and before.guards:  # it is for the time of a call: the counts stay
+        less = not more and after.guards <= (1 - GAIN) * before.guards
     outcome = (
         WayOutcome.MIXED
         if less and more
@@ -171,7 +183,7 @@ def judged(plan: PlannedWay, before: Measured, after: Measured, deterministic: b
 def best_first(tried: Iterable[TriedWay]) -> list[TriedWay]:
     """Those that help, by how much; then those that do not."""
     rank = list(WayOutcome)
-    return sorted(tried, key=lambda way: (rank.index(way.outcome), _left(way.measured)))
+    return sorted(tried, key=lambda way: (rank.index(way.outcome), _left(way.measured), way.measured.guards))
 
 
 def all_that_help(tried: Iterable[TriedWay]) -> tuple[FollowedAdvice, ...]:
@@ -180,7 +192,7 @@ def all_that_help(tried: Iterable[TriedWay]) -> tuple[FollowedAdvice, ...]:
     chosen: list[PlannedWay] = []
     for way in best_first(tried):
         met = frozenset[int]().union(*(plan.causes for plan in chosen))
-        if way.outcome is WayOutcome.HELPS and not way.plan.causes <= met:
+        if way.outcome is WayOutcome.HELPS and way.plan.ways and not way.plan.causes <= met:
             chosen.append(way.plan)
     if len(chosen) < 2:
         return ()

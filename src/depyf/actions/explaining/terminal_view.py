@@ -15,7 +15,7 @@ from depyf.run.global_names import in_words
 from depyf.run.observations.all_observations import observations_of
 from depyf.views.pages.call_tree import folded_states
 from depyf.views.pages.print_style import TERMINAL
-from depyf.views.pages.sections.fix_first import ON_TERMINAL, left_out, what_to_fix
+from depyf.views.pages.sections.fix_first import ON_TERMINAL, left_out, what_to_fix, with_heading
 from depyf.views.pages.sections.words import with_cells
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def explain_text(report: Report) -> str:
     head, *rest = _lines(report)
     lines = [f"{head}: {', '.join(report.facts())}"]
     first = fix_first_lines(report)
-    lines += ["", "Fix first:", *first, ""] if first else []
+    lines += ["", *with_heading(first), ""] if first else []
     overview = _overview(report)
     lines += overview if first else ["", *overview] if overview else []
     return with_cells("\n".join(lines + rest), report.run.cells)

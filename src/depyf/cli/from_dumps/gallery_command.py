@@ -9,15 +9,18 @@ import sys
 import textwrap
 from pathlib import Path
 
+from depyf.actions.gallery.timed_graphs import PAIRS, table_lines, time_scripts
 from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.gallery import Gallery, GalleryError, write_gallery
+from depyf.run.store.loading import load
 
 DIFFERENT = 1
 EPILOG = """\
 examples:
   depyf gallery depyf_dump
   depyf gallery depyf_dump -o scripts --check
+  depyf gallery depyf_dump --time               is each graph faster compiled?
 
 exit status:
   0    every graph has a script (and passed, with --check)
@@ -26,7 +29,7 @@ exit status:
   4    no dump, nothing in it, or the output cannot be written
   130  interrupted (Ctrl-C)
 
---check runs what the dump holds: use it for dumps that you trust.
+--check and --time run what the dump holds: use them for dumps that you trust.
 """
 
 
@@ -48,11 +51,20 @@ def add_gallery_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
     parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="where the scripts go (default: DIR/gallery)")
     parser.add_argument("--made-up", action="store_true", help="make up inputs, also where the dump has recorded ones")
     parser.add_argument("--check", action="store_true", help="run each script afterwards")
-    parser.add_argument("--backend", metavar="NAME", help="with --check: the backend for torch.compile")
+    parser.add_argument(
+        "--time", action="store_true", help="time each graph afterwards: eager against compiled, forward and backward"
+    )
+    parser.add_argument(
+        "--pairs", type=int, default=PAIRS, metavar="N", help=f"with --time: rounds of each way (default: {PAIRS})"
+    )
+    parser.add_argument("--backend", metavar="NAME", help="with --check or --time: the backend for torch.compile")
 
 
 def run_gallery(options: argparse.Namespace) -> int:
     """See the parser's epilogue for the exit status."""
+    if options.pairs < 2:
+        complain("--pairs must be at least 2")
+        return ExitStatus.USAGE
     out: Path = options.output if options.output is not None else options.folder / "gallery"
     try:
         galleries = write_gallery(options.folder, out, made_up=options.made_up)
@@ -67,6 +79,10 @@ def run_gallery(options: argparse.Namespace) -> int:
             status = DIFFERENT
         if options.check and not _check(folder, gallery, options.backend):
             status = DIFFERENT
+        if options.time:
+            dump = options.folder / name if name else options.folder
+            timed = time_scripts(folder, gallery.scripts, load(dump), options.backend or "inductor", options.pairs)
+            tell("", *table_lines(timed))
     return status
 
 

@@ -148,7 +148,11 @@ def _status(base: Measured) -> int:
         return INTERRUPTED_HERE
     if base.status or base.problem:
         return ExitStatus.FAILED
-    return ExitStatus.UNPROVEN if to_fix(base.causes) or base.observations else ExitStatus.PROVEN
+    return (
+        ExitStatus.UNPROVEN
+        if to_fix(base.causes) or any(not one.of_calls for one in base.observations)
+        else ExitStatus.PROVEN
+    )
 
 
 def _require_file(program: DoctorProgram) -> None:

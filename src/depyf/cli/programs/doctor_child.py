@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
 
     try:
         check = Check(*spec["check"]) if spec["check"] is not None else None
-        return record_program(program, rest, spec["module"], spec["folder"], at_end, check=check)
+        return record_program(program, rest, spec["module"], spec["folder"], at_end, check=check, measures_guards=True)
     except InputError as error:
         told.write(problem=str(error))
         complain(error)
@@ -76,9 +76,11 @@ def _prepared(spec: dict[str, Any]) -> Any:
 
     require_torch()
     from depyf.actions.doctor.returned import comparable  # torch comes with it: that is not the program's time
-    from depyf.actions.doctor.switches import follow
+    from depyf.actions.doctor.switches import follow, leave_out_guards
 
     recorder = comparable() if spec["compare"] else None
+    if spec["guard_filter"]:
+        leave_out_guards(spec["guard_filter"])
     for advice in spec["advice"]:
         follow(AdviceUse(advice["id"], tuple(advice["values"].items())), advice["function"])
     return recorder

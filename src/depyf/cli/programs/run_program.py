@@ -102,8 +102,9 @@ def record_program(
     record: bool | int = False,
     check: Check | None = None,
     on_ended: OnEnded | None = None,
+    measures_guards: bool = False,
 ) -> int:
-    """The same with something else at the end, when the dump is written."""
+    """The same with something else at the end, when the dump is written; ``measures_guards``: what they take, too."""
     require_torch()
     from depyf.contexts import PrepareDebug
 
@@ -113,6 +114,7 @@ def record_program(
 
         prepare.checks = functools.partial(CheckedRun, check.every, check.seconds)
     prepare.on_ended = on_ended
+    prepare.measures_guards = measures_guards
     prepare.gives_way = True  # the program may have such contexts of its own
     program = _prepared(target, arguments, is_module)
     prepare.__enter__()  # a DepyfError here is ours to report: nothing of the program has run
@@ -330,35 +332,41 @@ _ALWAYS = ("__builtins__", "__file__")
 def _tell_what_happened(folder: Path) -> None:
     """What to fix first, and where to read more."""
     complain(_where_to_look(folder))
-    lines, checked = _fix_first(folder)
+    from depyf.views.pages.sections.fix_first import with_heading
+
+    lines, spent, checked = _fix_first(folder)
     if lines:
-        tell("", "Fix first:", *lines, error=True)
+        tell("", *with_heading(lines), error=True)
+    if spent:
+        tell("", *spent, error=True)
     if checked:
         tell("", checked, error=True)
 
 
-def _fix_first(folder: Path) -> tuple[list[str], str]:
-    """The most expensive causes, with the seconds that they took, and what was compared with Python; of a distributed
-    run those of the first rank."""
+def _fix_first(folder: Path) -> tuple[list[str], list[str], str]:
+    """The most expensive causes, with the seconds that they took, where the time of compiling went, and what was
+    compared with Python; of a distributed run those of the first rank."""
     from depyf.run.causes.collect import causes_of
     from depyf.run.observations.all_observations import observations_of
     from depyf.run.observations.compiled_differs import checked_line
     from depyf.run.store.loading import load
     from depyf.sources.live.processes.ranks import current_rank, rank_directory
+    from depyf.views.pages.bill.compile_time import compile_time_lines, guard_lines
     from depyf.views.pages.print_style import TERMINAL
     from depyf.views.pages.sections.fix_first import ON_TERMINAL, left_out, what_to_fix
 
     if current_rank():
-        return [], ""
+        return [], [], ""
     own = rank_directory(folder)
     try:
         run = load(own)
     except DepyfError:
-        return [], ""
+        return [], [], ""
     causes = causes_of(run)
     lines = what_to_fix(causes, observations_of(run), ON_TERMINAL, TERMINAL, run.seconds_of)
     left = left_out(causes, ON_TERMINAL)
-    return [*lines, f"and {left} more in {own / INDEX}"] if left > 0 else lines, checked_line(run.checked)
+    lines += [f"and {left} more in {own / INDEX}"] if left > 0 else []
+    return lines, [*compile_time_lines(run), *guard_lines(run)], checked_line(run.checked)
 
 
 def _where_to_look(folder: Path) -> str:

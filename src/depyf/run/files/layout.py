@@ -15,6 +15,7 @@ MANIFEST = reading.MANIFEST
 INDEX = "index.md"
 SHAPES = "shapes.md"
 MEMORY = "memory.md"
+BILL, BILL_DATA = "bill.md", "bill.json"
 SHAPES_DATA, MEMORY_DATA, GUARDS_DATA = "shapes.json", "memory.json", "guards.json"
 CALL_TREE = "call_tree.md"
 REPORT_PAGE = "report.html"

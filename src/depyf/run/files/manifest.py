@@ -21,6 +21,8 @@ from depyf.run.causes.cause import Cause
 from depyf.run.compile_stages import BACKWARD, BEFORE_POST_GRAD, BY_NAME, FORWARD, POST_GRAD, WRAPPER
 from depyf.run.files.checksums import EDITABLE, meaning_checksum, written_lines
 from depyf.run.files.layout import (
+    BILL,
+    BILL_DATA,
     CALL_TREE,
     GUARDS_DATA,
     INDEX,
@@ -64,8 +66,19 @@ from depyf.run.run import Run
 from depyf.run.store.codec import plain
 from depyf.safety.escape import one_line
 
-_REPORTS = ((CALL_TREE, "call_tree"), (SHAPES, "shapes"), (MEMORY, "memory"), *((name, "report") for name in REPORTS))
-_DATA = ((SHAPES_DATA, "shapes_data"), (MEMORY_DATA, "memory_data"), (GUARDS_DATA, "guards_data"))
+_REPORTS = (
+    (CALL_TREE, "call_tree"),
+    (SHAPES, "shapes"),
+    (MEMORY, "memory"),
+    (BILL, "bill"),
+    *((name, "report") for name in REPORTS),
+)
+_DATA = (
+    (SHAPES_DATA, "shapes_data"),
+    (MEMORY_DATA, "memory_data"),
+    (GUARDS_DATA, "guards_data"),
+    (BILL_DATA, "bill_data"),
+)
 _WHOLE_RUN = ((INDEX, "index"), *_REPORTS, *_DATA, (TIMINGS, "timings"), (RUN, "run"))
 _OURS = ("__compiled_fn_", "__transformed_code_", "__original_code_", "full_code_for_", SOURCE_PREFIX, ".depyf-")
 _MOST_PAGE = 1 << 26

@@ -236,7 +236,8 @@ _OBSERVATION = _object(
     (
         "kind!",
         str,
-        "different from Python, never called, unrolled loop, nothing compiled, cache, mode, ended by an error",
+        "different from Python, never called, unrolled loop, nothing compiled, cache, mode, not fused, fallback, "
+        "copy, CUDA graphs skipped, ended by an error",
     ),
     ("at!", str, "FILE:LINE"),
     ("line!", str, "the text of the line"),

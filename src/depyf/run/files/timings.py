@@ -1,4 +1,5 @@
-"""``timings.json``: seconds by compile id and phase, as torch measured them, and when each phase began.
+"""``timings.json``: seconds by compile id and phase, as torch measured them, when each phase began, and what
+tracing took.
 
 The one file of a dump that differs from run to run.
 """
@@ -9,9 +10,11 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from depyf.run.bill.traced_calls import TracedCall
 from depyf.run.files.manifest import indented
 from depyf.run.phase_times import PhaseTime
 from depyf.run.run import TimesRecord
+from depyf.run.store.codec import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,7 @@ class TimesPage:
     seconds: dict[str, dict[str, float]] = field(default_factory=dict)
     """Compile id -> phase -> seconds."""
     phases: dict[str, tuple[PhaseTime, ...]] = field(default_factory=dict)
+    traced: dict[str, tuple[TracedCall, ...]] = field(default_factory=dict)
     began: float = 0.0
     """When the recording began, in seconds since the epoch."""
 
@@ -33,7 +37,17 @@ def timings_page(times: Iterable[TimesRecord], began: float = 0.0) -> str:
     waterfall = ",\n".join(
         f'  "{record.key.slug}": {_listed(sorted(record.phases))}' for record in ordered if record.phases
     )
-    return page + ',\n "phases": {' + (f"\n{waterfall}\n }}" if waterfall else "}") + "\n}\n"
+    traced = ",\n".join(
+        f'  "{record.key.slug}": [\n   ' + ",\n   ".join(map(_call, record.traced)) + "\n  ]"
+        for record in ordered
+        if record.traced
+    )
+    parts = [("phases", waterfall), *([("traced", traced)] if traced else [])]
+    return page + "".join(f',\n "{name}": {{' + (f"\n{text}\n }}" if text else "}") for name, text in parts) + "\n}\n"
+
+
+def _call(call: TracedCall) -> str:
+    return json.dumps(plain(call), ensure_ascii=False)
 
 
 def _listed(phases: Sequence[PhaseTime]) -> str:

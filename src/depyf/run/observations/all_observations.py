@@ -14,15 +14,17 @@ from depyf.run.observations.compiled_differs import compiled_differs
 from depyf.run.observations.failed_exports import failed_exports
 from depyf.run.observations.idle_modes import idle_modes
 from depyf.run.observations.in_place_modules import passed_over
+from depyf.run.observations.memory_traffic import memory_traffic
 from depyf.run.observations.never_called import compiled_ahead, never_called
 from depyf.run.observations.nothing_compiled import nothing_compiled
 from depyf.run.observations.observation import Observation
+from depyf.run.observations.skipped_cuda_graphs import skipped_cuda_graphs
 from depyf.run.observations.unrolled import unrolled
 from depyf.run.run import Run, totals_of
 
 _KINDS: tuple[Callable[[Run], Iterable[Observation]], ...] = (
     compiled_differs, unrolled, nothing_compiled, passed_over, never_called, failed_exports, idle_modes,
-    bypassed_caches,
+    skipped_cuda_graphs, bypassed_caches, memory_traffic,
 )  # fmt: skip
 
 

@@ -29,6 +29,14 @@ class ObservationKind(enum.Enum):
     """``torch.export`` ended with an error."""
     MODE = "mode"
     """A mode of torch.compile that changes nothing here."""
+    NOT_FUSED = "not fused"
+    """Two kernels that move the same memory."""
+    FALLBACK = "fallback"
+    """An operator that runs as eager's kernel."""
+    COPY = "copy"
+    """A kernel that computes nothing."""
+    CUDA_GRAPHS = "CUDA graphs skipped"
+    """torch was to make CUDA graphs, and did not."""
     CACHE = "cache"
     """A cache of torch was bypassed."""
 
@@ -52,6 +60,8 @@ class Observation:
     """It stands before the causes: results are wrong, or it takes most of the compiling."""
     details: tuple[str, ...] = ()
     """More of it, a sentence each."""
+    of_calls: bool = False
+    """It tells what each call costs: nothing went wrong, and there may be nothing to change."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as it stands in the manifest."""

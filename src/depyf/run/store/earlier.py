@@ -13,6 +13,7 @@ from typing import Any
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.files.layout import GUARDS_DATA
 from depyf.run.files.reading import DumpError, read_json, read_manifest
+from depyf.run.graphs.given_graph import GivenRecord
 from depyf.run.records import (
     BreakRecord,
     CacheRecord,
@@ -21,7 +22,6 @@ from depyf.run.records import (
     CompileKey,
     EntryRecord,
     FunctionRecord,
-    GivenRecord,
     GraphRecord,
     GuardRecord,
     Place,

@@ -216,8 +216,10 @@ def _with_times(run: Run, folder: Path) -> Run:
     keys = {key.slug: key for key in [NO_COMPILATION, *(graph.key for graph in run.graphs)]}
     keys |= {entry.key.slug: entry.key for function in run.functions for entry in function.entries}
     times = [
-        TimesRecord(keys[slug], tuple(page.seconds.get(slug, {}).items()), page.phases.get(slug, ()))
-        for slug in dict.fromkeys([*page.seconds, *page.phases])
+        TimesRecord(
+            keys[slug], tuple(page.seconds.get(slug, {}).items()), page.phases.get(slug, ()), page.traced.get(slug, ())
+        )
+        for slug in dict.fromkeys([*page.seconds, *page.phases, *page.traced])
         if slug in keys
     ]
     return replace(run, times=tuple(times), began=page.began)

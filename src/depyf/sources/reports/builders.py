@@ -95,6 +95,7 @@ class EntryBuilder:
     restarts: tuple[str, ...] = ()
     symbols: SymbolTable = field(default_factory=SymbolTable)
     caches: list[CacheRecord] = field(default_factory=list)
+    cuda_graphs_skipped: str = ""
     callers: tuple[RunningFrame, ...] = ()
 
     def is_other(self, work: int) -> bool:

@@ -12,12 +12,16 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
+from depyf.run.addresses import without_addresses
 from depyf.run.advice.number_operands import taken_as_number
+from depyf.run.bill.guard_bill import COLD
+from depyf.run.bill.lowering import LoweredGraph
 from depyf.run.compile_stages import BY_EVENT, CAPTURED
+from depyf.run.graphs.given_graph import GivenRecord
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.node_origins import NodeOrigins
 from depyf.run.phase_times import PhaseClock, PhaseTime
-from depyf.run.records import CompileKey, GivenRecord, GraphRecord, GuardRecord, RecompileRecord
+from depyf.run.records import CompileKey, GraphRecord, GuardRecord, RecompileRecord
 from depyf.run.run import TimesRecord
 from depyf.run.trace_events import TraceEvent, cache_of
 from depyf.sources.reports.break_stack import NOTHING_KNOWN
@@ -153,6 +157,12 @@ class Heard:
     def take_metrics(self, entry: EntryBuilder, event: TraceEvent) -> None:
         """torch is done with a frame, or with its backward."""
         self.timings.setdefault(entry.key, {}).update(phases(event.name, event.data))
+        skipped = event.data.get("cudagraph_skip_reason")
+        if isinstance(skipped, str):
+            entry.cuda_graphs_skipped = without_addresses(skipped)
+        latency = event.data.get("guard_latency_us")
+        if isinstance(latency, (int, float)):
+            self.timings[entry.key][COLD] = round(latency * 1e-6, 9)
         refused = event.data.get("fail_reason") and event.data.get("is_forward", False) is None
         if event.name == "compilation_metrics" or refused:  # 2.6: what failed before torch knew which it is
             self.close(entry, event)
@@ -231,6 +241,7 @@ class Heard:
         facts: GraphFacts | None = None,
         given: GivenRecord | None = None,
         origins: NodeOrigins | None = None,
+        lowering: LoweredGraph | None = None,
     ) -> GraphRecord | None:
         """Record one graph or wrapper; None where this very text was reported for this stage, and in this context,
         before."""
@@ -243,7 +254,9 @@ class Heard:
             if not text or any(record.text == text and _as_given(record.given) == _as_given(given) for record in same):
                 return None
             loops = loops_in(origins, text) if stage == CAPTURED and origins is not None else ()
-            record = GraphRecord(key, stage, len(same), text, path, facts, given, origins, loops=loops)
+            record = GraphRecord(
+                key, stage, len(same), text, path, facts, given, origins, loops=loops, lowering=lowering
+            )
             self.graphs.append(GraphBuilder(record, attempt))
             own.append(self.graphs[-1])
             self.on_graph(record)

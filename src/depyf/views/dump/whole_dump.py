@@ -14,6 +14,8 @@ from pathlib import Path
 from depyf.run.causes.collect import causes_of
 from depyf.run.compile_stages import ORDER, WRAPPER
 from depyf.run.files.layout import (
+    BILL,
+    BILL_DATA,
     CALL_TREE,
     GUARDS_DATA,
     MANIFEST,
@@ -39,6 +41,7 @@ from depyf.run.records import CompileKey, FunctionRecord, GraphRecord, GuardReco
 from depyf.run.run import Run
 from depyf.run.store.lines import run_page
 from depyf.safety.guarded import Door
+from depyf.views.pages.bill.bill_page import bill_data, bill_page
 from depyf.views.pages.call_tree import call_tree_page
 from depyf.views.pages.full_code import full_code_page
 from depyf.views.pages.function_pages import original_page, transformed_lines
@@ -51,7 +54,8 @@ from depyf.views.pages.shapes import shapes_page
 
 _SUMMARIES: tuple[tuple[str, Callable[[RunFindings], str]], ...] = (
     (CALL_TREE, lambda found: call_tree_page(found.run)), (SHAPES, shapes_page), (SHAPES_DATA, shapes_data),
-    (MEMORY, memory_page), (MEMORY_DATA, memory_data), (GUARDS_DATA, guards_data),
+    (MEMORY, memory_page), (MEMORY_DATA, memory_data), (GUARDS_DATA, guards_data), (BILL, bill_page),
+    (BILL_DATA, bill_data),
 )  # fmt: skip
 
 

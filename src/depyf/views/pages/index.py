@@ -15,6 +15,7 @@ from depyf.run.causes.folding import counted
 from depyf.run.causes.stack_names import shown_names
 from depyf.run.compile_stages import CAPTURED
 from depyf.run.files.layout import (
+    BILL,
     BREAKS,
     CAUSES,
     FUNCTIONS,
@@ -34,6 +35,7 @@ from depyf.run.observations.all_observations import observations_of
 from depyf.run.observations.compiled_differs import checked_line, not_compared
 from depyf.run.records import EntryState, GraphRecord
 from depyf.run.run import Run, totals_of
+from depyf.views.pages.bill.bill_page import bill_section
 from depyf.views.pages.call_tree import call_tree_section
 from depyf.views.pages.markdown import message
 from depyf.views.pages.memory import memory_section
@@ -90,7 +92,8 @@ def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, ker
     if left > 0:
         first.append(f"\n{counted(left, 'cause')} that {'costs' if left == 1 else 'cost'} less: {link(CAUSES, CAUSES)}")
     sections = [
-        IndexSection("Fix first", first),
+        IndexSection("Fix first", first if first and first[0] else []),
+        IndexSection("What each call costs", [] if first and first[0] else first[3:]),
         IndexSection("What happened", happened),
         IndexSection("Nothing was compiled", [] if _anything(run) else [_NOTHING]),
         IndexSection("Call tree", call_tree_section(run)),
@@ -123,6 +126,7 @@ def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, ker
             counted(sum(bool(entry.left_out) for _, entry in run.entries), "compilation"),
         ),
         IndexSection("Dynamic shapes", shapes_section(found, SHAPES)),
+        IndexSection("Memory traffic", bill_section(found, BILL)),
         IndexSection("Kept for the backward", memory_section(found, MEMORY)),
         IndexSection("Stages", stage_lines(run, kernels), STAGES, "graphs, kernels and caches of each compile id"),
         IndexSection(

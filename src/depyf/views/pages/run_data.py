@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.run.bill.traffic import Traffic, traffic_of
 from depyf.run.files.manifest import indented
 from depyf.run.memory.allocation_plan import AllocationPlan
 from depyf.run.memory.graph_memory import GraphMemory, graph_memories
@@ -46,6 +47,10 @@ class RunFindings:
     def shapes(self) -> tuple[tuple[FunctionRecord, FunctionShapes], ...]:
         """The functions with sizes that are no constants."""
         return tuple((function, table) for function in self.run.functions if (table := shapes_of(function)) is not None)
+
+    @functools.cached_property
+    def traffic(self) -> Traffic:
+        return traffic_of(self.run)
 
     @functools.cached_property
     def memories(self) -> tuple[GraphMemory, ...]:

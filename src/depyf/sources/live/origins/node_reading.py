@@ -142,25 +142,32 @@ def _origin(node: Any) -> str:
     return name if type(name) is str else ""
 
 
+def lowered_graph(stage: str) -> Any:
+    """The ``GraphLowering`` of which Inductor reports the wrapper; None where the wrapper came from a cache, and for
+    another stage."""
+    if stage != WRAPPER:
+        return None
+    for frame in _frames_of_torch():
+        if "self" in frame.f_code.co_varnames:
+            graph = frame.f_locals.get("self")
+            if short_name(type(graph)) == "GraphLowering":
+                return graph
+    return None
+
+
 def _of_kernels() -> NodeOrigins | None:
     """Asked while Inductor reports the wrapper: its scheduler says what each kernel computes."""
-    for frame in _frames_of_torch():
-        if "self" not in frame.f_code.co_varnames:
-            continue
-        graph = frame.f_locals.get("self")
-        if short_name(type(graph)) == "GraphLowering":
-            nodes = attribute(attribute(graph, "scheduler"), "nodes")
-            kernels: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
-            computed: set[str] = set()
-            for one in nodes if type(nodes) is list else ():
-                buffers, found = _kernel(one)
-                if short_name(type(one)) == "ExternKernelSchedulerNode":  # it says what made its inputs, too
-                    found = tuple(name for name in found if name not in computed)
-                computed.update(found)
-                if buffers and found:
-                    kernels.append((buffers, found))
-            return NodeOrigins(kernels=tuple(kernels)) if kernels else None
-    return None
+    nodes = attribute(attribute(lowered_graph(WRAPPER), "scheduler"), "nodes")
+    kernels: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
+    computed: set[str] = set()
+    for one in nodes if type(nodes) is list else ():
+        buffers, found = _kernel(one)
+        if short_name(type(one)) == "ExternKernelSchedulerNode":  # it says what made its inputs, too
+            found = tuple(name for name in found if name not in computed)
+        computed.update(found)
+        if buffers and found:
+            kernels.append((buffers, found))
+    return NodeOrigins(kernels=tuple(kernels)) if kernels else None
 
 
 def _kernel(scheduled: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:

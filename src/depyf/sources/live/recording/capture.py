@@ -16,19 +16,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from depyf.run.bill.guard_bill import WARM
+from depyf.run.bill.lowering import LoweredGraph
 from depyf.run.compile_stages import BY_EVENT, CAPTURED
 from depyf.run.global_names import PACKAGE, PRECOMPILED
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.node_origins import NodeOrigins
 from depyf.run.made import Made
 from depyf.run.phase_times import compile_id_of
-from depyf.run.records import (
-    CodeRecord,
-    CompileKey,
-    GraphRecord,
-    GuardRecord,
-    RecompileRecord,
-)
+from depyf.run.records import CodeRecord, CompileKey, GraphRecord, GuardRecord, RecompileRecord
+from depyf.run.run import TimesRecord
 from depyf.run.trace_events import TraceEvent
 from depyf.safety.guarded import Door
 from depyf.sources.live.ahead.ahead_frames import AheadWork, LoadedWork, ahead_work, loaded_work, package_work
@@ -53,10 +50,15 @@ from depyf.sources.live.events.torch_options import in_force
 from depyf.sources.live.events.traced_stack import traced_stack
 from depyf.sources.live.guards.all_refusals import all_refusals
 from depyf.sources.live.guards.asked_instead import asked_instead
+from depyf.sources.live.guards.guard_latency import measured_latency
 from depyf.sources.live.guards.printed_guards import READER
-from depyf.sources.live.origins.node_reading import origins_of
+from depyf.sources.live.inductor.asking_lines import AskingLines
+from depyf.sources.live.inductor.fusion_listener import FusionListener
+from depyf.sources.live.inductor.lowered_graph import lowering_of
+from depyf.sources.live.origins.node_reading import lowered_graph, origins_of
 from depyf.sources.live.recording.code_record import code_record, find_code
 from depyf.sources.live.resume import origin, resume_targets
+from depyf.sources.live.tracing.inlined_calls import InlinedCalls
 from depyf.sources.live.wrapped import call_of, is_module_call, wrapped_call
 from depyf.sources.reports.break_stack import NOTHING_KNOWN, BrokenAt
 from depyf.sources.reports.builders import EntryBuilder, FunctionBuilder
@@ -99,13 +101,20 @@ class Capture(Heard):
         """Called with each captured graph and the live one, while Dynamo holds the inputs."""
         self.deaf = 0  # a thread that compiles for an answer of ours
         self._handler: Listener | None = None
+        self._fusions = FusionListener(self.note)
+        self.measures_guards = False
+        """The process is one that depyf started: guards may be run for their time alone."""
+        self._inlined = InlinedCalls(self._key_now, self.note)
 
     def start(self) -> None:
+        self._inlined.start()
         self._handler = Listener(self._take, self.note, self._timed)
         listen(self._handler)
 
     def stop(self) -> None:
         """The handler goes: ``logging`` lists each one that lives."""
+        self._fusions.stop()
+        self._inlined.stop()
         handler, self._handler = self._handler, None
         if handler is not None:
             ignore(handler)
@@ -122,6 +131,7 @@ class Capture(Heard):
 
     def _take(self, event: TraceEvent) -> None:
         if self.hears:
+            self._fusions.start()  # torch's scheduler is loaded with the first graph that is compiled
             self.handle(event)
         elif not self.here and self.in_child is not None and (own := self.in_child()) is not None:
             own.handle(event)  # the first one; the others come to it
@@ -261,7 +271,7 @@ class Capture(Heard):
         """With what torch's frames hold of it."""
         added = self.add_graph(
             key, BY_EVENT[event.name], as_python(event.name, event.payload), path_in(event), event.attempt,
-            self._facts(event), origins=self._origins(event),
+            self._facts(event), origins=self._origins(event), lowering=self._lowering(key, event),
         )  # fmt: skip
         if added is not None and added.stage == CAPTURED and self.on_inputs is not None:
             with Door("the inputs of a graph could not be kept", self.note):
@@ -291,6 +301,10 @@ class Capture(Heard):
         of the call."""
         entry.guard_text = event.payload
         entry.left_out = left_out_guards(self.note)
+        if self.measures_guards:
+            with Door("what guards take could not be measured", self.note):
+                if (latency := measured_latency()) is not None:
+                    self.timings.setdefault(entry.key, {})[WARM] = round(latency, 9)
         self._finish_symbols(entry)
         call = self._calls.pop(entry.key, None)
         if call is not None:
@@ -413,4 +427,24 @@ class Capture(Heard):
     def _origins(self, event: TraceEvent) -> NodeOrigins | None:
         with Door("where the operations of a graph come from could not be recorded", self.note):
             return origins_of(BY_EVENT[event.name], event.payload)
+        return None
+
+    def times_of(self, key: CompileKey) -> TimesRecord:
+        """With what tracing took."""
+        return replace(super().times_of(key), traced=self._inlined.of(key))
+
+    def _key_now(self) -> CompileKey | None:
+        from torch._guards import CompileContext
+
+        found = CompileContext.current_compile_id() if self.hears else None
+        return None if found is None else self.key(str(found))
+
+    def _lowering(self, key: CompileKey, event: TraceEvent) -> LoweredGraph | None:
+        """Asked while Inductor reports the wrapper: then it still has what it made the kernels of."""
+        graph = lowered_graph(BY_EVENT[event.name])
+        if graph is None:
+            return None
+        with Door("what the kernels of a graph cost could not be told", self.note):
+            lines = AskingLines(graph.record for graph in self.graphs_of.get(key, ()))
+            return lowering_of(graph, self._fusions.take(graph), lines.of)
         return None

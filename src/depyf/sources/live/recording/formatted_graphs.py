@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.decompiler.bytecode.host.written_names import qualified_name
+from depyf.run.graphs.given_graph import GivenRecord
 from depyf.run.graphs.graph_facts import LayerFacts
-from depyf.run.records import GivenRecord
 from depyf.safety.guarded import Door
 from depyf.sources.live.ahead.ahead_frames import ahead_work
 from depyf.sources.live.ahead.ahead_functions import name_of_callee

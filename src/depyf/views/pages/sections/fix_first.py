@@ -58,9 +58,12 @@ def what_to_fix(
 ) -> list[str]:
     """``fix_first``, and after the causes what else was found, before them what takes most of the compiling; what is
     needed comes last."""
-    if not observations:
-        return fix_first(causes, most, style, seconds)
+    costs = [one for one in observations if one.of_calls]
+    observations = [one for one in observations if not one.of_calls]
     changed = to_fix(causes)
+    if not observations:
+        lines = fix_first(causes, most, style, seconds)
+        return [*lines, *_costs(costs, min(len(changed), most) + 1, style, seconds)]
     needed = fix_first([cause for cause in causes if cause.needed], most, style, seconds)
     leading, others = [one for one in observations if one.leads], [one for one in observations if not one.leads]
     return [
@@ -68,7 +71,27 @@ def what_to_fix(
         *fix_first(changed, most, style, seconds, len(leading) + 1),
         *observation_lines(others, len(leading) + min(len(changed), most) + 1, style, seconds),
         *(["", "Needed, with nothing to change:", *needed[1:]] if needed else []),
+        *_costs(costs, len(observations) + min(len(changed), most) + 1, style, seconds),
     ]
+
+
+OF_CALLS = "Each call costs most at:"
+FIX_FIRST = "Fix first:"
+
+
+def with_heading(lines: Sequence[str]) -> list[str]:
+    """What ``what_to_fix`` returns, with a heading; where there is nothing to fix it has one of its own."""
+    if not lines:
+        return []
+    return [FIX_FIRST, *lines] if lines[0] else list(lines[1:])
+
+
+def _costs(
+    costs: Sequence[Observation], start: int, style: PrintStyle, seconds: Mapping[CompileKey, float] | None
+) -> list[str]:
+    """What each call costs, numbered from ``start`` on."""
+    lines = observation_lines(costs, start, style, None)
+    return ["", OF_CALLS, *([""] if style is MARKDOWN else []), *lines] if lines else []
 
 
 def observation_lines(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.views.report.dump_view import DumpView
+from depyf.views.report.panels.bill_panel import bill_panel
 from depyf.views.report.panels.call_tree_panel import call_tree_panel
 from depyf.views.report.panels.chain_panel import chain_panel
 from depyf.views.report.panels.fix_first_panel import fix_first_panel
@@ -49,5 +50,6 @@ PANELS = (
     Panel("timeline", "Time", timeline_panel),
     Panel("shapes", "Shapes", shapes_panel),
     Panel("memory", "Memory", memory_panel),
+    Panel("bill", "Bill", bill_panel),
     Panel("graphs", "Graphs", graphs_panel),
 )

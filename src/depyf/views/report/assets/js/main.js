@@ -1,5 +1,6 @@
 // The page starts here: the frame is built, and a panel is filled when it is first opened.
 
+import { showBill } from "./bill.js";
 import { showCallTree } from "./call_tree.js";
 import { showChain } from "./chain.js";
 import { chunk, linesOf } from "./chunks.js";
@@ -33,6 +34,7 @@ const PANELS = {
   timeline: showTimeline,
   shapes: showShapes,
   memory: showMemory,
+  bill: showBill,
   graphs: showGraphs,
   source: showSource,
   chain: showChain,

@@ -1,0 +1,1 @@
+"""Profiles of torch with the lines of a dump."""

@@ -1,0 +1,1 @@
+"""What a compiled function costs, line by line."""

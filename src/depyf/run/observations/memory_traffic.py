@@ -1,0 +1,70 @@
+"""What makes the kernels of a run move much memory: missed fusions, fallbacks and copies, at their lines.
+
+Input: a run.  Output: an observation for each that costs a share of what all kernels move; none where that is little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from depyf.run.bill.lowering import CodeLine, CostKind
+from depyf.run.bill.traffic import TrafficCost, traffic_of
+from depyf.run.memory.tensor_bytes import shown_bytes
+from depyf.run.observations.observation import Observation, ObservationKind
+from depyf.run.records import Place
+from depyf.run.run import Run
+
+LEAST = 1 << 20
+"""Bytes of a call that are worth a word: a tenth of a millisecond on an ordinary processor."""
+_SHARE = 0.05
+_MOST = 3
+_KINDS = {
+    CostKind.NOT_FUSED: ObservationKind.NOT_FUSED,
+    CostKind.FALLBACK: ObservationKind.FALLBACK,
+    CostKind.COPY: ObservationKind.COPY,
+}
+
+
+def memory_traffic(run: Run) -> Iterator[Observation]:
+    """The largest first."""
+    traffic = traffic_of(run)
+    least = max(LEAST, _SHARE * traffic.bytes)
+    costly = [cost for cost in traffic.of(*_KINDS) if cost.bytes >= least]
+    for cost in costly[:_MOST]:
+        share = f"{shown_bytes(cost.bytes)} of the {shown_bytes(traffic.bytes)} that the kernels move in a call"
+        yield Observation(
+            _KINDS[cost.kind],
+            _place(cost.line),
+            _sentence(cost),
+            entries=cost.keys,
+            cost=f"{share} ({100 * cost.bytes / traffic.bytes:.0f} %)",
+            details=tuple(_details(cost)),
+            of_calls=True,
+        )
+
+
+def _sentence(cost: TrafficCost) -> str:
+    times = f", {cost.times} times" if cost.times > 1 else ""
+    if cost.kind is CostKind.NOT_FUSED:
+        return f"its kernel and the one of {_where(cost)} are not one{times}: {cost.words}"
+    what = f"`{cost.operators[0]}`" if cost.operators else "an operator"
+    if cost.kind is CostKind.FALLBACK:
+        return f"{what} is not compiled{times}: {cost.words}"
+    return f"{what} copies{times}: {cost.words}"
+
+
+def _where(cost: TrafficCost) -> str:
+    if cost.other is None:
+        return "an operation without a line"
+    if cost.line is not None and cost.other.file == cost.line.file:
+        return "the same line" if cost.other.line == cost.line.line else f"line {cost.other.line}"
+    return f"{cost.other.file}:{cost.other.line}"
+
+
+def _details(cost: TrafficCost) -> Iterator[str]:
+    if cost.kind is CostKind.NOT_FUSED and cost.other is not None and cost.other.text and cost.other != cost.line:
+        yield f"line {cost.other.line}: `{cost.other.text}`"
+
+
+def _place(line: CodeLine | None) -> Place | None:
+    return None if line is None else Place(line.file, line.line, line.function, line.text)

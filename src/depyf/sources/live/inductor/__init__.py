@@ -1,0 +1,1 @@
+"""What Inductor decides while it makes kernels of a graph."""

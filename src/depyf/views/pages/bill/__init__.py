@@ -1,0 +1,1 @@
+"""What compiled code costs, as pages and lines."""

@@ -1,0 +1,93 @@
+"""Where the time of compiling went: by phase, and by line of the program.
+
+Input: a run.  Output: lines for a terminal, with seconds: none of them stands in a page that has to be the same in
+every run.
+"""
+
+from __future__ import annotations
+
+from depyf.run.bill.guard_bill import guard_bill, microseconds
+from depyf.run.bill.guard_filters import LEAST
+from depyf.run.bill.traced_calls import TracedLine, traced_lines
+from depyf.run.causes.folding import counted
+from depyf.run.installed_files import Owner, of_library, package_of
+from depyf.run.run import Run
+from depyf.safety.escape import printable
+from depyf.safety.source_lines import source_line
+
+_SHARE = 0.1
+"""Of all compiling; what took less is not worth a line."""
+_LEAST = 1.0
+"""Seconds of compiling that are worth a word."""
+_FEWEST = 100
+"""Operations of the largest graph, or guards of an entry: with fewer there is little to change."""
+_MOST = 3
+_TRACING = "bytecode_tracing"
+
+
+def owner_of(file: str) -> Owner:
+    """Who can change a file."""
+    if not of_library(file):
+        return Owner.PROGRAM
+    return Owner.TORCH if package_of(file) == "torch" else Owner.LIBRARY
+
+
+def tracing_seconds(run: Run) -> float:
+    """What Dynamo spent on reading bytecode, in all attempts."""
+    return sum(phase.seconds for times in run.times for phase in times.phases if phase.name == _TRACING)
+
+
+def costly_lines(run: Run) -> tuple[TracedLine, ...]:
+    """The lines of the program that took longest to trace, without those that only lead to another one; those of
+    libraries where the program has none."""
+    known = traced_lines(times.traced for times in run.times)
+    whole = sum(times.traced[0].seconds for times in run.times if times.traced)
+    known = tuple(line for line in known if owner_of(line.into) is Owner.TORCH or not line.leads_there(whole)) or known
+    lines = [line for line in known if owner_of(line.file) is not Owner.TORCH]
+    own = [line for line in lines if owner_of(line.file) is Owner.PROGRAM]
+    return tuple(own or lines)
+
+
+def compile_time_lines(run: Run) -> list[str]:
+    """A few lines; [] where compiling took little, or no graph is large."""
+    whole = run.seconds or 0.0
+    largest = max((entry.operations or 0 for _, entry in run.entries), default=0)
+    if whole < _LEAST or largest < _FEWEST:
+        return []
+    traced = tracing_seconds(run)
+    found = [line for line in costly_lines(run) if line.seconds >= _SHARE * whole][:_MOST]
+    if not found:
+        return []
+    head = f"Compiling took {whole:.1f} s, {traced:.1f} s of them to trace these lines and what they call:"
+    return [head, *map(_line, found)]
+
+
+def guard_lines(run: Run) -> list[str]:
+    """What the guards of a call take, where that is much; [] where it is little, or not known."""
+    known = microseconds(run)
+    found = []
+    for bill in guard_bill(run):
+        spent = known.get(bill.key, 0.0)
+        if spent >= LEAST and bill.guards >= _FEWEST:
+            told = (
+                f"{bill.failed} of them told calls apart in this run"
+                if bill.failed
+                else "none of them failed in this run"
+            )
+            found.append(
+                f"  {spent:.0f} us a call  {printable(bill.function)} ({bill.key.label}): "
+                f"{counted(bill.guards, 'guard')}, {told}"
+            )
+    return ["Guards, before anything is computed:", *found[:_MOST]] if found else []
+
+
+def with_margin(lines: list[str]) -> tuple[str, ...]:
+    """After other text: with an empty line before."""
+    return ("", *lines) if lines else ()
+
+
+def _line(line: TracedLine) -> str:
+    text = source_line(line.file, line.line)
+    shown = f" `{printable(text)}`" if text else ""
+    times = f", {counted(line.calls, 'time')}" if line.calls > 1 else ""
+    return f"  {line.seconds:.1f} s  {printable(line.file)}:{line.line}{shown}: {printable(line.called)}{times}"
