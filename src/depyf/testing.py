@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from depyf.run.advice.registry import sentence
 from depyf.safety.guarded import Door
+from depyf.safety.source_lines import source_line
 
 if TYPE_CHECKING:
     from depyf.actions.asking.earlier_breaks import EarlierBreaks
@@ -26,26 +28,27 @@ if TYPE_CHECKING:
 __all__ = ["assert_compiled_equals_python", "assert_graph_count", "assert_no_graph_breaks", "assert_no_recompiles"]
 
 
-def assert_no_graph_breaks() -> AbstractContextManager[None]:
+def assert_no_graph_breaks(*, called_in: CodeType | None = None) -> AbstractContextManager[None]:
     """Fail if Dynamo breaks a graph, or gives a function up, while the block runs, or if a function is called that was
     compiled before, and whose graph breaks.
 
     Of a function that was given up before the block nothing is heard: it runs as if it was never compiled.
+    ``called_in``: a function that is running, of which the failure names the lines, too.
     """
-    return _asserted(_breaks, before=True)
+    return _asserted(lambda seen: _breaks(seen, called_in), before=True)
 
 
-def assert_no_recompiles() -> AbstractContextManager[None]:
+def assert_no_recompiles(*, called_in: CodeType | None = None) -> AbstractContextManager[None]:
     """Fail if a function that has a cache entry is compiled again while the block runs.
 
     A first compilation is allowed; to allow none at all, use ``assert_graph_count(0)``.
     """
-    return _asserted(_recompiles)
+    return _asserted(lambda seen: _recompiles(seen, called_in))
 
 
-def assert_graph_count(count: int) -> AbstractContextManager[None]:
+def assert_graph_count(count: int, *, called_in: CodeType | None = None) -> AbstractContextManager[None]:
     """Fail unless Dynamo captures exactly ``count`` graphs while the block runs."""
-    return _asserted(lambda seen: _other_count(seen, count))
+    return _asserted(lambda seen: _other_count(seen, count, called_in))
 
 
 def assert_compiled_equals_python(
@@ -102,29 +105,43 @@ def _asserted(check: Callable[[tuple[Seen, ...]], str], before: bool = False) ->
         raise AssertionError(message)
 
 
-def _breaks(seen: tuple[Seen, ...]) -> str:
-    met = {item.identity: _break(one, item) for one in reversed(seen) for item in reversed(one.breaks)}
+def _breaks(seen: tuple[Seen, ...], code: CodeType | None) -> str:
+    met = {item.identity: _break(one, item, code) for one in reversed(seen) for item in reversed(one.breaks)}
     return _numbered("graph break", list(reversed(met.values())))
 
 
-def _recompiles(seen: tuple[Seen, ...]) -> str:
-    return _numbered("recompilation", [_recompile(one) for one in seen if one.recompiles])
+def _recompiles(seen: tuple[Seen, ...], code: CodeType | None) -> str:
+    return _numbered("recompilation", [_recompile(one, code) for one in seen if one.recompiles])
 
 
-def _other_count(seen: tuple[Seen, ...], count: int) -> str:
+def _called_at(seen: Seen, code: CodeType | None) -> list[str]:
+    """The line of the function ``code`` that was running when torch compiled; [] where none was."""
+    if code is None:
+        return []
+    for frame in reversed(seen.frames):
+        if frame.filename == code.co_filename and frame.name == code.co_name:
+            text = source_line(frame.filename, frame.line)
+            return [f"  called in {frame.filename}:{frame.line}{f': {text}' if text else ''}"]
+    return []
+
+
+def _other_count(seen: tuple[Seen, ...], count: int, code: CodeType | None) -> str:
     found = sum(one.graphs for one in seen)
     if found == count:
         return ""
     lines = [f"expected {_counted(count, 'graph')}, torch.compile captured {found}"]
-    lines += [f"  {one.compile_id}: {_counted(one.graphs, 'graph')} in {one.function} ({one.place})" for one in seen]
-    lines += ["  " + line for one in seen for item in one.breaks for line in _break(one, item)]
+    for one in seen:
+        lines.append(f"  {one.compile_id}: {_counted(one.graphs, 'graph')} in {one.function} ({one.place})")
+        lines += ["  " + line for line in _called_at(one, code)]
+    lines += ["  " + line for one in seen for item in one.breaks for line in _break(one, item, code)]
     return "\n".join(lines)
 
 
-def _break(seen: Seen, item: BreakRecord) -> list[str]:
+def _break(seen: Seen, item: BreakRecord, code: CodeType | None) -> list[str]:
     place = item.caller or item.place
     where = f"{place.filename}:{place.line}" if place is not None else seen.place
     lines = [f"{where} in {seen.function} [{seen.compile_id}]", f"  cause: {item.cause or item.reason}"]
+    lines += _called_at(seen, code)
     if item.caller is not None and item.place is not None:
         lines.append(f"  there, in {item.place.filename}:{item.place.line}")
     if item.skipped:
@@ -136,8 +153,8 @@ def _break(seen: Seen, item: BreakRecord) -> list[str]:
     return lines + [f"  hint:  {hint}" for hint in item.hints if "report an issue" not in hint]
 
 
-def _recompile(seen: Seen) -> list[str]:
-    lines = [f"{seen.function} ({seen.place}) [{seen.compile_id}]"]
+def _recompile(seen: Seen, code: CodeType | None) -> list[str]:
+    lines = [f"{seen.function} ({seen.place}) [{seen.compile_id}]", *_called_at(seen, code)]
     for reason in seen.recompiles:
         lines += _reason(reason)
     return lines

@@ -132,7 +132,7 @@ LAYERS = (
         "actions.following",
     ),
     ("contexts", "actions.asking", "actions.comparing"),
-    ("actions.edit", "actions.explaining"),
+    ("actions.edit", "actions.explaining", "actions.fixing", "actions.checking", "views.findings"),
     ("api", "decompiler", "doctor", "explain", "export", "gallery", "optimization", "report", "testing", "utils"),
     ("cli", "pytest_plugin", "__main__"),
 )

@@ -24,6 +24,7 @@ from depyf.cli.index_command import add_index_parser, completed, run_index
 from depyf.cli.outcome import ExitStatus, Outcome
 from depyf.cli.output import complain, give_up_output, standard_streams, tell
 from depyf.cli.programs.attach_command import add_attach_parser, run_attach
+from depyf.cli.programs.check_command import add_check_parser, run_check
 from depyf.cli.programs.doctor import add_doctor_parser, run_doctor
 from depyf.cli.report_command import add_report_parser, run_report
 from depyf.cli.targets import InputError, Job, add_version_option, find_unit, resolve
@@ -52,6 +53,7 @@ examples:
   depyf dump module.pyc:function --after lift   what the decompiler made of it by then
   depyf run --out dump train.py --epochs 1      a program, with what torch.compile does in it dumped
   depyf doctor --try train.py --epochs 1        what to fix in a program first, and whether it helps
+  depyf check train.py --epochs 1               whether it keeps its budget of graph breaks, recompilations, ...
   depyf diff dump_a dump_b                      what differs between two dumps, stage by stage
   depyf merge dump                              where the ranks of a distributed run diverge
   depyf gallery dump -o scripts                 each compiled graph as a script that checks itself
@@ -200,6 +202,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_show_parser(commands)
     add_doctor_parser(commands)
     add_attach_parser(commands)
+    add_check_parser(commands)
     return parser
 
 
@@ -242,6 +245,7 @@ def _dispatch(argv: list[str]) -> int:
         parser.print_help(sys.stderr)
         return ExitStatus.USAGE
     commands = {
+        "check": run_check,
         "decompile": run_decompile,
         "disasm": run_disasm,
         "dump": run_dump,

@@ -198,6 +198,16 @@ class Run:
         return len({graph.key for graph in self.graphs if graph.stage in (CAPTURED, FORWARD, WRAPPER)})
 
     @property
+    def guard_count(self) -> int:
+        """How many guards the compilations have that torch calls."""
+        return sum(len(entry.guards) for _, entry in self.of_state(EntryState.COMPILED))
+
+    @property
+    def operations(self) -> int:
+        """How many operations the graphs of all compilations have, as torch counts them."""
+        return sum(entry.operations or 0 for _, entry in self.of_state(EntryState.COMPILED))
+
+    @property
     def seconds_of(self) -> dict[CompileKey, float]:
         """What each compilation took; those of which no time is known are left out."""
         return {record.key: seconds for record in self.times if (seconds := record.whole) is not None}

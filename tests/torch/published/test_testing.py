@@ -130,6 +130,49 @@ def test_plugin(tmp_path):
     assert "1 graph break:" in done.stdout and "graph_count takes one number" in done.stdout
 
 
+HIDDEN = """
+import pytest, torch
+torch._dynamo.config.suppress_errors = False
+def f(x):
+    y = x + 1
+    for _ in range(2):
+        print("break")
+        y = y * 2
+    return y
+def g(x):
+    return x * 2
+f_c, g_c = torch.compile(f, backend="eager"), torch.compile(g, backend="eager", dynamic=False)
+@pytest.mark.parametrize("size", [2, 3])
+def test_first(size):
+    f_c(torch.ones(2))
+    g_c(torch.ones(size))
+@pytest.mark.parametrize("size", [pytest.param(2, marks=pytest.mark.no_graph_breaks), 3])
+def test_given_up(size):
+    x = torch.ones(size)
+    f_c(x)
+class TestSizes:
+    @pytest.mark.no_recompiles
+    def test_again(self):
+        for size in (2, 3):
+            g_c(torch.ones(size))
+"""
+
+
+def test_what_earlier_tests_compiled_hides_nothing(tmp_path):
+    """torch gave f up, and has entries of both sizes of g, when the marked tests run."""
+    without = run_pytest(tmp_path, HIDDEN)
+    assert "5 passed" in without.stdout, "the reason for the option"
+    done = run_pytest(tmp_path, HIDDEN, "--depyf-reset", "--junitxml=junit.xml", "-p", "xdist.plugin", "-n", "1")
+    assert "2 failed, 3 passed" in done.stdout, done.stdout + done.stderr
+    lines = HIDDEN.split("\n")
+    first = lines.index('@pytest.mark.parametrize("size", [pytest.param(2, marks=pytest.mark.no_graph_breaks), 3])') + 1
+    assert f"test_it.py:{first}: test_given_up[2]: 1 graph break:" in done.stdout, done.stdout
+    assert f"called in {tmp_path}/test_it.py:{lines.index('    f_c(x)') + 1}: f_c(x)" in done.stdout, done.stdout
+    assert f"called in {tmp_path}/test_it.py:{len(lines) - 1}: g_c(torch.ones(size))" in done.stdout, done.stdout
+    report = (tmp_path / "junit.xml").read_text()
+    assert '<property name="depyf" value="1 graph break"' in report and 'value="1 recompilation"' in report
+
+
 def test_plugin_is_light(tmp_path):
     done = run_pytest(tmp_path, "import sys\ndef test_it(): assert 'torch' not in sys.modules\n")
     assert "1 passed" in done.stdout, done.stdout

@@ -252,7 +252,9 @@ def test_without_rich(tmp_path: Path, pyc: Path) -> None:
         assert found.returncode == 0 and found.stdout
 
 
-@pytest.mark.parametrize("command", ["decompile", "disasm", "dump", "run", "diff", "merge", "gallery"])
+@pytest.mark.parametrize(
+    "command", ["decompile", "disasm", "dump", "run", "diff", "merge", "gallery", "doctor", "check"]
+)
 def test_every_command_has_an_example_and_its_exit_status(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main([command, "--help"])

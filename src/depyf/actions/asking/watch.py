@@ -20,6 +20,7 @@ from depyf.safety.guarded import Door
 from depyf.sources.live.events.call_values import refused_call
 from depyf.sources.live.recording.capture import Capture
 from depyf.sources.reports.builders import EntryBuilder
+from depyf.sources.reports.callers import RunningFrame
 from depyf.sources.reports.entry_facts import callers_of
 from depyf.sources.reports.graph_breaks import parse_break
 from depyf.sources.reports.guards.guard_text import file_resolver
@@ -40,6 +41,8 @@ class Seen:
     refusals: tuple[Refusal, ...] = ()
     """The entries that did not fit, with every guard that failed, where that was asked for."""
     callers: tuple[CallerRecord, ...] = ()
+    frames: tuple[RunningFrame, ...] = ()
+    """What ran while torch compiled, the outermost first."""
     started: bool = True
     """Dynamo looked at the function: not so where it has as many entries as it may have."""
 
@@ -93,5 +96,6 @@ class Watch:
             entry.failed,
             self._refusals.get(entry.key, ()),
             callers(entry),
+            entry.callers,
             entry.started,
         )

@@ -95,6 +95,21 @@ def comparable() -> ReturnedRecorder | None:
     return recorder if recorder.start() else None
 
 
+def final_state(variables: dict[str, Any]) -> dict[str, list[Any]]:
+    """The tensors, modules and plain values among variables: of a module its parameters and buffers by name."""
+    found: dict[str, list[Any]] = {}
+    for name, value in list(variables.items()):
+        if name.startswith("__"):
+            continue
+        with contextlib.suppress(Exception):  # a value with rules of its own is not compared
+            if is_a(value, torch.nn.Module):
+                for path, tensor in (*value.named_parameters(), *value.named_buffers()):
+                    found[f"{name}.{path}"] = leaves_of(tensor)
+            elif is_a(value, torch.Tensor, list, tuple, dict) or type(value) in _PLAIN:
+                found[name] = leaves_of(value)
+    return found
+
+
 def leaves_of(value: Any) -> list[Any]:
     """Tensors and plain values in ``value``, in order."""
     found = []

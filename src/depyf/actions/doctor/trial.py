@@ -87,6 +87,8 @@ class Measured:
     seconds_of: Mapping[CompileKey, float] = field(default_factory=dict)
     """What each compilation took."""
     calls: dict[str, list[Call]] | None = None
+    state: dict[str, Call] | None = None
+    """What the globals of the script were at its end, where results are recorded."""
     problem: str = ""
     """Why there is nothing to tell, or not all; "" where there is."""
     recorded: bool = True
@@ -103,12 +105,17 @@ def run_once(
     *,
     compare: bool,
     shown: bool,
+    fresh: bool = False,
+    printed: Path | None = None,
     output: IO[Any] | None = None,
     limit: float | None = None,
     check: tuple[int, float] | None = None,
     guard_filter: str = "",
 ) -> Measured:
-    """``work`` is an empty folder of ours, ``folder`` takes the dump.  ``shown``: the program has our terminal (its
+    """``fresh``: it begins with empty compile caches also where nothing is compared; ``printed``: the file that takes
+    its standard output, where it is not shown.
+
+    ``work`` is an empty folder of ours, ``folder`` takes the dump.  ``shown``: the program has our terminal (its
     standard output goes to ``output``, where that is given); otherwise what it writes is dropped, and it reads
     nothing.  ``check``: which calls are compared with Python, and for how many seconds in all.  ``guard_filter``: the
     function of ``torch.compiler`` that leaves guards out."""
@@ -126,14 +133,16 @@ def run_once(
     }
     spec.write_text(json.dumps(asked), encoding="utf-8")
     command = [sys.executable, "-m", _CHILD, str(spec), program.target, *program.arguments]
-    status, tail, problem, interrupted = _ended(command, _environment(work, compare), shown, output, limit)
+    status, tail, problem, interrupted = _ended(
+        command, _environment(work, compare or fresh), shown, output, limit, printed
+    )
     measured = _measured(folder, result, status)
     return _with_problem(measured, problem, tail, interrupted)
 
 
-def _environment(work: Path, compare: bool) -> dict[str, str]:
-    """Runs that are compared begin with empty compile caches, and hash text alike."""
-    if not compare:
+def _environment(work: Path, fresh: bool) -> dict[str, str]:
+    """Runs that are compared, or judged, begin with empty compile caches, and hash text alike."""
+    if not fresh:
         return dict(os.environ)
     return {
         **os.environ,
@@ -143,14 +152,22 @@ def _environment(work: Path, compare: bool) -> dict[str, str]:
 
 
 def _ended(
-    command: list[str], environment: dict[str, str], shown: bool, output: IO[Any] | None, limit: float | None
+    command: list[str],
+    environment: dict[str, str],
+    shown: bool,
+    output: IO[Any] | None,
+    limit: float | None,
+    printed: Path | None,
 ) -> tuple[int, list[str], str, bool]:
     """(status, the last lines of standard error, what went wrong, whether we were interrupted)"""
     hidden: dict[str, Any] = {
         "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "start_new_session": True,
     }  # fmt: skip
     sys.stdout.flush()
-    process = subprocess.Popen(command, env=environment, **({"stdout": output} if shown else hidden))
+    with contextlib.ExitStack() as stack:
+        if printed is not None:
+            hidden["stdout"] = stack.enter_context(open(printed, "wb"))
+        process = subprocess.Popen(command, env=environment, **({"stdout": output} if shown else hidden))
     tail: deque[bytes] = deque(maxlen=_LAST_LINES)
     reader = None
     if process.stderr is not None:
@@ -220,7 +237,8 @@ def measured_in(folder: Path, status: int = 0, told: Mapping[str, Any] = Mapping
     problem = "" if all(run.finished for run in runs) else CUT
     return Measured(
         status, totals_of(runs), told.get("seconds"), causes_of(runs[0]), seconds_of=runs[0].seconds_of,
-        calls=told.get("calls"), problem=problem, observations=observations_of(runs[0]), fine=nothing_to_fix(runs),
+        calls=told.get("calls"), state=told.get("state"), problem=problem, observations=observations_of(runs[0]),
+        fine=nothing_to_fix(runs),
         checked=checked_line(runs[0].checked),
         compiling=with_margin([*compile_time_lines(runs[0]), *guard_lines(runs[0])]), guards=guards_of_a_call(runs[0]),
     )  # fmt: skip

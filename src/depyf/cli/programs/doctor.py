@@ -16,12 +16,15 @@ from depyf.actions.doctor.doctor_report import causes_lines, document, headline,
 from depyf.actions.doctor.trial import DoctorProgram, Measured, measured_in, run_once
 from depyf.actions.doctor.tries import MOST, Tries, try_ways
 from depyf.actions.opened.opened_log import write_log_dump
+from depyf.cli.found_formats import JSON, TEXT, add_format_argument, print_findings
 from depyf.cli.from_dumps.log_argument import is_log, summary
 from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.cli.programs.check_option import add_check_arguments, check_of
+from depyf.cli.programs.fix_option import run_fix
 from depyf.cli.targets import InputError
 from depyf.errors import DepyfError
+from depyf.views.findings.finding import findings_of
 from depyf.views.pages.sections.fix_first import to_fix
 
 INTERRUPTED_HERE = 130
@@ -30,6 +33,8 @@ examples:
   depyf doctor train.py --epochs 1
   depyf doctor --try train.py --epochs 1
   depyf doctor --try --json -m package.train > findings.json
+  depyf doctor --fix train.py > train.patch
+  depyf doctor --format sarif train.py > doctor.sarif
   depyf doctor logs                                 a run that is over, by its logs (TORCH_TRACE=logs)
 
 exit status:
@@ -55,12 +60,19 @@ def add_doctor_parser(commands: argparse._SubParsersAction[argparse.ArgumentPars
         ),
     )
     doctor.add_argument("--try", dest="tries", action="store_true", help="measure each way out that needs no edit")
+    doctor.add_argument(
+        "--fix",
+        action="store_true",
+        help="make edits of the program, each tried in a copy, and print those that help as a patch (depyf[fix])",
+    )
+    doctor.add_argument("--write", action="store_true", help="with --fix: write them")
     doctor.add_argument("--most", type=int, default=MOST, metavar="N", help=f"try at most N ways out (default: {MOST})")
     doctor.add_argument(
         "--json",
         action="store_true",
-        help="one JSON document on standard output; the program's goes to standard error",
+        help="the same as --format json",
     )
+    add_format_argument(doctor)
     doctor.add_argument("--out", type=Path, metavar="DIR", help="keep the dump here")
     doctor.add_argument(
         "--timeout",
@@ -82,6 +94,15 @@ def run_doctor(options: argparse.Namespace) -> int:
     if options.most < 0 or (options.timeout is not None and not options.timeout > 0):
         complain("--most and --timeout must not be negative")
         return ExitStatus.USAGE
+    if options.write and not options.fix:
+        complain("--write is for --fix")
+        return ExitStatus.USAGE
+    if options.fix:
+        return run_fix(program, options, _form(options))
+    form = _form(options)
+    if form not in (TEXT, JSON) and options.tries:
+        complain(f"--format {form} has findings only: what --try measures is in text and in json")
+        return ExitStatus.USAGE
     check = check_of(options)
     if check is not None and options.tries:
         complain("--check makes calls twice, and --try measures seconds: use one of them at a time")
@@ -97,13 +118,13 @@ def run_doctor(options: argparse.Namespace) -> int:
             options.out or work / "dump",
             compare=options.tries,
             shown=True,
-            output=sys.stderr if options.json else None,
+            output=None if form == TEXT else sys.stderr,
             limit=options.timeout,
             check=check,
         )
         if base.not_started:
             raise DepyfError(base.problem) if "torch" in base.problem else InputError(base.problem)
-        if not options.json:
+        if form == TEXT:
             tell("", headline(program.target, base))
             if base.problem and base.recorded:
                 tell(base.problem)
@@ -114,9 +135,8 @@ def run_doctor(options: argparse.Namespace) -> int:
         tries: Tries | None = None
         if options.tries and not base.interrupted and base.seconds is not None:
             tries = _try(program, base, options, work)
-        if options.json:
-            kept = None if options.out is None else str(options.out)
-            print(json.dumps(document(program.target, base, tries, kept), indent=1))
+        if form != TEXT:
+            _print_document(program.target, base, tries, options, form)
         elif options.out is not None:
             tell("", f"The dump is in {options.out}")
         return _status(base)
@@ -130,17 +150,28 @@ def _of_log(program: DoctorProgram, options: argparse.Namespace) -> int:
     with _work() as work:
         opened = write_log_dump(Path(program.target), options.out or work / "dump")
         base = measured_in(opened.folder)
-        if options.json:
-            print(
-                json.dumps(
-                    document(program.target, base, None, None if options.out is None else str(options.out)), indent=1
-                )
-            )
+        if _form(options) != TEXT:
+            _print_document(program.target, base, None, options, _form(options))
         else:
             tell(summary(Path(program.target), opened), "", *causes_lines(base))
             for note in dict.fromkeys(note for run in opened.runs.values() for note in run.notes):
                 tell(note, error=True)
     return _status(base)
+
+
+def _form(options: argparse.Namespace) -> str:
+    return JSON if options.json else str(options.format or TEXT)
+
+
+def _print_document(name: str, base: Measured, tries: Tries | None, options: argparse.Namespace, form: str) -> None:
+    """All that was found, in a format for programs."""
+    if form == JSON:
+        kept = None if options.out is None else str(options.out)
+        print(json.dumps(document(name, base, tries, kept), indent=1))
+    else:
+        print_findings(findings_of(base.causes, base.observations), form, not base.status and not base.problem)
+        if base.problem:
+            complain(f"{name}: {base.problem}")
 
 
 def _status(base: Measured) -> int:
@@ -181,6 +212,6 @@ def _try(program: DoctorProgram, base: Measured, options: argparse.Namespace, wo
         timeout=options.timeout,
         tell=lambda text: tell(f"depyf: {text}", error=True),
     )
-    if not options.json:
+    if _form(options) == TEXT:
         tell("", *tries_lines(base, tries))
     return tries

@@ -42,7 +42,12 @@ def main(arguments: list[str]) -> int:
 
     def at_end() -> None:
         seconds = time.perf_counter() - begun
-        told.write(seconds=seconds, calls=None if recorder is None else recorder.calls)
+        state = None
+        if recorder is not None:
+            from depyf.actions.doctor.returned import final_state
+
+            state = final_state(vars(sys.modules["__main__"]))
+        told.write(seconds=seconds, calls=None if recorder is None else recorder.calls, state=state)
 
     try:
         check = Check(*spec["check"]) if spec["check"] is not None else None

@@ -1,0 +1,1 @@
+"""``depyf check``: a run against a budget that CI keeps."""

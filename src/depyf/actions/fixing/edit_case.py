@@ -1,0 +1,165 @@
+"""What an edit is made of: a way out, the run that needs it, and the files of the program as concrete syntax trees.
+
+Input: texts.  Output: texts in which one thing is changed; comments and layout stay (LibCST, which is imported here and
+in the modules beside this one only: the extra ``depyf[fix]``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import libcst as cst
+from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
+
+from depyf.run.advice.advice import AdviceUse
+from depyf.run.causes.cause import Cause
+from depyf.run.records import FunctionRecord, Place
+from depyf.run.run import Run
+
+_Node = TypeVar("_Node", bound=cst.CSTNode)
+Change = Callable[[cst.CSTNode], "cst.CSTNode | cst.RemovalSentinel | cst.FlattenSentinel[cst.CSTNode]"]
+
+
+class Tree:
+    """One file."""
+
+    def __init__(self, text: str) -> None:
+        """cst.ParserSyntaxError where the text is not Python."""
+        self._wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
+        self.module = self._wrapper.module
+        self._places: Mapping[cst.CSTNode, CodeRange] = self._wrapper.resolve(PositionProvider)
+        self._parents: Mapping[cst.CSTNode, cst.CSTNode] = self._wrapper.resolve(ParentNodeProvider)
+
+    def nodes(self, kind: type[_Node], line: int | None = None) -> list[_Node]:
+        """Those of a kind, in the order of the text; ``line``: those that begin in it."""
+        found = [node for node in self._places if isinstance(node, kind)]
+        found = [node for node in found if line is None or self._places[node].start.line == line]
+        return sorted(found, key=lambda node: (self._places[node].start.line, self._places[node].start.column))
+
+    def around(self, line: int, kind: type[_Node]) -> list[_Node]:
+        """Those of a kind with that line in them, the innermost first."""
+        found = [
+            node
+            for node, place in self._places.items()
+            if isinstance(node, kind) and place.start.line <= line <= place.end.line
+        ]
+        return sorted(found, key=lambda node: self._places[node].end.line - self._places[node].start.line)
+
+    def line(self, node: cst.CSTNode) -> int:
+        return self._places[node].start.line
+
+    def parents(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """The innermost first."""
+        while node in self._parents:
+            node = self._parents[node]
+            yield node
+
+    def inside(self, node: cst.CSTNode, *kinds: type[cst.CSTNode]) -> bool:
+        return any(isinstance(parent, kinds) for parent in self.parents(node))
+
+    def statement(self, node: cst.CSTNode) -> cst.SimpleStatementLine | None:
+        """The line of simple statements that a node is in; None where it is in the head of a compound one."""
+        for parent in (node, *self.parents(node)):
+            if isinstance(parent, cst.SimpleStatementLine):
+                return parent
+            if isinstance(parent, cst.BaseCompoundStatement):
+                return None
+        return None
+
+    def names(self) -> set[str]:
+        return {node.value for node in self.nodes(cst.Name)}
+
+    def changed(self, changes: Mapping[cst.CSTNode, Change]) -> str:
+        """The text with each of the nodes replaced by what its change makes of it."""
+        found = self.module.visit(_Changer(changes))
+        return found.code
+
+    def before(self, statement: cst.SimpleStatementLine, lines: Sequence[str]) -> Change:
+        """The change that puts ``lines`` before a statement, whose comments stay above all of them."""
+
+        def change(updated: cst.CSTNode) -> cst.FlattenSentinel[cst.CSTNode]:
+            assert isinstance(updated, cst.SimpleStatementLine)
+            first, *rest = [statement_of(line) for line in lines]
+            return cst.FlattenSentinel(
+                [first.with_changes(leading_lines=updated.leading_lines), *rest, updated.with_changes(leading_lines=())]
+            )
+
+        return change
+
+
+class _Changer(cst.CSTTransformer):
+    def __init__(self, changes: Mapping[cst.CSTNode, Change]) -> None:
+        super().__init__()
+        self._changes = changes
+
+    def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> cst.CSTNode:  # type: ignore[override]
+        change = self._changes.get(original_node)
+        return updated_node if change is None else change(updated_node)  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class EditCase:
+    """One way out of one cause."""
+
+    cause: Cause
+    use: AdviceUse
+    run: Run
+    texts: Mapping[str, str]
+    """Path -> text, of the program's own files."""
+    main: str
+    """The path of the script."""
+    trees: dict[str, Tree] = field(default_factory=dict, compare=False)
+
+    def tree(self, path: str) -> Tree | None:
+        """The syntax tree of a file of the program; None where it is none, or is not Python that LibCST reads."""
+        if path not in self.texts:
+            return None
+        if path not in self.trees:
+            try:
+                self.trees[path] = Tree(self.texts[path])
+            except (cst.ParserSyntaxError, RecursionError):
+                return None
+        return self.trees[path]
+
+    @property
+    def functions(self) -> list[FunctionRecord]:
+        """The functions that the cause made torch compile, or that met it."""
+        keys = {*self.cause.entries, *self.cause.caused}
+        return [one for one in self.run.functions if any(entry.key in keys for entry in one.entries)]
+
+    @property
+    def callers(self) -> list[Place]:
+        """The lines of the program that made the calls for which these functions were compiled."""
+        found: dict[tuple[str, int], Place] = {}
+        for function in self.functions:
+            for entry in function.entries:
+                for caller in entry.callers[-1:]:
+                    if caller.place.line:
+                        found.setdefault((caller.place.filename, caller.place.line), caller.place)
+        return list(found.values())
+
+
+def statement_of(text: str) -> cst.SimpleStatementLine:
+    found = cst.parse_statement(text)
+    assert isinstance(found, cst.SimpleStatementLine)
+    return found
+
+
+def dotted(node: cst.CSTNode) -> str:
+    """``torch.compile``; "" for what is no dotted name."""
+    if isinstance(node, cst.Name):
+        return node.value
+    if isinstance(node, cst.Attribute):
+        owner = dotted(node.value)
+        return f"{owner}.{node.attr.value}" if owner else ""
+    return ""
+
+
+def keyword(call: cst.Call, name: str) -> cst.Arg | None:
+    return next((arg for arg in call.args if arg.keyword is not None and arg.keyword.value == name), None)
+
+
+def code_of(node: cst.CSTNode) -> str:
+    return cst.Module([]).code_for_node(node)

@@ -1,0 +1,35 @@
+"""``--format`` of the commands that find something in a program.
+
+Input: findings.  Output: text on standard output, in the format of another tool.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+
+from depyf.cli.output import tell
+from depyf.views.findings.finding import LocatedFinding, located
+from depyf.views.findings.github_commands import github
+from depyf.views.findings.sarif import sarif
+
+TEXT, JSON = "text", "json"
+FORMATS = (TEXT, JSON, "lines", "github", "sarif")
+
+
+def add_format_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="text (the default), one JSON document, one FILE:LINE:COLUMN: line a finding (for editors), annotations "
+        "of GitHub Actions, or SARIF 2.1.0; with all but text the program's output goes to standard error",
+    )
+
+
+def print_findings(findings: Sequence[LocatedFinding], form: str, succeeded: bool) -> None:
+    """``form``: one of FORMATS but text and JSON, which each command writes for itself."""
+    if form == "sarif":
+        print(json.dumps(sarif(findings, succeeded), indent=1))
+    else:
+        tell(*(github(findings) if form == "github" else map(located, findings))) if findings else None

@@ -1,0 +1,1 @@
+"""What a command found in a program, in the formats of other tools."""
