@@ -102,6 +102,22 @@ _RULES: dict[CauseKind | ObservationKind | str, Rule] = {
         "idle-mode", "IdleMode", "A mode of torch.compile changes nothing here.",
         "What it asks for needs a device, a backend or an input that is not there.", "howto/compile_time.html",
     ),
+    ObservationKind.NOT_FUSED: Rule(
+        "not-fused", "NotFused", "Two kernels move the same memory.",
+        "One kernel would read it once. The finding names both lines and Inductor's reason.", "howto/not_faster.html",
+    ),
+    ObservationKind.FALLBACK: Rule(
+        "fallback", "Fallback", "An operator runs as eager's kernel.",
+        "Inductor has no code of its own for it, so nothing is fused with it.", "howto/not_faster.html",
+    ),
+    ObservationKind.COPY: Rule(
+        "copy", "Copy", "A kernel copies memory and computes nothing.",
+        "A layout changes there, or an input is written. The finding has the bytes.", "howto/not_faster.html",
+    ),
+    ObservationKind.CUDA_GRAPHS: Rule(
+        "no-cuda-graphs", "CudaGraphsSkipped", "torch was to make CUDA graphs, and did not.",
+        "Each kernel is launched by itself then. The finding has torch's reason.", "howto/not_faster.html",
+    ),
     ObservationKind.CACHE: Rule(
         "bypassed-cache", "BypassedCache", "A cache of torch was bypassed.",
         "The next process compiles again. The finding says what kept torch from saving it.",

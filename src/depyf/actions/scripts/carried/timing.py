@@ -1,6 +1,6 @@
 """Times one graph of a gallery: eager against compiled, forward and backward, in pairs that alternate.
 
-Run as a file: ``timing.py SCRIPT BACKEND PAIRS``.  Input: a script of ``depyf gallery``, which is executed.  Output:
+Run as a file: ``timing.py SCRIPT BACKEND PAIRS``.  Input: a script of a gallery, which is executed.  Output:
 one line of JSON on standard output: seconds of each round and way, and the most memory that a round allocated at once.
 """
 
