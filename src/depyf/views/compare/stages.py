@@ -43,6 +43,7 @@ _LEFT_OUT = (
     "shapes_data",
     "memory_data",
     "guards_data",
+    "bill",
     "bill_data",
     "node_origins",
     "source",
