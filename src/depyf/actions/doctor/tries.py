@@ -38,15 +38,16 @@ def try_ways(
     most: int = MOST,
     timeout: float | None = None,
     tell: Callable[[str], None] = lambda text: None,
+    guards: bool = False,
 ) -> Tries:
-    """Each of at most ``most`` ways out, and all that help together.
+    """Each of at most ``most`` ways out, and all that help together; ``guards``: filters of guards before them.
 
     ``base`` is a run that was compared, ``work`` a folder for the runs, ``timeout`` the seconds of each (by default ten
     times as long as the first, and a minute); ``tell`` hears what is run.  KeyboardInterrupt where a run was
     interrupted.
     """
     limit = timeout or 10 * (base.seconds or 0.0) + 60.0
-    found = (*ways_out(base.causes, more_advice(dump)), *guard_ways(base))
+    found = (*(guard_ways(base) if guards else ()), *ways_out(base.causes, more_advice(dump)))
     ways = found[:most]
     if not ways:
         return Tries(left_out=len(found))

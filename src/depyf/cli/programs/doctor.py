@@ -61,6 +61,11 @@ def add_doctor_parser(commands: argparse._SubParsersAction[argparse.ArgumentPars
     )
     doctor.add_argument("--try", dest="tries", action="store_true", help="measure each way out that needs no edit")
     doctor.add_argument(
+        "--guards",
+        action="store_true",
+        help="with --try: measure functions of torch that leave guards out, too",
+    )
+    doctor.add_argument(
         "--fix",
         action="store_true",
         help="make edits of the program, each tried in a copy, and print those that help as a patch (depyf[fix])",
@@ -93,6 +98,9 @@ def run_doctor(options: argparse.Namespace) -> int:
     program = DoctorProgram(options.program, tuple(options.arguments), options.module)
     if options.most < 0 or (options.timeout is not None and not options.timeout > 0):
         complain("--most and --timeout must not be negative")
+        return ExitStatus.USAGE
+    if options.guards and not options.tries:
+        complain("--guards is for --try")
         return ExitStatus.USAGE
     if options.write and not options.fix:
         complain("--write is for --fix")
@@ -211,6 +219,7 @@ def _try(program: DoctorProgram, base: Measured, options: argparse.Namespace, wo
         most=options.most,
         timeout=options.timeout,
         tell=lambda text: tell(f"depyf: {text}", error=True),
+        guards=options.guards,
     )
     if _form(options) == TEXT:
         tell("", *tries_lines(base, tries))

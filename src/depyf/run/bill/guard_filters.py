@@ -1,7 +1,7 @@
 """Guards that a program may leave out, by functions that torch has for it.
 
 Input: nothing.  Output: names below ``torch.compiler``, what each leaves out, and what must not change then.  None is
-recommended before ``depyf doctor --try`` has run the program with it, and compared what it returned.
+recommended before ``depyf doctor --try --guards`` has run the program with it, and compared what it returned.
 """
 
 from __future__ import annotations
