@@ -32,11 +32,11 @@ export function flameGraph(tree, page) {
   const height = ROW * (1 + Math.max(...boxes.map((box) => box.depth)));
   return el(
     "figure",
-    { class: "flame" },
+    { class: "flame-graph" },
     el("figcaption", {}, el("code", {}, tree.function), " ", entryChip(page, { ...tree, state: "" })),
     el(
       "div",
-      { class: "table-scroll", tabindex: "0", role: "region", "aria-label": `Flame graph of ${tree.function}` },
+      { class: "table-scroll", tabindex: "0", role: "region", "aria-label": `Flame graph of ${tree.function}, ${tree.id}` },
       svgEl(
         "svg",
         { viewBox: `0 0 ${WIDTH} ${height}`, width: WIDTH, height, role: "img", "aria-label": "Flame graph" },
