@@ -155,7 +155,7 @@ def test_torch_is_not_imported_for_that(tmp_path):
     (tmp_path / "g").write_bytes(saved(tmp_path, PROGRAMS["defaults"], OPTIONS["aot_eager"]))
     program = "import sys; from depyf.cli import main; main(['open', sys.argv[1]]); print('torch' in sys.modules)"
     done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path / "g")], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program, str(tmp_path / "g")], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "False"
 
