@@ -14,11 +14,12 @@ from depyf.sources.live.pure_access import attribute
 
 _GUARDS = "/torch/_dynamo/guards.py"
 _DEEPEST = 50
-_ROUNDS, _CHECKS = 9, 40
+_ROUNDS, _CHECKS = 5, 1
+"""Each check empties the caches of the processor first, which takes milliseconds."""
 
 
 def measured_latency() -> float | None:
-    """The median of some rounds of many checks: what else the machine does falls on a few of them.  None where this
+    """The median of some rounds: what else the machine does falls on a few of them.  None where this
     torch does not have the guards at hand."""
     frame: types.FrameType | None = sys._getframe(1)
     for _ in range(_DEEPEST):
