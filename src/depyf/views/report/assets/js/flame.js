@@ -36,7 +36,12 @@ export function flameGraph(tree, page) {
     el("figcaption", {}, el("code", {}, tree.function), " ", entryChip(page, { ...tree, state: "" })),
     el(
       "div",
-      { class: "table-scroll", tabindex: "0", role: "region", "aria-label": `Flame graph of ${tree.function}, ${tree.id}` },
+      {
+        class: "table-scroll",
+        tabindex: "0",
+        role: "region",
+        "aria-label": `Flame graph of ${tree.function}, ${tree.id}`,
+      },
       svgEl(
         "svg",
         { viewBox: `0 0 ${WIDTH} ${height}`, width: WIDTH, height, role: "img", "aria-label": "Flame graph" },
