@@ -32,7 +32,8 @@ class AskedLogger:
         self._hear = hear
         self._door = door
         self._logger: logging.Logger | None = None
-        self._hook: Callable[[int], bool] | None = None
+        self._before: Callable[[int], bool] | None = None
+        """What answered before: the method of another listener that was there first; None for the logger's own."""
 
     @property
     def on(self) -> bool:
@@ -43,22 +44,26 @@ class AskedLogger:
         logger = getattr(sys.modules.get(self._module), self._name, None)
         if self.on or not isinstance(logger, logging.Logger):
             return
-        before = vars(logger).get(_ASKED)  # a listener around this one
-        asked = before or functools.partial(type(logger).isEnabledFor, logger)
+        self._logger, self._before = logger, vars(logger).get(_ASKED)
+        self._asked = self._before or functools.partial(type(logger).isEnabledFor, logger)
+        vars(logger)[_ASKED] = self._is_enabled_for
 
-        def is_enabled_for(level: int) -> bool:
-            if self._logger is logger:
-                with self._door:
-                    self._hear(sys._getframe(1))
-            return bool(asked(level))
-
-        self._logger, self._hook = logger, is_enabled_for
-        vars(logger)[_ASKED] = is_enabled_for
+    def _is_enabled_for(self, level: int) -> bool:
+        if self.on:
+            with self._door:
+                self._hear(sys._getframe(1))
+        return bool(self._asked(level))
 
     def stop(self) -> None:
-        """The logger is as it was; where another listener has come around this one, the hook that is left hears
-        nothing."""
+        """The logger is as it was, but for listeners that are still on; where one came around this one, that puts it
+        back."""
         logger, self._logger = self._logger, None
-        if logger is not None and vars(logger).get(_ASKED) is self._hook:
+        if logger is None or vars(logger).get(_ASKED) != self._is_enabled_for:
+            return
+        left = self._before
+        while isinstance(owner := getattr(left, "__self__", None), AskedLogger) and not owner.on:
+            left = owner._before
+        if left is None:
             del vars(logger)[_ASKED]
-        self._hook = None
+        else:
+            vars(logger)[_ASKED] = left
