@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import abc
+import math
 import operator
 import types
 
@@ -11,7 +13,9 @@ from torch import nn
 
 import depyf
 from depyf.actions.claims.dynamo_claim import DynamoClaim, dynamo_claim
-from depyf.actions.claims.guard_sources import GuardSources, spelled_plainly
+from depyf.actions.claims.guard_sources import GuardSources, known_path
+from depyf.actions.claims.pure_operations import has_no_effect
+from depyf.actions.claims.terms import Operation, Term
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.target import find_target
 
@@ -243,17 +247,102 @@ def test_a_write_that_is_left_out_is_not_proven():
 
 
 def test_guards_pin_what_they_look_at():
-    guards = GuardSources(
-        [
-            "L['self']._modules['fc'].k == 2",
-            "L['x'] is L['y']",
-            "G['S'] == (1, 2)",
-            "not hasattr(L['self'], 'z')",
-            "type_is(L['self'].t, 'int')",
-        ]
+    guards = GuardSources([
+        "L['self']._modules['fc'].k == 2", "L['x'] is L['y']", "same_value(G['S'], (1, 2))", "len(L['v']) == 3",
+        "not hasattr(L['self'], 'z')", "type_is(L['self'].t, 'int')", "L['n'] is not None", "L['a'] == L['b']",
+        "check_no_aliasing(L['x'], L['w'])", "same_value(G['__import_a_dot_b'].K, 1)",
+    ])  # fmt: skip
+    assert known_path("L['self'].__dict__['_modules']['fc'].k") == "L['self'].fc.k"
+    assert guards.pin("L['self'].fc.k") and guards.pin("G['S'][1]") and guards.pin("a.b.K")
+    for name in ("self.fc.k", "L['self'].t", "L['v']", "L['n']", "L['a']", "L['S']", "G['K']"):
+        assert not guards.pin(name), name
+    assert guards.look_at("L['self'].t") and not guards.look_at("L['self'].u")
+    assert (
+        guards.same("L['x']", "L['y']") and not guards.same("L['x']", "L['z']") and not guards.same("L['a']", "L['b']")
     )
-    assert spelled_plainly("L['self'].__dict__['_modules']['fc'].k") == "self.fc.k"
-    assert guards.cover("self.fc.k") and guards.cover("self.fc") and not guards.cover("self.other")
-    assert guards.same("x", "y") and not guards.same("x", "z")
-    assert guards.pin("S[1]") and guards.pin("self.fc.k") and not guards.pin("self.t") and guards.cover("self.t")
-    assert guards.name("self", "z") and not guards.name("self", "w")
+    assert guards.apart("L['x']", "L['w']") and not guards.apart("L['a']", "L['b']")
+    assert guards.name("L['self']", "z") and not guards.name("L['self']", "w")
+
+
+def test_a_variable_of_another_function_is_another_one():
+    """``k`` of the helper is no ``k`` of the function, whatever the guards say of that."""
+
+    def make():
+        k = 3
+
+        def helper(x):
+            return x * k
+
+        return helper
+
+    helper = make()
+
+    def f(x, k):
+        return helper(x) + k
+
+    assumed = depyf.compare(f, torch.ones(2), 5).python.claim.assumed
+    assert [name for name in assumed if name.endswith("helper.k")], assumed
+
+
+def test_one_list_twice_is_not_two_lists():
+    def one(x):
+        made = [x + 1]
+        return made, made
+
+    def two(x):
+        return [x + 1], [x + 1]
+
+    assert claim_of(one, torch.ones(2)).proven
+
+    def judged(graph):
+        node = first(graph, operator.add)
+        assert node is not None
+
+    assert claim_of(two, torch.ones(2), tamper=judged).operations == 2
+
+
+def test_nothing_of_the_program_runs():
+    ran = []
+
+    class Odd(abc.ABC):  # noqa: B024
+        @classmethod
+        def __subclasshook__(cls, other):
+            ran.append(other)
+            return True
+
+    class Lazy:
+        def __iter__(self):
+            ran.append("iter")
+            return iter(())
+
+        def __bool__(self):
+            ran.append("bool")
+            return True
+
+    made = (number for number in range(3))
+    lazy = Lazy()
+    module = nn.Linear(2, 2)
+    programs = [
+        lambda x: x + 1 if isinstance(x, Odd) else x,
+        lambda x: x + next(made),
+        lambda x: x + len(list(lazy)),
+        lambda x: x + 1 if lazy else x,
+        lambda x: x + math.exp(x) if isinstance(module, Odd) else x,
+    ]
+    for program in programs:
+        before = list(ran)
+        graph = torch.fx.symbolic_trace(lambda x: x + 1)
+        for node in graph.graph.nodes:
+            node.meta["example_value"] = torch.ones(2)
+        space = {**globals(), "__compiled_fn_0": None}
+        code = compile("def f(x):\n    return __compiled_fn_0(x)[0]", "c.py", "exec").co_consts[0]
+        dynamo_claim(program, {"x": torch.ones(2)}, code, space, graph)
+        assert ran == before
+    assert next(made) == 0
+
+
+def test_a_function_that_is_called_like_one_of_torch_has_effects():
+    mine = Operation(math.exp, (), Term(0, "x"))
+    assert not has_no_effect(mine) and has_no_effect(Operation(torch.exp, (), Term(0, "x")))
+    assert has_no_effect(Operation("exp", (), Term(0, "x"))) and not has_no_effect(Operation("exp_", (), Term(0, "x")))
+    assert not has_no_effect(Operation(torch.rand_like, (), Term(0, "x")))

@@ -63,13 +63,13 @@ class CallRules:
         """Functions of which it is known what they do, and what is done instead."""
         self._function = function
         self._closure = closure
-        self._builtins: dict[Any, Callable[..., Any]] = {
+        known: dict[Any, Callable[..., Any]] = {
             len: model.length,
             bool: model.truth,
             tuple: lambda values=(): tuple(model.iterate(values)),
             list: lambda values=(): model.own(list(model.iterate(values))),
             iter: model.iterate,
-            next: next,
+            next: lambda values, *default: next(model.iterate(values), *default),
             range: lambda *given: range(*map(model.plain, given)),
             enumerate: lambda values, start=0: enumerate(model.iterate(values), model.plain(start)),
             zip: lambda *many, strict=False: zip(*map(model.iterate, many), strict=strict),
@@ -81,7 +81,7 @@ class CallRules:
             min: lambda *given: self._extreme(min, given),
             max: lambda *given: self._extreme(max, given),
             isinstance: self._isinstance,
-            issubclass: lambda one, other: issubclass(self._a_class(one), other),
+            issubclass: lambda one, other: issubclass(self._a_class(one), self._a_class(other)),
             callable: lambda value: not isinstance(value, Term) and callable(value),
             type: self._type,
             getattr: self._getattr,
@@ -91,6 +91,7 @@ class CallRules:
             print: self._not_tried,
             functools.partial: self._partial,
         }
+        self._builtins = {id(function): rule for function, rule in known.items()}
 
     def call(self, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """What a call of ``function`` gives."""
@@ -186,12 +187,12 @@ class CallRules:
 
     def _known(self, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """A builtin of Python, or a constant type of torch."""
-        rule = self._builtins.get(function)
+        rule = self._builtins.get(id(function))
         if rule is not None:
             return rule(*args, **kwargs)
         import torch
 
-        if function in _PURE or function in (slice, torch.device, torch.Size):
+        if any(function is one for one in (*_PURE, slice, torch.device, torch.Size)):
             plain = [tuple(map(self.model.plain, self.model.iterate(a))) if type(a) is list else a for a in args]
             named = {name: self.model.plain(value) for name, value in kwargs.items()}
             return function(*(self.model.plain(one) for one in plain), **named)
@@ -206,13 +207,13 @@ class CallRules:
             return function(*map(self.model.plain, args))
         if name.startswith(_NO_OVERRIDES):
             return False  # all terms are plain tensors
-        if function in OPERATORS.values():
-            kind = next(kind for kind, of in OPERATORS.items() if of is function)
+        kind = next((kind for kind, of in OPERATORS.items() if of is function), "")
+        if kind:
             compares = kind in ("Eq", "NotEq", "Lt", "LtE", "Gt", "GtE")
             return self.model.compare(kind, *args) if compares else self.model.operate(kind, *args)
         if _holds_term(args) or _holds_term(tuple(kwargs.values())) or name.startswith("torch."):
-            if function in self._builtins and function is not abs:
-                return self._builtins[function](*args, **kwargs)
+            if id(function) in self._builtins:
+                return self._builtins[id(function)](*args, **kwargs)
             return self.model.operation(function, args, kwargs)
         return self._known(function, args, kwargs)
 
@@ -250,8 +251,8 @@ class CallRules:
             return one if isinstance(value, Term) and value.number < 0 and isinstance(value.example, one) else None
         if isinstance(value, Term) or in_class(type(one), "__instancecheck__") is MISSING:
             raise NotTriedError(f"isinstance with {_name(one)}")
-        if type(one).__module__ == "abc":
-            return type(value) if isinstance(value, one) else None
+        if one.__module__ in _PLAIN_ABSTRACT:  # these look at the methods of a class, and call nothing
+            return classes_of(value)[0] if isinstance(value, one) else None
         raise NotTriedError(f"isinstance with {_name(one)}")
 
     def _a_class(self, value: Any) -> type:
@@ -303,6 +304,7 @@ class CallRules:
         raise NotTriedError("something is printed")
 
 
+_PLAIN_ABSTRACT = ("collections.abc", "numbers")
 _PLAIN_CHECK = type.__dict__["__instancecheck__"]
 _STATE: dict[str, Any] = {
     "torch._jit_internal.is_scripting": False,

@@ -18,11 +18,11 @@ from typing import Any
 
 from depyf.actions.claims.evaluator import Evaluator
 from depyf.actions.claims.graph_terms import call_graph, check_graph, targets_of
-from depyf.actions.claims.guard_sources import GuardSources, spelled_plainly
+from depyf.actions.claims.guard_sources import GuardSources, known_path, spelled_plainly
 from depyf.actions.claims.live_attributes import OWN_HOOKS, is_module
 from depyf.actions.claims.object_model import ObjectModel
 from depyf.actions.claims.pure_operations import has_no_effect
-from depyf.actions.claims.terms import Key, Leaves, NotTriedError, TermTrace, TraceBeside, key_of
+from depyf.actions.claims.terms import Key, Leaves, NotTriedError, Operation, TermTrace, TraceBeside, key_of
 from depyf.run.causes.folding import counted
 from depyf.run.global_names import COMPILED_FN
 from depyf.safety.guarded import problem
@@ -56,7 +56,7 @@ class DynamoClaim:
         more = len(self.assumed) - _NAMED
         names = ", ".join(self.assumed[-_NAMED:]) + (f" and {more} more" if more > 0 else "")
         return f"PROVEN for all calls that the guards let in: {alike}" + (
-            f"; while what no guard looks at stays as it is: {names}" if names else ""
+            f"; assumed besides the guards: {names}" if names else ""
         )
 
 
@@ -99,14 +99,14 @@ def _claim(
     def graph(*args: Any) -> Any:
         return made.own(list(call_graph(gm, args, made.trace)))
 
-    compiled = Evaluator(made, lambda name: graph if name == graphs[0] else None)
+    compiled = Evaluator(made, function, lambda name: graph if name == graphs[0] else None)
     compiled.calls.rules += [(graph, graph), *_of_dynamo(made)]
     code = types.FunctionType(transformed, space, function.__name__, function.__defaults__, function.__closure__)
     code.__kwdefaults__ = function.__kwdefaults__
     theirs = compiled.call_function(code, *_seen(made, function, given))
     followed = TraceBeside(made.trace)
     own = ObjectModel(followed, leaves)
-    original = Evaluator(own)
+    original = Evaluator(own, function)
     original.calls.opaque = {id(target): target for target in targets_of(gm)}
     mine = original.call_function(function, *_seen(own, function, given))
     for step in followed.alone:
@@ -114,36 +114,40 @@ def _claim(
             raise NotTriedError(f"Python calls {step.name} at {_short(step.line)}, and the graph has it not there")
     if followed.missing is not None:
         raise NotTriedError(f"the graph calls {followed.missing.name}, and Python does not there")
-    if _result(mine) != _result(theirs):
+    (result, writes), (their_result, their_writes) = _Outcome(own).all(mine), _Outcome(made).all(theirs)
+    if result != their_result:
         raise NotTriedError("what is returned is not the same term")
-    if _written(own) != _written(made):
+    if writes != their_writes:
         raise NotTriedError("what is written to objects of the program is not shown to be the same")
-    return DynamoClaim(True, "", len(made.trace.operations), dict(own.reads), tuple(_assumed(own, made, guards)))
+    return DynamoClaim(
+        True, "", len(made.trace.operations), dict(own.reads), tuple(_assumed(own, made, followed.alone, guards))
+    )
 
 
-def _assumed(own: ObjectModel, made: ObjectModel, guards: GuardSources) -> Iterator[str]:
+def _assumed(own: ObjectModel, made: ObjectModel, alone: Iterable[Operation], guards: GuardSources) -> Iterator[str]:
     """What the original looked at and no guard does, each in the program's words."""
     said = []
-    for name, value in ((spelled_plainly(name), value) for name, value in own.reads.items()):
-        if not (guards.pin(name) if type(value) in (*SCALARS, tuple) else guards.cover(name)):
+    for name, value in ((known_path(name), value) for name, value in own.reads.items()):
+        if not (guards.pin(name) if type(value) in (*SCALARS, tuple) else guards.look_at(name)):
             said.append(name)
-    said += [f"len({name})" for name in map(spelled_plainly, own.lengths) if not guards.look_at(name)]
+    said += [f"len({name})" for name in map(known_path, own.lengths) if not guards.look_at(name)]
     for owner, name in own.absent:
-        if not guards.name(spelled_plainly(owner), name):
-            said.append(f"{name!r} is not in {spelled_plainly(owner)}")
-    pairs = [(spelled_plainly(one), spelled_plainly(other)) for one, other in own.alike]
+        if not guards.name(known_path(owner), name):
+            said.append(f"{name!r} is not in {spelled_plainly(known_path(owner))}")
+    pairs = [(known_path(one), known_path(other)) for one, other in own.alike]
     for leaf, paths in own.of_tensors.items():
-        theirs = sorted(map(spelled_plainly, made.of_tensors.get(leaf, ())))
-        for path in sorted(map(spelled_plainly, paths)):
+        theirs = sorted(map(known_path, made.of_tensors.get(leaf, ())))
+        for path in sorted(map(known_path, paths)):
             if theirs and path not in theirs:
                 pairs.append((theirs[0], path))
-    said += [f"{one} is {other}" for one, other in pairs if one != other and not guards.same(one, other)]
-    for one, other in own.apart:
-        if not guards.apart(spelled_plainly(one), spelled_plainly(other)):
-            said.append(f"{spelled_plainly(one)} is not {spelled_plainly(other)}")
+    together = [pair for pair in pairs if pair[0] != pair[1] and not guards.same(*pair)]
+    said += [" is ".join(map(spelled_plainly, pair)) for pair in together]
+    apart = [(known_path(one), known_path(other)) for one, other in own.apart]
+    said += [" is not ".join(map(spelled_plainly, pair)) for pair in apart if not guards.apart(*pair)]
+    said += [f"that {one.name} at {_short(one.line)}, which nothing uses, raises no error" for one in alone]
     if own.called_modules and not guards.name_any(OWN_HOOKS):
         said.append(f"the hooks of {counted(len(own.called_modules), 'module')}")
-    yield from dict.fromkeys(said)
+    yield from dict.fromkeys(map(spelled_plainly, said))
 
 
 def _of_dynamo(model: ObjectModel) -> list[tuple[Any, Callable[..., Any]]]:
@@ -165,30 +169,45 @@ def _seen(
     """The arguments as the evaluation takes them."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
-    args = tuple(model.seen(given[name], name) for name in names)
+    args = tuple(model.seen(given[name], f"L[{name!r}]") for name in names)
     if code.co_flags & 0x4:
         rest = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
-        args = (*args, *(model.seen(one, f"{rest}[{n}]") for n, one in enumerate(given.get(rest, ()))))
+        args = (*args, *(model.seen(one, f"L[{rest!r}][{n}]") for n, one in enumerate(given.get(rest, ()))))
     keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    kwargs = {name: model.seen(given[name], name) for name in keywords}
+    kwargs = {name: model.seen(given[name], f"L[{name!r}]") for name in keywords}
     if code.co_flags & 0x8:
         more = code.co_varnames[code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 0x4)]
-        kwargs |= {key: model.seen(one, f"{more}[{key!r}]") for key, one in given.get(more, {}).items()}
+        kwargs |= {key: model.seen(one, f"L[{more!r}][{key!r}]") for key, one in given.get(more, {}).items()}
     return args, kwargs
 
 
-def _result(value: Any) -> Key:
-    return key_of(value, _live)
+class _Outcome:
+    """What a side gives to the program: values with their types, and which containers are one object."""
+
+    def __init__(self, model: ObjectModel) -> None:
+        self._model = model
+        self._met: dict[int, int] = {}
+
+    def key(self, value: Any) -> Key:
+        if self._model.is_live(value) or is_module(value) or isinstance(value, (types.FunctionType, types.ModuleType)):
+            return ("object", id(value))
+        if type(value) not in (list, dict, tuple):
+            return (type(value).__name__, key_of(value))
+        if id(value) in self._met:
+            return ("again", self._met[id(value)])
+        self._met[id(value)] = len(self._met)
+        if type(value) is dict:
+            return ("dict", *((key_of(name), self.key(one)) for name, one in value.items()))
+        return (type(value).__name__, *map(self.key, value))
+
+    def all(self, returned: Any) -> tuple[Key, dict[tuple[int, str], Key]]:
+        """The result, then what is written, in an order of its own."""
+        result = self.key(returned)
+        return result, {where: self.key(value) for where, (_, value) in sorted(self._model.writes.items(), key=_where)}
 
 
-def _live(value: Any) -> Key:
-    if is_module(value) or isinstance(value, (types.FunctionType, types.ModuleType)):
-        return ("object", id(value))
-    raise NotTriedError(f"a result that is a {type(value).__name__}")
-
-
-def _written(model: ObjectModel) -> dict[tuple[int, str], Key]:
-    return {where: _result(value) for where, (_, value) in model.writes.items()}
+def _where(item: tuple[tuple[int, str], Any]) -> tuple[int, str]:
+    return item[0]
 
 
 def _short(line: str) -> str:

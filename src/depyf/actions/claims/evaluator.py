@@ -48,9 +48,16 @@ class _ContinueSignal(_LoopSignal):
 class Evaluator:
     """One side of the comparison."""
 
-    def __init__(self, model: ObjectModel, graph: Callable[[str], Callable[..., Any] | None] = lambda name: None):
-        """``graph``: the name of a global -> what a call of it gives, for captured graphs."""
+    def __init__(
+        self,
+        model: ObjectModel,
+        first: types.FunctionType,
+        graph: Callable[[str], Callable[..., Any] | None] = lambda name: None,
+    ) -> None:
+        """``first``: the function that is compiled.  ``graph``: the name of a global -> what a call of it gives, for
+        captured graphs."""
         self.model = model
+        self._first = first
         self.graph = graph
         self.calls = CallRules(model, self.call_function, self.call_closure)
         model.call = self.calls.call
@@ -253,18 +260,26 @@ class Evaluator:
         if name in code.co_freevars:
             held = cell_contents((function.__closure__ or ())[code.co_freevars.index(name)], MISSING)
             if held is not MISSING:
-                return self.model.seen(held, name)
+                return self.model.seen(held, self._cell(name, function))
         elif name in code.co_varnames or name in code.co_cellvars:
             raise NotTriedError(f"the variable {name} has no value")
         if (graph := self.graph(name)) is not None:
             return graph
         space = function.__globals__
         if name in space:
-            return self.model.seen(space[name], name)
+            return self.model.seen(space[name], self._global(name, space))
         known = vars(builtins)
         if name in known and space.get("__builtins__") in (known, builtins):
             return known[name]
         raise NotTriedError(f"the variable {name} has no value")
+
+    def _cell(self, name: str, function: types.FunctionType) -> str:
+        """Free variables of the function that is compiled are among its variables."""
+        own = function.__closure__ is self._first.__closure__
+        return f"L[{name!r}]" if own else f"{function.__qualname__}.{name}"
+
+    def _global(self, name: str, space: dict[str, Any]) -> str:
+        return f"G[{name!r}]" if space is self._first.__globals__ else f"{space.get('__name__', '')}.{name}"
 
     def assign(self, target: ast.expr, value: Any, scope: CallScope) -> None:
         match target:

@@ -21,6 +21,8 @@ def check_graph(module: Any) -> None:
         if node.op in ("get_attr", "call_module"):
             raise NotTriedError(f"the graph has a node {node.op}")
         example = node.meta.get("example_value")
+        if node.op == "placeholder" and example is None:
+            raise NotTriedError("the graph does not say what its inputs are")
         if any(type(one) in (torch.SymInt, torch.SymFloat, torch.SymBool) for one in _parts(example)):
             raise NotTriedError("a size is a symbol")
 

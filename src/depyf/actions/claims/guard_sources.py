@@ -15,14 +15,23 @@ _INNER = re.compile(r"\.(?:_modules|_parameters|_buffers|__dict__)\[(['\"])([^'\
 _SAME = frozenset(("same_value", "same_object"))
 """The checks that want a value to be one that is known, as guards are written in a dump."""
 _VARIABLE = re.compile(r"^[LG]\[(['\"])(.+?)\1\]")
+_IMPORTED = re.compile(r"^G\[(['\"])__import_(\w+)\1\]")
+"""How Dynamo calls another module (``torch/_dynamo/output_graph.py``, ``import_source``)."""
 
 
-def spelled_plainly(name: str) -> str:
-    """``L['self']._modules['fc'].weight`` as ``self.fc.weight``."""
-    before, name = "", _VARIABLE.sub(r"\2", name)
+def known_path(name: str) -> str:
+    """One spelling of a path, whoever wrote it: ``L['self'].fc.weight`` for ``L['self']._modules['fc'].weight``.  ``L``
+    are the variables of the function that is compiled, ``G`` the globals of its module; those of another module begin
+    with its name."""
+    before, name = "", _IMPORTED.sub(lambda found: found[2].replace("_dot_", "."), name)
     while name != before:  # what is found may be a part of the next
         before, name = name, _INNER.sub(r".\2", name)
     return name
+
+
+def spelled_plainly(path: str) -> str:
+    """As the program writes it: ``self.fc.weight``."""
+    return _VARIABLE.sub(r"\2", path)
 
 
 class GuardSources:
@@ -30,7 +39,7 @@ class GuardSources:
 
     def __init__(self, guards: Iterable[str]) -> None:
         self._trees = [tree for text in guards if (tree := tree_of(text)) is not None]
-        self._of = [list(map(spelled_plainly, sources_in(tree))) for tree in self._trees]
+        self._of = [list(map(known_path, sources_in(tree))) for tree in self._trees]
         self._pinned = frozenset(name for tree in self._trees for name in _pinned_by(tree))
         self._all = frozenset(source for sources in self._of for source in sources)
 
@@ -38,18 +47,15 @@ class GuardSources:
         """Whether a guard looks at this value."""
         return name in self._all
 
-    def cover(self, name: str) -> bool:
-        """Whether a guard looks at this object, or at a part of it."""
-        return name in self._all or any(one.startswith((f"{name}.", f"{name}[")) for one in self._all)
-
     def pin(self, name: str) -> bool:
-        """Whether a guard wants this value, or what it is an item of, to be what it was."""
+        """Whether a guard wants this value, or the tuple that it is an item of, to be what it was."""
         return name in self._pinned or name.endswith("]") and name.rpartition("[")[0] in self._pinned
 
     def name(self, owner: str, attribute: str) -> bool:
         """Whether a guard on ``owner`` names ``attribute``."""
         return any(
-            owner in sources and attribute in _texts(tree) for tree, sources in zip(self._trees, self._of, strict=True)
+            (owner in sources or f"{owner}.__dict__" in sources) and attribute in _texts(tree)
+            for tree, sources in zip(self._trees, self._of, strict=True)
         )
 
     def name_any(self, attributes: Iterable[str]) -> bool:
@@ -57,27 +63,41 @@ class GuardSources:
         return any(one.endswith(f".{name}") for one in self._all for name in attributes)
 
     def apart(self, one: str, other: str) -> bool:
-        """Whether a guard wants both to be different objects: it looks at both, and at nothing that they have."""
-        return any({one, other} <= set(sources) and len(sources) > 1 for sources in self._of)
+        """Whether a guard wants both to be different objects."""
+        return any(
+            {one, other} <= set(sources) and _called(tree) == "check_no_aliasing"
+            for tree, sources in zip(self._trees, self._of, strict=True)
+        )
 
     def same(self, one: str, other: str) -> bool:
         """Whether a guard wants both to be one object."""
         return any(
-            {one, other} <= set(sources) and any(isinstance(node, ast.Is) for node in ast.walk(tree))
+            {one, other} <= set(sources) and isinstance(tree, ast.Compare) and isinstance(tree.ops[0], ast.Is)
             for tree, sources in zip(self._trees, self._of, strict=True)
         )
 
 
+def _called(tree: ast.expr) -> str:
+    return tree.func.id if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) else ""
+
+
 def _pinned_by(tree: ast.expr) -> Iterator[str]:
-    """The values that it compares with a constant, or whose identity it asks for."""
-    while isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
-        tree = tree.operand
-    if isinstance(tree, ast.Compare) and isinstance(tree.ops[0], (ast.Eq, ast.Is, ast.IsNot)):
-        yield from map(spelled_plainly, sources_in(tree.left))
-    elif isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in _SAME and tree.args:
-        yield from map(spelled_plainly, sources_in(tree.args[0]))
-    elif isinstance(tree, (ast.Name, ast.Attribute, ast.Subscript)):  # what is true or false itself
-        yield from map(spelled_plainly, sources_in(tree))
+    """The value that it compares with a constant, as a whole: ``len(x) == 3`` says nothing of what is in ``x``."""
+    read: ast.expr | None = None
+    if isinstance(tree, ast.Compare) and isinstance(tree.ops[0], (ast.Eq, ast.Is)):
+        read = tree.left if _is_constant(tree.comparators[0]) else None
+    elif _called(tree) in _SAME and isinstance(tree, ast.Call) and tree.args:
+        read = tree.args[0]
+    if read is not None and sources_in(read) == [ast.unparse(read)]:
+        yield known_path(ast.unparse(read))
+
+
+def _is_constant(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
 
 
 def _texts(tree: ast.AST) -> Iterator[str]:

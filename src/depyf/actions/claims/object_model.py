@@ -47,6 +47,11 @@ _RESHAPES = frozenset(
      "as_strided_", "rename_", "requires_grad_", "detach_", "apply_", "map_")
 )  # fmt: skip
 """Methods after which a tensor has other sizes, or another history."""
+_ITERATORS: tuple[type, ...] = (
+    types.GeneratorType, enumerate, zip, reversed, type(iter([])), type(iter(())), type(iter(range(0))),
+    type(reversed([])),
+)  # fmt: skip
+"""What the evaluation makes to go through values."""
 _SINGLETONS = (type(None), bool, type(...), type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
 
 
@@ -116,10 +121,11 @@ class ObjectModel:
 
     def operation(self, of: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None) -> Term:
         """An operation on terms."""
-        if of in _RESHAPES:
-            raise NotTriedError(f"{of} changes what is known of a tensor")
-        self._written_tensors |= of is operator.setitem or of in IN_PLACE.values() or "out" in (kwargs or {})
-        self._written_tensors |= isinstance(of, str) and of.endswith("_")
+        name = of if isinstance(of, str) else getattr(of, "__name__", "")
+        if name in _RESHAPES or "out" in (kwargs or {}):
+            raise NotTriedError(f"{name} changes what is known of a tensor")
+        self._written_tensors |= of is operator.setitem or of in IN_PLACE.values()
+        self._written_tensors |= name.endswith("_")
         given = {name: self.whole(value) for name, value in (kwargs or {}).items()}
         made = self.trace.made(of, tuple(map(self.whole, args)), given, self.line)
         self._set_modes |= made.example is None
@@ -236,6 +242,8 @@ class ObjectModel:
         if type(container) in (set, frozenset):
             if self.is_live(container):
                 self._asked_for(container, self.plain(value))
+            if any(type(one) not in _PLAIN for one in container):
+                raise NotTriedError("a set of other objects")
             return self.plain(value) in container
         return bool(self.plain(self.call(self.method_of(container, "__contains__"), (value,), {})))
 
@@ -358,8 +366,8 @@ class ObjectModel:
         """The values of ``for``; ``wanted``: how many are unpacked."""
         if isinstance(value, Term):
             return self._parts_of(value)
-        if isinstance(value, Iterator):
-            return value
+        if type(value) in _ITERATORS and not self.is_live(value):
+            return iter(value)
         if type(value) in (list, tuple) or _size(value):
             if not self.is_live(value):
                 return iter(value)
@@ -370,9 +378,9 @@ class ObjectModel:
             self.length(value)
             return iter(list(value))
         got = self.call(self.method_of(value, "__iter__"), (), {})
-        if not isinstance(got, Iterator):
+        if type(got) not in _ITERATORS or self.is_live(got):
             raise NotTriedError(f"the iterator of a {type(value).__name__}")
-        return got
+        return iter(got)
 
     def _parts_of(self, term: Term) -> Iterator[Any]:
         """Of an operation with several results each of these."""

@@ -11,9 +11,17 @@ from depyf.actions.claims.terms import Operation
 
 def has_no_effect(step: Operation) -> bool:
     """Whether all overloads of its operator, by torch's own schemas, write nothing and draw nothing."""
-    if step.of in (operator.getitem, getattr) or step.of in OPERATORS.values():
+    if any(step.of is one for one in (operator.getitem, getattr, *OPERATORS.values())):
         return True
-    return _schema_is_pure(step.name)
+    return (isinstance(step.of, str) or _is_of_torch(step.of, step.name)) and _schema_is_pure(step.name)
+
+
+def _is_of_torch(function: Any, name: str) -> bool:
+    """Whether it is torch's function of that name, and no other one that is called so."""
+    import torch
+
+    homes: tuple[Any, ...] = (torch, torch.nn.functional, torch._C._nn)
+    return any(getattr(home, name, None) is function for home in homes)
 
 
 def _schema_is_pure(name: str) -> bool:

@@ -7,12 +7,16 @@ order do the same, whatever they are: also where they write to a tensor or draw 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 Key = tuple[Any, ...]
 """What can be compared: of equal keys, what they are of is the same."""
+
+
+_OF_VALUES = ("Tensor", "Generator")
+"""Of torch, and no constants: which one it is may be another matter in the next call."""
 
 
 class NotTriedError(Exception):
@@ -88,21 +92,11 @@ def key_of(value: Any, unknown: Callable[[Any], Key] | None = None) -> Key:
     if isinstance(value, dict):
         items = dict.items(value)
         return ("dict", *((key_of(name, unknown), key_of(one, unknown)) for name, one in items))
-    if kind.__module__ in ("torch", "torch._C") or isinstance(value, type):
+    if kind.__module__ in ("torch", "torch._C") and kind.__name__ not in _OF_VALUES or isinstance(value, type):
         return ("object", id(value))
     if unknown is not None:
         return unknown(value)
     raise NotTriedError(f"an operand that is a {kind.__name__}")
-
-
-def terms_in(key: Key) -> Iterable[int]:
-    """The numbers of the terms in a key."""
-    if len(key) == 2 and key[0] == "term":
-        yield key[1]
-        return
-    for part in key:
-        if isinstance(part, tuple):
-            yield from terms_in(part)
 
 
 class TermTrace:
