@@ -21,7 +21,7 @@ from depyf.cli.from_dumps.remote_logs import logs_at_hand
 from depyf.cli.from_dumps.repro_command import add_repro_parser, run_repro
 from depyf.cli.from_dumps.show_record import add_show_parser, run_show
 from depyf.cli.index_command import add_index_parser, completed, run_index
-from depyf.cli.outcome import ExitStatus, Outcome
+from depyf.cli.outcome import INTERRUPTED, ExitStatus, Outcome
 from depyf.cli.output import complain, give_up_output, standard_streams, tell
 from depyf.cli.programs.attach_command import add_attach_parser, run_attach
 from depyf.cli.programs.check_command import add_check_parser, run_check
@@ -41,8 +41,6 @@ _DUMPS = {
 """Which arguments of which command are folders of dumps that it reads."""
 _LOGS = {"open": ("path",), "index": ("folder",), "doctor": ("program",), "show": ("path",)}
 """The same of commands that read logs themselves."""
-INTERRUPTED = 130
-"""As a shell has it: 128 and the number of the signal."""
 DESCRIPTION = "Decompile Python bytecode, prove the result, and show every step in between."
 EXAMPLES = """\
 examples:

@@ -19,6 +19,10 @@ class ExitStatus(enum.IntEnum):
     UNREADABLE = 4
 
 
+INTERRUPTED = 130
+"""As a shell has it: 128 and the number of the signal."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """``source`` is None where there is an ``error``; ``relative`` is where ``-o`` puts the text."""

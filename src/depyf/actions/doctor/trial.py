@@ -94,6 +94,8 @@ class Measured:
     recorded: bool = True
     """Whether there is a dump to tell from."""
     not_started: bool = False
+    no_input: bool = False
+    """It was not started because it cannot be read."""
     interrupted: bool = False
 
 
@@ -224,7 +226,7 @@ def _kill(process: subprocess.Popen[bytes], *, alone: bool) -> None:
 def _measured(folder: Path, result: Path, status: int) -> Measured:
     told = _json(result)
     if "problem" in told:
-        return Measured(status, problem=str(told["problem"]), not_started=True)
+        return Measured(status, problem=str(told["problem"]), not_started=True, no_input="no_input" in told)
     return measured_in(folder, status, told)
 
 

@@ -22,17 +22,16 @@ from depyf.actions.opened.opened_log import write_log_dump
 from depyf.cli.found_formats import JSON, TEXT, add_format_argument, print_findings
 from depyf.cli.from_dumps.log_argument import is_log, summary
 from depyf.cli.index_command import completed
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.outcome import INTERRUPTED, ExitStatus
 from depyf.cli.output import complain, tell
+from depyf.cli.programs.doctor import why_not_started
 from depyf.cli.targets import InputError
-from depyf.errors import DepyfError
 from depyf.run.files.layout import RUN
 from depyf.run.files.reading import MANIFEST, rank_folders
 from depyf.safety.escape import printable
 from depyf.views.findings.finding import LocatedFinding, located
 from depyf.views.report.dump_view import DumpView
 
-INTERRUPTED_CHECK = 130
 CHECK_EPILOG = f"""\
 a budget, in depyf.toml ([budget]) or pyproject.toml ([tool.depyf.budget]):
   graph_breaks = 0
@@ -125,9 +124,9 @@ def _dump(options: argparse.Namespace, work: Path) -> tuple[Path | None, int]:
 
 def _ended_well(measured: Measured, name: str, folder: Path) -> tuple[Path | None, int]:
     if measured.not_started:
-        raise DepyfError(measured.problem) if "torch" in measured.problem else InputError(measured.problem)
+        raise why_not_started(measured)
     if measured.interrupted:
-        return None, INTERRUPTED_CHECK
+        return None, INTERRUPTED
     if measured.status or measured.problem:
         complain(f"{name} is not judged: {measured.problem or f'it ended with status {measured.status}'}")
         return None, ExitStatus.FAILED

@@ -18,7 +18,7 @@ from depyf.actions.doctor.tries import MOST, Tries, try_ways
 from depyf.actions.opened.opened_log import write_log_dump
 from depyf.cli.found_formats import JSON, TEXT, add_format_argument, print_findings
 from depyf.cli.from_dumps.log_argument import is_log, summary
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.outcome import INTERRUPTED, ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.cli.programs.check_option import add_check_arguments, check_of
 from depyf.cli.programs.fix_option import run_fix
@@ -27,7 +27,6 @@ from depyf.errors import DepyfError
 from depyf.views.findings.finding import findings_of
 from depyf.views.pages.sections.fix_first import to_fix
 
-INTERRUPTED_HERE = 130
 DOCTOR_EPILOG = """\
 examples:
   depyf doctor train.py --epochs 1
@@ -131,7 +130,7 @@ def run_doctor(options: argparse.Namespace) -> int:
             check=check,
         )
         if base.not_started:
-            raise DepyfError(base.problem) if "torch" in base.problem else InputError(base.problem)
+            raise why_not_started(base)
         if form == TEXT:
             tell("", headline(program.target, base))
             if base.problem and base.recorded:
@@ -182,9 +181,14 @@ def _print_document(name: str, base: Measured, tries: Tries | None, options: arg
             complain(f"{name}: {base.problem}")
 
 
+def why_not_started(base: Measured) -> DepyfError:
+    """The error of a program of which nothing ran."""
+    return InputError(base.problem) if base.no_input else DepyfError(base.problem)
+
+
 def _status(base: Measured) -> int:
     if base.interrupted:
-        return INTERRUPTED_HERE
+        return INTERRUPTED
     if base.status or base.problem:
         return ExitStatus.FAILED
     return (

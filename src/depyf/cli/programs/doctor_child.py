@@ -18,7 +18,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from depyf.cli.output import complain
 from depyf.cli.programs.check_option import Check
 from depyf.cli.programs.run_program import record_program
 from depyf.cli.targets import InputError
@@ -52,13 +51,8 @@ def main(arguments: list[str]) -> int:
     try:
         check = Check(*spec["check"]) if spec["check"] is not None else None
         return record_program(program, rest, spec["module"], spec["folder"], at_end, check=check, measures_guards=True)
-    except InputError as error:
-        told.write(problem=str(error))
-        complain(error)
-        return NOT_STARTED
-    except DepyfError as error:
-        told.write(problem=str(error))
-        complain(error)
+    except DepyfError as error:  # the parent says it
+        told.write(problem=str(error), **({"no_input": True} if isinstance(error, InputError) else {}))
         return NOT_STARTED
 
 
