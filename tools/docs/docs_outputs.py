@@ -33,7 +33,9 @@ DOCS = ROOT / "docs"
 PROGRAMS = ROOT / "examples" / "tutorials"
 _BLOCK = re.compile(r"^```\{shell\}\n((?:.*\n)*?)```$", re.M)
 _OPTION = re.compile(r":([a-z-]+):\s*(.*)")
-_MEASURED = re.compile(r"\d+(?:\.\d+)?(?= (?:ms|s|min|kB)\b)|\d+\.\d+|(?<=num_threads=)\d+|(?<=Python )\d[\d.]*| {2,}")
+_MEASURED = re.compile(
+    r"\d+(?:\.\d+)?(?= (?:us|ms|s|min|kB)\b)|\d+\.\d+|(?<=num_threads=)\d+|(?<=Python )\d[\d.]*| {2,}"
+)
 """Seconds, sizes, what a processor's arithmetic decides, and how columns are filled."""
 _OWN_LINE = re.compile(r'(\.\.\./depyf/[\w/]+\.py\\", line )\d+')
 """A line of ours in a traceback: it moves with every change of its file."""

@@ -2,7 +2,7 @@
 
 Input: a run.  Output: for each function the guards of its latest entry, by the line of the program that needs them,
 and how many guards failed in any call that was recorded.  Microseconds are torch's measure of all guards of an entry
-(``guard_latency_us``: once, with cold caches) and, where depyf ran the program, one of many checks in a row; both are
+(``guard_latency_us``: once) and, where depyf ran the program, the median of some; both are
 other ones in every run, so they are properties of their own.
 """
 
@@ -18,7 +18,7 @@ from depyf.run.run import Run
 COLD = "guards_of_one_call"
 """Among the seconds of a compilation: torch's measure of a check of all its guards."""
 WARM = "guards_of_one_call_measured"
-"""The same, measured by depyf: the median of some rounds of many checks."""
+"""The same, measured by depyf: the median of some checks."""
 _MOST = 12
 
 
