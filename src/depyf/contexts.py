@@ -34,6 +34,7 @@ from depyf.safety.guarded import Door, guarded, problem, say, warn
 from depyf.sources.live.ahead.dumped_code import dumped_code
 from depyf.sources.live.caches.code_exchange import Stepping
 from depyf.sources.live.entrances.call_watch import Watcher
+from depyf.sources.live.entrances.program_errors import program_error
 from depyf.sources.live.inputs.input_recorder import limit_of
 from depyf.sources.live.processes.forks import Forks, at_end_of_worker
 from depyf.sources.live.processes.ranks import rank_directory
@@ -136,6 +137,7 @@ class PrepareDebug:
             session.on_ended = self.on_ended
             session.capture.measures_guards = self.measures_guards
             session.from_start = self.gives_way and not self.suspended
+            session.ended_by = None
             _begin(session)
             self._session = session
             _Current.owner = weakref.ref(self)
@@ -143,12 +145,20 @@ class PrepareDebug:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: types.TracebackType | None
     ) -> Literal[False]:
+        self.failed(error)
         session, self._session = self._session, None
         with Door("depyf: the recording could not be ended", warn):
             if session is not None and session is _Current.active:
                 _leave(session)
                 _go_on(self._behind)
         return False
+
+    def failed(self, error: BaseException | None) -> None:
+        """Record what ended the program."""
+        session = self._session
+        if error is not None and session is not None and session is _Current.active:
+            with Door("depyf: the error that ended the program is not recorded", warn):
+                session.ended_by = program_error(error)
 
 
 def _made_room() -> PrepareDebug | None:

@@ -16,6 +16,7 @@ from depyf.run.phase_times import PhaseTime
 from depyf.run.program_calls.checked_calls import CheckedCalls
 from depyf.run.program_calls.compile_calls import CompileCall, FailedExport
 from depyf.run.program_calls.precompiled_graphs import PrecompiledGraph
+from depyf.run.program_calls.program_error import ProgramError
 from depyf.run.records import (
     ELSEWHERE,
     BreakRecord,
@@ -117,6 +118,8 @@ class Run:
     """The calls that were compared with Python."""
     from_start: bool = False
     """It was recorded from before the first line of the program to its end."""
+    ended_by: ProgramError | None = None
+    """The exception that ended the program, or left the block."""
     switched_off: tuple[str, ...] = ()
     """What kept torch from compiling anything when the recording ended: ``TORCH_COMPILE_DISABLE=1``, an option."""
     failed_exports: tuple[FailedExport, ...] = ()

@@ -124,7 +124,7 @@ def record_program(
         sys.stdout.flush()
         at_end()
 
-    ending = _Ending(end)
+    ending = _Ending(end, prepare.failed)
     try:
         return _run(program, ending)
     finally:
@@ -184,8 +184,10 @@ class _Ending:
     The interpreter waits for these, and calls the functions of ``atexit`` then.
     """
 
-    def __init__(self, end: Callable[[], None]) -> None:
+    def __init__(self, end: Callable[[], None], failed: Callable[[BaseException], None] = lambda _: None) -> None:
+        """``failed``: told of the exception that ended the program, before ``end``."""
         self._end = end
+        self.failed = failed
         self.late = False
         """It was done at the exit of the process."""
 
@@ -209,14 +211,17 @@ def _run(program: Callable[[], None], ending: _Ending, ours: tuple[type[BaseExce
     interrupted: list[BaseException] = []
     atexit.register(_end_as_interrupted, interrupted)  # called last, after those of the program
     atexit.register(ending.at_exit)
-    return _guarded(program, interrupted, ours)
+    return _guarded(program, interrupted, ending.failed, ours)
 
 
 def _guarded(
-    program: Callable[[], None], interrupted: list[BaseException], ours: tuple[type[BaseException], ...] = ()
+    program: Callable[[], None],
+    interrupted: list[BaseException],
+    failed: Callable[[BaseException], None],
+    ours: tuple[type[BaseException], ...] = (),
 ) -> int:
-    """Status 0, or that of an uncaught exception, shown without the frames of depyf; ``interrupted`` is told of one
-    that means that the program was interrupted."""
+    """Status 0, or that of an uncaught exception, shown without the frames of depyf, which ``failed`` is told of;
+    ``interrupted`` is told of one that means that the program was interrupted."""
     try:
         program()
     except SystemExit:
@@ -227,6 +232,7 @@ def _guarded(
         own = error.__traceback__
         traceback = own.tb_next.tb_next if own is not None and own.tb_next is not None else None
         error.__traceback__ = traceback
+        failed(error)
         sys.excepthook(type(error), error, traceback)
         if isinstance(error, KeyboardInterrupt):
             interrupted.append(error.with_traceback(None))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from depyf.run.causes.folding import counted
 from depyf.run.observations.bypassed_caches import bypassed_caches
 from depyf.run.observations.compiled_differs import compiled_differs
+from depyf.run.observations.ended_by_error import ended_by_error
 from depyf.run.observations.failed_exports import failed_exports
 from depyf.run.observations.idle_modes import idle_modes
 from depyf.run.observations.in_place_modules import passed_over
@@ -23,8 +24,8 @@ from depyf.run.observations.unrolled import unrolled
 from depyf.run.run import Run, totals_of
 
 _KINDS: tuple[Callable[[Run], Iterable[Observation]], ...] = (
-    compiled_differs, unrolled, nothing_compiled, passed_over, never_called, failed_exports, idle_modes,
-    skipped_cuda_graphs, bypassed_caches, memory_traffic,
+    ended_by_error, compiled_differs, unrolled, nothing_compiled, passed_over, never_called, failed_exports,
+    idle_modes, skipped_cuda_graphs, bypassed_caches, memory_traffic,
 )  # fmt: skip
 
 

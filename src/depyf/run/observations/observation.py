@@ -17,6 +17,8 @@ class ObservationKind(enum.Enum):
 
     DIFFERENT = "different from Python"
     """A compiled call did something else than Python does."""
+    ENDED = "ended by an error"
+    """An exception ended the program."""
     NEVER_CALLED = "never called"
     """What torch.compile returned was not called."""
     UNROLLED = "unrolled loop"

@@ -56,6 +56,11 @@ def told_failure(data: dict[str, Any], traced: tuple[TracedFrame, ...] = ()) -> 
     return without_addresses(cut(" ".join(words.split()), _LONGEST)), _place(reason, data, traced)
 
 
+def asks_double_backward(message: str) -> bool:
+    """Whether torch says that it was asked for the backward of a compiled backward."""
+    return "does not currently support double backward" in message
+
+
 def _words(kind: str, reason: str) -> str:
     violated = _CONSTANT.search(reason) or _INFERRED.search(reason)
     if violated is not None:

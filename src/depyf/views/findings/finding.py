@@ -74,6 +74,10 @@ _RULES: dict[CauseKind | ObservationKind | str, Rule] = {
         "Results, arguments, state or effects differ. Find the stage at which they begin to, with depyf compare.",
         "howto/numerics.html",
     ),
+    ObservationKind.ENDED: Rule(
+        "ended-by-error", "EndedByError", "An exception ended the program.",
+        "What comes after it was not recorded. Fix the error first.", "howto/graph_breaks.html",
+    ),
     ObservationKind.NEVER_CALLED: Rule(
         "never-called", "NeverCalled", "What torch.compile returned was not called.",
         "The program runs what is not compiled. Call the result of torch.compile.",

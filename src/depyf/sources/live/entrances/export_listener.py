@@ -11,14 +11,13 @@ import linecache
 import re
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from depyf.decompiler.bytecode.host.written_names import qualified_name
-from depyf.run.installed_files import installed
 from depyf.run.program_calls.compile_calls import FailedExport
 from depyf.run.records import Place
 from depyf.safety.guarded import Door
+from depyf.sources.live.entrances.program_lines import LONGEST_LINE, of_program, place_of, running, traced
 from depyf.sources.reports.failures import told_failure
 from depyf.sources.reports.library_files import of_libraries
 
@@ -29,8 +28,6 @@ _ERROR = "export.error"
 _FIXES = re.compile(r"Suggested fixes:\n((?:  \S[^\n]*\n?)+)")
 _LINE = re.compile(r"\((?P<file>[^()\n]+):(?P<line>\d+) in (?P<function>[^()\n]+)\)")
 _MARKED = "marked dynamic (mark_dynamic), and this line needs"
-_LONGEST = 160
-_DEPTH = 200
 
 
 class FailedExports:
@@ -75,17 +72,17 @@ class FailedExports:
                 setattr(module, _NAME, new)
 
     def _take(self, error: BaseException | None) -> None:
-        call = next(_of_program(_frames(sys._getframe(2))), None)
+        call = next(of_program(running(sys._getframe(2))), None)
         if error is None or call is None or id(error) == self._last:
             return
         self._last = id(error)
         message = str(error)
         words, at = told_failure({"fail_type": type(error).__name__, "fail_reason": message})
         words = words.replace(_MARKED, "dynamic (dynamic_shapes), and the program needs")
-        traced = list(_of_program(_traced(error)))
+        led = list(of_program(traced(error)))
         fixes = _FIXES.search(message)
-        place = _place(*call)
-        at = at or _named(message) or (_place(*traced[-1]) if traced else None)
+        place = place_of(*call)
+        at = at or _named(message) or (place_of(*led[-1]) if led else None)
         self._found.append(
             FailedExport(
                 place,
@@ -96,40 +93,10 @@ class FailedExports:
         )
 
 
-_Running = tuple[types.CodeType, int]
-
-
-def _frames(frame: types.FrameType | None) -> Iterator[_Running]:
-    for _ in range(_DEPTH):
-        if frame is None:
-            return
-        yield frame.f_code, frame.f_lineno or 0
-        frame = frame.f_back
-
-
-def _traced(error: BaseException) -> Iterator[_Running]:
-    """The lines that led to the error, the innermost last."""
-    traceback = error.__traceback__
-    while traceback is not None:
-        yield traceback.tb_frame.f_code, traceback.tb_lineno
-        traceback = traceback.tb_next
-
-
-def _of_program(lines: Iterator[_Running]) -> Iterator[_Running]:
-    for code, line in lines:
-        if not of_libraries(code.co_filename) and not installed(code.co_filename):
-            yield code, line
-
-
 def _named(message: str) -> Place | None:
     """The line that the message names: ``(net.py:4 in forward)``."""
     for match in _LINE.finditer(message):
         if not of_libraries(match["file"]):
             file, line = match["file"], int(match["line"])
-            return Place(file, line, match["function"], linecache.getline(file, line).strip()[:_LONGEST])
+            return Place(file, line, match["function"], linecache.getline(file, line).strip()[:LONGEST_LINE])
     return None
-
-
-def _place(code: types.CodeType, line: int) -> Place:
-    text = linecache.getline(code.co_filename, line).strip()[:_LONGEST]
-    return Place(code.co_filename, line, qualified_name(code), text)

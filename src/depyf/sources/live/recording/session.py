@@ -40,6 +40,7 @@ from depyf.run.guards.program_words import in_program
 from depyf.run.made import Made
 from depyf.run.program_calls.checked_calls import CheckedCalls
 from depyf.run.program_calls.compile_calls import CompileCall, with_inlined
+from depyf.run.program_calls.program_error import ProgramError
 from depyf.run.records import CompileKey, GraphRecord, slug
 from depyf.run.run import Run, SourceRecord
 from depyf.safety.escape import safe_name
@@ -114,6 +115,7 @@ class Session:
         self.on_ended: OnEnded | None = None
         self.from_start = False
         """Nothing of the program has run before."""
+        self.ended_by: ProgramError | None = None
         self._before: Set[tuple[int, str]] = frozenset()
         """Code object and compile id of what was compiled when recording began."""
         self._seen_before: Set[int] = frozenset()
@@ -241,6 +243,7 @@ class Session:
             compile_calls=with_inlined(self.compile_calls.records(), run.graphs),
             forks=Forks.folders(self.writer.directory),
             from_start=self.from_start,
+            ended_by=self.ended_by,
             switched_off=switched_off(),
             failed_exports=self._exports.records(),
             checked=tuple(self.checked.values()),

@@ -1,0 +1,51 @@
+"""The lines that are running, or that led to an error, and which of them are the program's.
+
+Input: a frame or an exception.  Output: code objects with line numbers, and ``Place`` records; no frame is kept.
+"""
+
+from __future__ import annotations
+
+import linecache
+import types
+from collections.abc import Iterator
+
+from depyf.decompiler.bytecode.host.written_names import qualified_name
+from depyf.run.installed_files import installed
+from depyf.run.records import Place
+from depyf.sources.reports.library_files import of_libraries
+
+LONGEST_LINE = 160
+"""Characters of a line of source that are kept."""
+_DEPTH = 200
+
+Running = tuple[types.CodeType, int]
+
+
+def running(frame: types.FrameType | None) -> Iterator[Running]:
+    """The line of the frame and of each that led to it, the innermost first."""
+    for _ in range(_DEPTH):
+        if frame is None:
+            return
+        yield frame.f_code, frame.f_lineno or 0
+        frame = frame.f_back
+
+
+def traced(error: BaseException) -> Iterator[Running]:
+    """The lines that led to the error, the innermost last."""
+    traceback = error.__traceback__
+    while traceback is not None:
+        yield traceback.tb_frame.f_code, traceback.tb_lineno
+        traceback = traceback.tb_next
+
+
+def of_program(lines: Iterator[Running]) -> Iterator[Running]:
+    """Those that are not of a library."""
+    for code, line in lines:
+        if not of_libraries(code.co_filename) and not installed(code.co_filename):
+            yield code, line
+
+
+def place_of(code: types.CodeType, line: int) -> Place:
+    """The line, with its text where the source is there."""
+    text = linecache.getline(code.co_filename, line).strip()[:LONGEST_LINE]
+    return Place(code.co_filename, line, qualified_name(code), text)
