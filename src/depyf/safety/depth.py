@@ -38,7 +38,7 @@ _FLAT = 80
 """Frames that are needed besides: the way to the first of these functions, and what the last one calls."""
 _LEAST = 4
 _IDLE = 1.0
-"""Seconds without work after which a thread ends by itself."""
+"""Seconds without work after which a chain of threads ends by itself."""
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
@@ -95,13 +95,16 @@ _threads = _Threads()
 class _Helper:
     """A thread that does one job after the other for the thread that waits for it: to start one for each takes long.
 
-    ``end`` ends it.  It also ends by itself after a while without work: Ctrl-C may come before anyone calls ``end``.
+    ``end`` ends it, and the helper that it has itself.  The first of such a chain also ends by itself after a while
+    without work: Ctrl-C may come before anyone calls ``end``.  The others wait for it without a limit: if a thousand
+    threads woke up at once, each would ask for the interpreter's lock every five milliseconds, and none would get on.
     """
 
-    __slots__ = ("_done", "_ended", "_errors", "_job", "_ready", "_results", "_taken")
+    __slots__ = ("_done", "_ended", "_errors", "_first", "_job", "_ready", "_results", "_taken")
 
-    def __init__(self, job: Callable[[], object]) -> None:
-        """Raises DepyfError where no thread can be started."""
+    def __init__(self, job: Callable[[], object], *, first: bool) -> None:
+        """``first``: who waits for it is no helper.  Raises DepyfError where no thread can be started."""
+        self._first = first
         self._job: Callable[[], object] | None = job
         self._ended = False
         self._results: list[object] = []
@@ -143,21 +146,23 @@ class _Helper:
 
     def _serve(self) -> None:
         job, self._job = self._job, None
-        while job is not None and not self._ended:
-            try:
-                self._results.append(job())
-            except BaseException as error:  # it is the caller's
-                self._errors.append(error)
+        try:
+            while job is not None and not self._ended:
+                try:
+                    self._results.append(job())
+                except BaseException as error:  # it is the caller's
+                    self._errors.append(error)
+                job = None
+                self._taken.release()
+                self._done.release()
+                job = self._next()
+        finally:
             job = None
-            self._taken.release()
-            self._done.release()
-            job = self._next()
-        job = None
-        _threads.here.let_helper_go()
+            _threads.here.let_helper_go()
 
     def _next(self) -> Callable[[], object] | None:
         """The next job; None when the thread is to end."""
-        while not self._ready.acquire(timeout=_IDLE):
+        while not self._ready.acquire(timeout=_IDLE if self._first else -1):
             if self._ended or self._taken.acquire(blocking=False):
                 return None
         job, self._job = self._job, None
@@ -298,7 +303,7 @@ def _in_thread(work: Callable[[], _Result]) -> _Result:
     here, job = _threads.here, functools.partial(contextvars.copy_context().run, run)
     try:
         if here.helper is None or not here.helper.begin(job):
-            here.helper = _Helper(job)
+            here.helper = _Helper(job, first=here.work is None)
         helper = here.helper
         helper.wait()
     except DepyfError:  # there is no thread for it

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 import types
 from collections.abc import Callable, Iterator
 
@@ -306,3 +307,27 @@ print(_thread._count(), decompile_code(code).source == text)
     )
     assert done.returncode == 0 and done.stdout == "interrupted True\n0 True\n", (done.stdout, done.stderr)
     assert not done.stderr
+
+
+def test_threads_without_work_do_not_wake_up_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand that did kept the lock of the interpreter from each other for minutes: all but the first of a chain sleep
+    until they are told, however long the others take."""
+    started = []
+    real = depth._thread.start_new_thread
+    monkeypatch.setattr(depth._thread, "start_new_thread", lambda *given: started.append(1) or real(*given))
+    monkeypatch.setattr(depth, "_IDLE", 0.01)
+    monkeypatch.setattr(depth, "_LEVELS_IN_OWN", depth.LEVELS)
+
+    @any_depth
+    def twice(left: int) -> int:
+        if left:
+            return 1 + twice(left - 1)
+        down(50 * depth.LEVELS)
+        time.sleep(1)  # a loaded machine
+        down(50 * depth.LEVELS)
+        return 0
+
+    before = threading.active_count()
+    assert twice(depth.LEVELS + 1) == depth.LEVELS + 1
+    assert 40 < len(started) < 60, "the second time the threads of the first are there"
+    assert threading.active_count() == before
