@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from depyf.cli.artifacts import text_of
+from depyf.cli.on_bytecode.artifacts import text_of
 from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.cfg.region_table import Regions
 from depyf.decompiler.driver.rungs import Attempt, Rung

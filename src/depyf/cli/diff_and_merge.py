@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
-import textwrap
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from depyf.cli.exit_status import ExitStatus
 from depyf.cli.from_dumps.log_argument import called
-from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
-from depyf.cli.programs.check_option import add_check_arguments, check_of
 from depyf.errors import DepyfError
 from depyf.run.rank_groups import RankGroups, read_rank_groups
 from depyf.run.store.codec import plain
@@ -30,21 +27,6 @@ from depyf.views.compare.stages import (
 )
 
 SAME, DIFFERENT = 0, 1
-RUN_EPILOG = """\
-examples:
-  depyf run train.py --epochs 1
-  depyf run --report train.py
-  depyf run --live train.py
-  depyf run --out dump -m package.train
-  depyf run --edited dump --compare train.py
-  torchrun --nproc-per-node 2 --no-python depyf run --out dump train.py
-
-exit status: that of the program; of depyf itself:
-  2    the command line is wrong
-  3    the folder cannot be written, or torch is missing or too old; an edited file is wrong, or was never used
-  4    the program, or the dump of --edited, cannot be read
-  130  interrupted (Ctrl-C) before the program runs
-"""
 DIFF_EPILOG = """\
 examples:
   depyf diff dump_a dump_b
@@ -256,107 +238,34 @@ def _differences(found: DumpComparison, stage: str | None, unified: bool, pad: s
             tell("", *item.diff)
 
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """``run``, ``diff`` and ``merge``."""
-    run = commands.add_parser(
-        "run",
-        epilog=RUN_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        help="a program, with what torch.compile does in it dumped",
-        description=textwrap.fill(
-            "Run a Python program under depyf.prepare_debug, without changing it.  Its arguments, output, exit "
-            "status and exceptions are its own.  Under torchrun each rank writes DIR/rank_N.",
-            100,
-        ),
+def add_diff(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``diff``."""
+    parser.description = (
+        "Compare two dumps: two runs, two torch versions, two ranks, or two runs of several ranks, rank by rank.  "
+        "A file is what torch saved (save_compiled_function, an entry of its caches): its code, guards, graphs and "
+        "kernels are compared, and nothing of it is executed or loaded.  "
+        "Functions are paired by name and code, wherever they stand.  Files that differ only in comments, lines, "
+        "layout, bytecode or released names are alike.  Exit status 0: the same, or alike; 1: they differ; "
+        "4: not readable."
     )
-    run.add_argument("--out", default="depyf_dump", metavar="DIR", help="where the dump goes (default: depyf_dump)")
-    run.add_argument(
-        "--report",
-        action="store_true",
-        help="write DIR/report.html, too: one page that shows it all (see `depyf report`)",
-    )
-    run.add_argument(
-        "--record", action="store_true", help="keep the first inputs of each captured graph, up to 256 MiB in all"
-    )
-    run.add_argument("--record-bytes", type=int, metavar="N", help="the same, up to N bytes in all")
-    run.add_argument(
-        "--edited",
-        metavar="DIR",
-        help="run the program with the files of the dump DIR as you edited them, and dump nothing; "
-        "DIR is code that runs",
-    )
-    run.add_argument(
-        "--compare",
-        action="store_true",
-        help="with --edited: compare each edited graph with the original at its first call: "
-        "results, gradients, time, memory",
-    )
-    run.add_argument(
-        "--live", action="store_true", help="say on standard error what is compiled as it happens, and why"
-    )
-    run.add_argument(
-        "--answer-on",
-        metavar="SIGNAL",
-        help="answer `depyf attach` when this signal comes, such as SIGUSR1: the program must not use it",
-    )
-    add_check_arguments(run)
-    run.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
-    run.add_argument("program", metavar="PROGRAM", help="a script, a folder with __main__.py, or (-m) a module")
-    run.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="the program's own arguments")
-
-    diff = commands.add_parser(
-        "diff",
-        epilog=DIFF_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        help="what differs between two dumps, stage by stage",
-        description=textwrap.fill(
-            "Compare two dumps: two runs, two torch versions, two ranks, or two runs of several ranks, rank by rank.  "
-            "A file is what torch saved (save_compiled_function, an entry of its caches): its code, guards, graphs and "
-            "kernels are compared, and nothing of it is executed or loaded.  "
-            "Functions are paired by name and code, wherever they stand.  Files that differ only in comments, lines, "
-            "layout, bytecode or released names are alike.  Exit status 0: the same, or alike; 1: they differ; "
-            "4: not readable.",
-            100,
-        ),
-    )
-    diff.add_argument(
+    parser.epilog = DIFF_EPILOG
+    parser.add_argument(
         "first", type=Path, metavar="DIR1", help="a dump, a folder with rank_0, rank_1, ..., or a saved file"
     )
-    diff.add_argument("second", type=Path, metavar="DIR2", help="the one to compare it with")
-    diff.add_argument("-u", "--unified", action="store_true", help="print the differences themselves")
-    diff.add_argument("--stage", metavar="STAGE", help="list only this stage (as in the table)")
-    diff.add_argument("--strict", action="store_true", help="every character counts: no two files are alike")
-    diff.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("second", type=Path, metavar="DIR2", help="the one to compare it with")
+    parser.add_argument("-u", "--unified", action="store_true", help="print the differences themselves")
+    parser.add_argument("--stage", metavar="STAGE", help="list only this stage (as in the table)")
+    parser.add_argument("--strict", action="store_true", help="every character counts: no two files are alike")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
 
-    merge = commands.add_parser(
-        "merge",
-        epilog=MERGE_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        help="where the ranks of a distributed run diverge",
-        description=textwrap.fill(
-            "Compare the rank_N dumps in DIR with that of the lowest rank; numbers of devices do not count.  "
-            "Exit status as for diff.",
-            100,
-        ),
+
+def add_merge(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``merge``."""
+    parser.description = (
+        "Compare the rank_N dumps in DIR with that of the lowest rank; numbers of devices do not count.  "
+        "Exit status as for diff."
     )
-    merge.add_argument("folder", type=Path, metavar="DIR", help="a folder with rank_0, rank_1, ...")
-    merge.add_argument("-u", "--unified", action="store_true", help="print the differences themselves")
-    merge.add_argument("--json", action="store_true", help="print one JSON document")
-
-
-def run_run(options: argparse.Namespace) -> int:
-    from depyf.actions.following.offered_signal import offered, signal_of
-    from depyf.cli.programs.run_program import run_edited_program, run_program
-
-    if options.edited is not None:
-        return run_edited_program(options.program, options.arguments, options.module, options.edited, options.compare)
-    if options.compare:
-        complain("--compare compares edited code with the original: it needs --edited DIR")
-        return ExitStatus.USAGE
-    number = signal_of(options.answer_on) if options.answer_on is not None else None
-    record = options.record if options.record_bytes is None else options.record_bytes
-    check = check_of(options)
-    with offered(number) if number is not None else contextlib.nullcontext():
-        return run_program(
-            options.program, options.arguments, options.module, options.out, options.report, record, check, options.live
-        )
+    parser.epilog = MERGE_EPILOG
+    parser.add_argument("folder", type=Path, metavar="DIR", help="a folder with rank_0, rank_1, ...")
+    parser.add_argument("-u", "--unified", action="store_true", help="print the differences themselves")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-import textwrap
 import time
 from pathlib import Path
 
 from depyf.actions.following.follow_folder import FollowedFolder, follow
+from depyf.cli.exit_status import ExitStatus
 from depyf.cli.from_dumps.log_argument import default_folder, is_log, open_logs
-from depyf.cli.outcome import ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.errors import DepyfError
 from depyf.run.files.layout import INDEX
@@ -33,20 +32,14 @@ exit status:
 """
 
 
-def add_index_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """``index``."""
-    parser = commands.add_parser(
-        "index",
-        help="make the pages of a run that was killed",
-        description=textwrap.fill(
-            "Make the pages of a recorded run whose process was killed before it could: what to fix first, graph "
-            "breaks, recompilations, guards, source, times, as far as they were known.  "
-            "A dump that is complete stays as it is.",
-            100,
-        ),
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def add_index(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``index``."""
+    parser.description = (
+        "Make the pages of a recorded run whose process was killed before it could: what to fix first, graph "
+        "breaks, recompilations, guards, source, times, as far as they were known.  "
+        "A dump that is complete stays as it is."
     )
+    parser.epilog = EPILOG
     parser.add_argument("folder", type=Path, metavar="DIR", help="what depyf.prepare_debug or `depyf run` wrote")
     parser.add_argument(
         "--follow",

@@ -1,26 +1,12 @@
-"""What became of one input of ``depyf decompile``, and the exit statuses."""
+"""What became of one input of ``depyf decompile``."""
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.cli.exit_status import ExitStatus
 from depyf.decompiler.verify.verdict import Verdict
-
-
-class ExitStatus(enum.IntEnum):
-    """Exit statuses, documented in ``docs/reference/cli.md``; of several inputs the largest wins."""
-
-    PROVEN = 0
-    UNPROVEN = 1
-    USAGE = 2
-    FAILED = 3
-    UNREADABLE = 4
-
-
-INTERRUPTED = 130
-"""As a shell has it: 128 and the number of the signal."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from pathlib import Path
 
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.exit_status import ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.errors import DepyfError
 from depyf.run.files.layout import REPORT_PAGE
@@ -26,20 +25,14 @@ exit status:
 """
 
 
-def add_report_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """``report``."""
-    parser = commands.add_parser(
-        "report",
-        help="one HTML page of a dump, which opens offline",
-        description=textwrap.fill(
-            "Make one HTML page of a dump: what to fix first, your source with every stage that came of each line, "
-            "recompilations, guards, time, shapes, memory.  "
-            "The page opens from disk and asks for nothing on the network.",
-            100,
-        ),
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``report``."""
+    parser.description = (
+        "Make one HTML page of a dump: what to fix first, your source with every stage that came of each line, "
+        "recompilations, guards, time, shapes, memory.  "
+        "The page opens from disk and asks for nothing on the network."
     )
+    parser.epilog = EPILOG
     parser.add_argument("folder", type=Path, metavar="DIR", help="what depyf.prepare_debug or `depyf run` wrote")
     parser.add_argument("other", type=Path, nargs="?", metavar="OTHER", help="a second dump, to compare with")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=f"the page (default: DIR/{REPORT_PAGE})")

@@ -1,4 +1,4 @@
-"""The rewrites that a pass makes, one by one, for a listener: ``depyf dump --steps`` lists them.
+"""The rewrites that a pass makes, one by one, for a listener: ``depyf passes --steps`` lists them.
 
 A pass calls ``step`` for each of its rewrites.  Without a listener that reads one variable.  A listener may raise to
 stop after one of them; it travels with the work into depyf's threads, as every context variable does.

@@ -12,7 +12,7 @@ import torch
 import depyf
 from depyf.actions.opened.artefact_diff import artefact_diff
 from depyf.cli import main
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.exit_status import ExitStatus
 
 pytest.importorskip("torch._dynamo.aot_compile")
 pytestmark = pytest.mark.torch

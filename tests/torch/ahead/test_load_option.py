@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from depyf.cli import main
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.exit_status import ExitStatus
 from depyf.run.made import Made
 from depyf.run.store.loading import load
 

@@ -12,7 +12,7 @@ import torch
 
 from depyf.actions.opened.open_file import opened
 from depyf.cli import main
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.exit_status import ExitStatus
 from depyf.errors import DepyfError
 from tools.fuzz import artefacts
 

@@ -14,7 +14,7 @@ import torch
 from depyf.actions.opened.folder_page import place_in_words
 from depyf.actions.opened.open_file import opened
 from depyf.cli import main
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.exit_status import ExitStatus
 from depyf.errors import DepyfError
 
 pytest.importorskip("torch._dynamo.aot_compile")

@@ -9,7 +9,7 @@ from precompiled_artefacts import Net, broken, captured, of_frames, step
 
 from depyf.actions.opened.open_file import cache_beside
 from depyf.cli import main
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.exit_status import ExitStatus
 
 pytestmark = pytest.mark.torch
 

@@ -118,7 +118,7 @@ def test_a_backward_of_a_backward(tmp_path):
 def test_it_is_in_the_manifest(tmp_path):
     with pytest.raises(ZeroDivisionError), depyf.prepare_debug(tmp_path / "dump"):
         torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
-        1 / 0  # noqa: B018
+        1 / 0
     manifest = json.loads((tmp_path / "dump" / "manifest.json").read_text())
     first = manifest["observations"][0]
     assert first["kind"] == "ended by an error" and "ZeroDivisionError" in first["text"]

@@ -22,7 +22,8 @@ import pytest
 import foreign
 import needs
 from depyf.cli import main
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.command_table import COMMANDS
+from depyf.cli.exit_status import ExitStatus
 from depyf.decompiler.verify.recompiling import worker
 from signals import hear_interrupts
 
@@ -158,7 +159,7 @@ def test_usage_error() -> None:
 
 def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == ExitStatus.USAGE
-    assert "depyf decompile some/folder" in capsys.readouterr().err
+    assert "depyf decompile module.pyc" in capsys.readouterr().err
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -252,9 +253,7 @@ def test_without_rich(tmp_path: Path, pyc: Path) -> None:
         assert found.returncode == 0 and found.stdout
 
 
-@pytest.mark.parametrize(
-    "command", ["decompile", "disasm", "dump", "run", "diff", "merge", "gallery", "doctor", "check"]
-)
+@pytest.mark.parametrize("command", [command.name for command in COMMANDS])
 def test_every_command_has_an_example_and_its_exit_status(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main([command, "--help"])
@@ -283,7 +282,9 @@ def test_without_torch(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-@pytest.mark.parametrize("arguments", [["disasm"], ["decompile", "-q"], ["decompile", "--json"], ["dump"], ["--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["disasm"], ["decompile", "-q"], ["decompile", "--json"], ["passes"], ["--help"]]
+)
 def test_full_disk(arguments: list[str], pyc: Path) -> None:
     found = depyf(*arguments, *([] if "--help" in arguments else [pyc]), shell="> /dev/full")
     assert found.returncode == ExitStatus.UNREADABLE
@@ -344,7 +345,7 @@ def test_terminals_that_lack_letters(text: str, encoding: str, module: Path) -> 
     shown = found.stdout.decode("utf-8" if found.stderr else encoding)
     assert ast.dump(ast.parse(shown)) == ast.dump(ast.parse(text))
     assert not found.stderr or b"UTF-8" in found.stderr
-    for command in ("disasm", "dump"):
+    for command in ("disasm", "passes"):
         found = depyf(command, module, env={"PYTHONIOENCODING": encoding})
         assert found.returncode == 0 and found.stderr == b"" and found.stdout.decode(encoding)
 
@@ -408,7 +409,7 @@ def test_names_of_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert all(line.isprintable() for line in (out + err).splitlines())
     assert (
         main(["disasm", str(broken)])
-        == main(["dump", str(broken)])
+        == main(["passes", str(broken)])
         == main(["decompile", f"{broken}x"])
         == ExitStatus.UNREADABLE
     )
@@ -429,7 +430,7 @@ def test_names_in_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         co_filename=HOSTILE,
         co_consts=(inner, HOSTILE, None),
     )
-    for command in (["decompile"], ["disasm"], ["dump"], ["decompile", "--json"]):
+    for command in (["decompile"], ["disasm"], ["passes"], ["decompile", "--json"]):
         main([*command, str(path)])
         out, err = capsys.readouterr()
         assert out or err
@@ -439,7 +440,7 @@ def test_names_in_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes in folders")
-@pytest.mark.parametrize("command", ["decompile", "disasm", "dump"])
+@pytest.mark.parametrize("command", ["decompile", "disasm", "passes"])
 def test_inputs_that_are_no_files(command: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.pyc")
     (tmp_path / "empty.pyc").write_bytes(b"")
@@ -501,7 +502,7 @@ def test_modules_that_end_the_program(
 def test_a_bug_of_ours_is_one_line(
     pyc: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("depyf.cli.disasm.listing", lambda unit: 1 / 0)
+    monkeypatch.setattr("depyf.cli.on_bytecode.disasm.listing", lambda unit: 1 / 0)
     assert main(["disasm", str(pyc)]) == ExitStatus.FAILED
     assert capsys.readouterr().err == "depyf: internal error, please report it: ZeroDivisionError: division by zero\n"
 
@@ -535,7 +536,7 @@ def test_dump_of_rewrites(rung: str, tmp_path: Path, capsys: pytest.CaptureFixtu
     """``--steps`` numbers the rewrites inside each pass, and ``--step N.M`` stops the Nth after the Mth of them."""
     path = tmp_path / "rewritten.py"
     path.write_text(WITH_REWRITES)
-    command = ["dump", f"{path}:f", "--rung", rung]
+    command = ["passes", f"{path}:f", "--rung", rung]
     assert main([*command, "--steps"]) == 0
     listed = capsys.readouterr().out
     passes = [line.split() for line in listed.splitlines()]
@@ -560,7 +561,7 @@ def test_a_pass_stopped_after_its_first_rewrite_has_made_no_other(
     path.write_text("def f(a, b):\n    with a:\n        b()\n    with b:\n        a()\n")
     left = {}
     for number in ("3.1", "3.2", "3"):
-        assert main(["dump", f"{path}:f", "--step", number]) == 0
+        assert main(["passes", f"{path}:f", "--step", number]) == 0
         left[number] = capsys.readouterr().out
     assert "3.2: regions: recognise the exit of a with" in left["3.2"]
     assert left["3.1"].count("WITH_EXIT") < left["3.2"].count("WITH_EXIT")
@@ -569,7 +570,7 @@ def test_a_pass_stopped_after_its_first_rewrite_has_made_no_other(
 @pytest.mark.parametrize("rung", ["readable", "TOTAL_CLAUSES", "inlined"])
 def test_dump(rung: str, module: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All passes, one, a list of those that change something, and what there is after the Nth of these."""
-    command = ["dump", f"{module}:double", "--rung", rung]
+    command = ["passes", f"{module}:double", "--rung", rung]
     assert main([*command, "--list"]) == 0
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
     assert names[0] == "lower"
@@ -589,7 +590,7 @@ def test_dump(rung: str, module: Path, capsys: pytest.CaptureFixture[str]) -> No
     for wrong, told in ((["--after", "nonsense"], "there are:"), (["--step", "99"], f"has {len(steps)}")):
         assert main([*command, *wrong]) == ExitStatus.UNREADABLE
         assert told in capsys.readouterr().err
-    assert main(["dump", f"{module}:double", "--rung", "nonsense"]) == ExitStatus.UNREADABLE
+    assert main(["passes", f"{module}:double", "--rung", "nonsense"]) == ExitStatus.UNREADABLE
     assert "READABLE" in capsys.readouterr().err
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 import depyf
-from depyf.cli.outcome import ExitStatus, Outcome
-from depyf.cli.targets import Job
-from depyf.cli.work import decompile_one
+from depyf.cli.exit_status import ExitStatus
+from depyf.cli.on_bytecode.targets import Job
+from depyf.cli.on_bytecode.work import decompile_one
+from depyf.cli.outcome import Outcome
 
 
 def outcome(target: str) -> Outcome:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from depyf.cli import main
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.exit_status import ExitStatus
 from depyf.run.store.loading import load, load_ranks
 from trace_logs import small_log
 

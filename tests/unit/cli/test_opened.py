@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from depyf.cli import main
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.exit_status import ExitStatus
 from foreign import compile_with
 
 HOST = f"{sys.version_info[0]}.{sys.version_info[1]}"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from depyf.cli import main
+from depyf.cli.exit_status import ExitStatus
 from depyf.cli.from_dumps.remote_logs import url_of
-from depyf.cli.outcome import ExitStatus
 from depyf.run.store.loading import load
 from trace_logs import small_log
 

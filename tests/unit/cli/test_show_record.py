@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from depyf.cli import main
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.exit_status import ExitStatus
 from trace_logs import BREAK, small_log
 
 

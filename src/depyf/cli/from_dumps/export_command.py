@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from pathlib import Path
 
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.exit_status import ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.export import ExportError, export_package
 
@@ -27,20 +26,14 @@ Nothing that is read is executed.  The package is code of the program that was d
 """
 
 
-def add_export_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """``export``."""
-    parser = commands.add_parser(
-        "export",
-        help="a compiled function as a package that runs without torch.compile",
-        description=textwrap.fill(
-            "Turn a compiled function of a dump into a Python package: dispatcher, guards, transformed and resume "
-            "functions, graphs as modules, parameters by name from a state_dict.  The package needs torch only, and "
-            "`python -m PACKAGE` compares it with eager mode on the calls that were recorded.",
-            100,
-        ),
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def add_export(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``export``."""
+    parser.description = (
+        "Turn a compiled function of a dump into a Python package: dispatcher, guards, transformed and resume "
+        "functions, graphs as modules, parameters by name from a state_dict.  The package needs torch only, and "
+        "`python -m PACKAGE` compares it with eager mode on the calls that were recorded."
     )
+    parser.epilog = EPILOG
     parser.add_argument("folder", type=Path, metavar="DIR", help="what depyf.prepare_debug or `depyf run` wrote")
     parser.add_argument("-o", "--output", type=Path, metavar="PACKAGE", required=True, help="the folder of the package")
     parser.add_argument("--function", metavar="NAME", default="", help="which function, where the dump has several")

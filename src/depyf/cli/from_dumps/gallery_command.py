@@ -6,11 +6,10 @@ import argparse
 import os
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 from depyf.actions.gallery.timed_graphs import PAIRS, table_lines, time_scripts
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.exit_status import ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.gallery import Gallery, GalleryError, write_gallery
 from depyf.run.store.loading import load
@@ -33,20 +32,14 @@ exit status:
 """
 
 
-def add_gallery_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """``gallery``."""
-    parser = commands.add_parser(
-        "gallery",
-        help="each compiled graph of a dump as a script that checks itself",
-        description=textwrap.fill(
-            "Turn a dump into self-contained scripts: each compiled graph with inputs of the recorded shapes, "
-            "strides, dtypes and devices, its forward and backward, compared with eager mode.  "
-            "The scripts need torch only.",
-            100,
-        ),
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def add_gallery(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``gallery``."""
+    parser.description = (
+        "Turn a dump into self-contained scripts: each compiled graph with inputs of the recorded shapes, "
+        "strides, dtypes and devices, its forward and backward, compared with eager mode.  "
+        "The scripts need torch only."
     )
+    parser.epilog = EPILOG
     parser.add_argument("folder", type=Path, metavar="DIR", help="what depyf.prepare_debug or `depyf run` wrote")
     parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="where the scripts go (default: DIR/gallery)")
     parser.add_argument("--made-up", action="store_true", help="make up inputs, also where the dump has recorded ones")

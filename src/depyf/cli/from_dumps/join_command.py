@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from pathlib import Path
 
 from depyf.actions.profile.chrome_trace import TraceError, kernel_runs, read_trace
 from depyf.actions.profile.joined_kernels import joined, table_of, write_joined
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.exit_status import ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.errors import DepyfError
 
@@ -28,19 +27,13 @@ Inductor are in it with torch._inductor.config.cpp.enable_kernel_profile = True.
 """
 
 
-def add_join_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """``join``."""
-    parser = commands.add_parser(
-        "join",
-        help="a trace of torch's profiler with the lines of the program",
-        description=textwrap.fill(
-            "Find each kernel of a Chrome trace in a dump: the graph that it is of, and the line of the program that "
-            "it computes.  The trace is written again with both, and a table is printed.",
-            100,
-        ),
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def add_join(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``join``."""
+    parser.description = (
+        "Find each kernel of a Chrome trace in a dump: the graph that it is of, and the line of the program that "
+        "it computes.  The trace is written again with both, and a table is printed."
     )
+    parser.epilog = EPILOG
     parser.add_argument("trace", type=Path, metavar="TRACE", help="what export_chrome_trace wrote (.json or .json.gz)")
     parser.add_argument("folder", type=Path, metavar="DIR", help="what depyf.prepare_debug or `depyf run` wrote")
     parser.add_argument(

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from depyf.actions.opened.opened_log import OpenedLog, write_log_dump
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.exit_status import ExitStatus
 from depyf.cli.output import complain, names_of_folders, tell
 from depyf.errors import DepyfError
 from depyf.run.causes.folding import counted

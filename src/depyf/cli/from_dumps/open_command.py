@@ -6,7 +6,6 @@ import argparse
 import os
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import depyf
@@ -20,10 +19,10 @@ from depyf.actions.opened.open_file import (
     saved_below,
     write_opened,
 )
+from depyf.cli.exit_status import ExitStatus
 from depyf.cli.from_dumps.log_argument import default_folder, open_logs
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.on_bytecode.targets import add_version_option
 from depyf.cli.output import complain, tell
-from depyf.cli.targets import add_version_option
 from depyf.errors import DepyfError
 from depyf.run.files.layout import INDEX
 from depyf.run.files.writer import write_whole
@@ -54,22 +53,16 @@ _HOME = str(Path(depyf.__file__).parent.parent)
 """Where this depyf is found, in another process, too."""
 
 
-def add_open_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """``open``."""
-    parser = commands.add_parser(
-        "open",
-        help="what is in a file that torch saved, or in the logs of TORCH_TRACE, without loading it",
-        description=textwrap.fill(
-            "Write a folder of texts of what is in a file: the code, decompiled and proven, guards, signature, "
-            "graphs, what Inductor wrote, what loading the file would import and call.  FILE is what "
-            "save_compiled_function or torch.compiler.precompile wrote, or an entry of one of torch's caches; of a "
-            "folder, all such files below.  "
-            "Of a log that TORCH_TRACE wrote, or a folder of them, the dump that depyf run makes, as far as it tells.",
-            100,
-        ),
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def add_open(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``open``."""
+    parser.description = (
+        "Write a folder of texts of what is in a file: the code, decompiled and proven, guards, signature, "
+        "graphs, what Inductor wrote, what loading the file would import and call.  FILE is what "
+        "save_compiled_function or torch.compiler.precompile wrote, or an entry of one of torch's caches; of a "
+        "folder, all such files below.  "
+        "Of a log that TORCH_TRACE wrote, or a folder of them, the dump that depyf run makes, as far as it tells."
     )
+    parser.epilog = EPILOG
     parser.add_argument("path", type=Path, metavar="FILE", help="a saved file, or a folder of them")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FOLDER", help="where the texts go (default: FILE's name with .opened)"

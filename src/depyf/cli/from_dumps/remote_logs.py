@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from depyf.cli.targets import InputError
+from depyf.cli.input_errors import InputError
 from depyf.safety.escape import file_name, printable
 from depyf.safety.guarded import problem
 from depyf.sources.trace_log.log_files import MOST_FILES, RAW, may_be_log

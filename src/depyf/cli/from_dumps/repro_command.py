@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from pathlib import Path
 
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.exit_status import ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.safety.escape import safe_name
 
@@ -21,19 +20,13 @@ exit status: 0; 2 the command line is wrong; 4 no dump, no such compilation, or 
 """
 
 
-def add_repro_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """``repro``."""
-    parser = commands.add_parser(
-        "repro",
-        help="one compiled graph as a script for a bug report",
-        description=textwrap.fill(
-            "Write one self-contained script of a compiled graph: its inputs as recorded, the graph, the backend; it "
-            "prints what differs between eager mode and torch.compile, or what they raise.  It needs torch only.",
-            100,
-        ),
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def add_repro(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``repro``."""
+    parser.description = (
+        "Write one self-contained script of a compiled graph: its inputs as recorded, the graph, the backend; it "
+        "prints what differs between eager mode and torch.compile, or what they raise.  It needs torch only."
     )
+    parser.epilog = EPILOG
     parser.add_argument("folder", type=Path, metavar="DIR", help="what depyf.prepare_debug or `depyf run` wrote")
     parser.add_argument(
         "compile_id", metavar="COMPILE_ID", help="as index.md has it: 0/0; or as in names of files: 0_0"

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.exit_status import ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.errors import DepyfError
 from depyf.run.trace_events import compile_id_in
@@ -34,19 +33,13 @@ exit status:
 _LONGEST = 100
 
 
-def add_show_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """``show``."""
-    parser = commands.add_parser(
-        "show",
-        help="records of a log of torch, as torch wrote them",
-        description=textwrap.fill(
-            "Show what TORCH_TRACE logged: the records of a compilation with their lines, or the whole record of a "
-            "line.  A cause of `depyf report` and `depyf doctor --json` names the lines that it rests on.",
-            100,
-        ),
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def add_show(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``show``."""
+    parser.description = (
+        "Show what TORCH_TRACE logged: the records of a compilation with their lines, or the whole record of a "
+        "line.  A cause of `depyf report` and `depyf doctor --json` names the lines that it rests on."
     )
+    parser.epilog = EPILOG
     parser.add_argument("path", type=Path, metavar="LOGS", help="a log of torch, or a folder of them")
     parser.add_argument("what", nargs="?", default="", metavar="WHAT", help="a compile id (0/1), or a line")
     parser.add_argument("--rank", type=int, metavar="N", help="of this rank (default: the lowest one)")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import textwrap
 
 from depyf.actions.following.asked_process import ask
 from depyf.actions.following.attached_lines import attached_lines
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.exit_status import ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.errors import DepyfError
 
@@ -27,21 +26,15 @@ exit status:
 """
 
 
-def add_attach_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """``attach``."""
-    parser = commands.add_parser(
-        "attach",
-        help="what torch.compile does in a process that runs",
-        description=textwrap.fill(
-            "Ask a process what is compiled in it, what it compiles now, since when and where, and what the cache "
-            "entries of each function are.  It answers between two lines of Python of its main thread and goes on; "
-            "nothing is imported, changed or left in it.  Both sides need Python 3.14 or newer, the same version; "
-            "before, the process has to be started with `depyf run --answer-on SIGNAL`.",
-            100,
-        ),
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def add_attach(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``attach``."""
+    parser.description = (
+        "Ask a process what is compiled in it, what it compiles now, since when and where, and what the cache "
+        "entries of each function are.  It answers between two lines of Python of its main thread and goes on; "
+        "nothing is imported, changed or left in it.  Both sides need Python 3.14 or newer, the same version; "
+        "before, the process has to be started with `depyf run --answer-on SIGNAL`."
     )
+    parser.epilog = EPILOG
     parser.add_argument("pid", type=int, metavar="PID", help="the number of the process")
     parser.add_argument(
         "--seconds", type=float, default=SECONDS, metavar="S", help=f"wait so long for it (default: {SECONDS:.0f})"

@@ -19,13 +19,13 @@ from depyf.actions.checking.measures import MEASURES, measured_numbers
 from depyf.actions.checking.over_budget import Excess, excesses, untold
 from depyf.actions.doctor.trial import DoctorProgram, Measured, run_once
 from depyf.actions.opened.opened_log import write_log_dump
+from depyf.cli.exit_status import INTERRUPTED, ExitStatus
 from depyf.cli.found_formats import JSON, TEXT, add_format_argument, print_findings
 from depyf.cli.from_dumps.log_argument import is_log, summary
 from depyf.cli.index_command import completed
-from depyf.cli.outcome import INTERRUPTED, ExitStatus
+from depyf.cli.input_errors import InputError
 from depyf.cli.output import complain, tell
 from depyf.cli.programs.doctor import why_not_started
-from depyf.cli.targets import InputError
 from depyf.run.files.layout import RUN
 from depyf.run.files.reading import MANIFEST, rank_folders
 from depyf.safety.escape import printable
@@ -54,26 +54,21 @@ exit status:
 """
 
 
-def add_check_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    check = commands.add_parser(
-        "check",
-        epilog=CHECK_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        help="whether a program keeps its budget of graph breaks, recompilations, graphs, ...",
-        description=textwrap.fill(
-            "Run a Python program in a separate process, with empty compile caches, and compare what torch.compile did "
-            "with a budget. Over the budget the exit status is 1, and each line that is a reason is named.",
-            100,
-        ),
+def add_check(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``check``."""
+    parser.description = (
+        "Run a Python program in a separate process, with empty compile caches, and compare what torch.compile did "
+        "with a budget. Over the budget the exit status is 1, and each line that is a reason is named."
     )
-    check.add_argument("--budget", type=Path, metavar="FILE", help="default: depyf.toml, else pyproject.toml")
-    check.add_argument("--update", action="store_true", help="write what is there now into the budget")
-    add_format_argument(check)
-    check.add_argument("--out", type=Path, metavar="DIR", help="keep the dump here")
-    check.add_argument("--timeout", type=float, metavar="S", help="kill the run after S seconds (default: never)")
-    check.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
-    check.add_argument("program", metavar="PROGRAM", help="a script, (-m) a module, a dump, or logs of torch")
-    check.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="the program's own arguments")
+    parser.epilog = CHECK_EPILOG
+    parser.add_argument("--budget", type=Path, metavar="FILE", help="default: depyf.toml, else pyproject.toml")
+    parser.add_argument("--update", action="store_true", help="write what is there now into the budget")
+    add_format_argument(parser)
+    parser.add_argument("--out", type=Path, metavar="DIR", help="keep the dump here")
+    parser.add_argument("--timeout", type=float, metavar="S", help="kill the run after S seconds (default: never)")
+    parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
+    parser.add_argument("program", metavar="PROGRAM", help="a script, (-m) a module, a dump, or logs of torch")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="the program's own arguments")
 
 
 def run_check(options: argparse.Namespace) -> int:

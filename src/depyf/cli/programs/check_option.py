@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import NamedTuple
 
-from depyf.cli.targets import InputError
+from depyf.cli.input_errors import InputError
 
 EVERY = 100
 SECONDS = 60.0

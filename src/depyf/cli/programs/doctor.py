@@ -7,7 +7,6 @@ import json
 import shutil
 import sys
 import tempfile
-import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,13 +15,13 @@ from depyf.actions.doctor.doctor_report import causes_lines, document, headline,
 from depyf.actions.doctor.trial import DoctorProgram, Measured, measured_in, run_once
 from depyf.actions.doctor.tries import MOST, Tries, try_ways
 from depyf.actions.opened.opened_log import write_log_dump
+from depyf.cli.exit_status import INTERRUPTED, ExitStatus
 from depyf.cli.found_formats import JSON, TEXT, add_format_argument, print_findings
 from depyf.cli.from_dumps.log_argument import is_log, summary
-from depyf.cli.outcome import INTERRUPTED, ExitStatus
+from depyf.cli.input_errors import InputError
 from depyf.cli.output import complain, tell
 from depyf.cli.programs.check_option import add_check_arguments, check_of
 from depyf.cli.programs.fix_option import run_fix
-from depyf.cli.targets import InputError
 from depyf.errors import DepyfError
 from depyf.views.findings.finding import findings_of
 from depyf.views.pages.sections.fix_first import to_fix
@@ -46,51 +45,46 @@ exit status:
 """
 
 
-def add_doctor_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    doctor = commands.add_parser(
-        "doctor",
-        epilog=DOCTOR_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        help="what to fix in a program that uses torch.compile, and whether it helps",
-        description=textwrap.fill(
-            "Run a Python program in a separate process and say what to fix first.  With --try it runs again once for "
-            "each way out that needs no edit of the program, and what that changes is measured.",
-            100,
-        ),
+def add_doctor(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``doctor``."""
+    parser.description = (
+        "Run a Python program in a separate process and say what to fix first.  With --try it runs again once for "
+        "each way out that needs no edit of the program, and what that changes is measured."
     )
-    doctor.add_argument("--try", dest="tries", action="store_true", help="measure each way out that needs no edit")
-    doctor.add_argument(
+    parser.epilog = DOCTOR_EPILOG
+    parser.add_argument("--try", dest="tries", action="store_true", help="measure each way out that needs no edit")
+    parser.add_argument(
         "--guards",
         action="store_true",
         help="with --try: measure functions of torch that leave guards out, too",
     )
-    doctor.add_argument(
+    parser.add_argument(
         "--fix",
         action="store_true",
         help="make edits of the program, each tried in a copy, and print those that help as a patch (depyf[fix])",
     )
-    doctor.add_argument("--write", action="store_true", help="with --fix: write them")
-    doctor.add_argument("--most", type=int, default=MOST, metavar="N", help=f"try at most N ways out (default: {MOST})")
-    doctor.add_argument(
+    parser.add_argument("--write", action="store_true", help="with --fix: write them")
+    parser.add_argument("--most", type=int, default=MOST, metavar="N", help=f"try at most N ways out (default: {MOST})")
+    parser.add_argument(
         "--json",
         action="store_true",
         help="the same as --format json",
     )
-    add_format_argument(doctor)
-    doctor.add_argument("--out", type=Path, metavar="DIR", help="keep the dump here")
-    doctor.add_argument(
+    add_format_argument(parser)
+    parser.add_argument("--out", type=Path, metavar="DIR", help="keep the dump here")
+    parser.add_argument(
         "--timeout",
         type=float,
         metavar="S",
         help="kill a run after S seconds (default: never; "
         "what is tried: ten times as long as the first run, and a minute)",
     )
-    add_check_arguments(doctor)
-    doctor.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
-    doctor.add_argument(
+    add_check_arguments(parser)
+    parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
+    parser.add_argument(
         "program", metavar="PROGRAM", help="a script, a folder with __main__.py, or (-m) a module; logs of torch, too"
     )
-    doctor.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="the program's own arguments")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="the program's own arguments")
 
 
 def run_doctor(options: argparse.Namespace) -> int:

@@ -18,9 +18,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from depyf.cli.input_errors import InputError
 from depyf.cli.programs.check_option import Check
 from depyf.cli.programs.run_program import record_program
-from depyf.cli.targets import InputError
 from depyf.errors import DepyfError
 from depyf.run.advice.advice import AdviceUse
 

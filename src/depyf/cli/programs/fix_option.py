@@ -11,11 +11,11 @@ from pathlib import Path
 
 from depyf.actions.doctor.doctor_report import causes_lines, document, headline
 from depyf.actions.doctor.trial import DoctorProgram
+from depyf.cli.exit_status import ExitStatus
 from depyf.cli.found_formats import JSON, TEXT
 from depyf.cli.from_dumps.log_argument import is_log
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.input_errors import InputError
 from depyf.cli.output import complain, tell, write_source
-from depyf.cli.targets import InputError
 from depyf.errors import DepyfError
 from depyf.views.pages.sections.fix_first import to_fix
 

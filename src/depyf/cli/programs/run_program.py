@@ -23,9 +23,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from depyf.cli.input_errors import InputError
 from depyf.cli.output import complain, tell
 from depyf.cli.programs.check_option import Check
-from depyf.cli.targets import InputError
 from depyf.errors import DepyfError
 from depyf.run.files.layout import INDEX
 from depyf.safety.guarded import Door, say, warn

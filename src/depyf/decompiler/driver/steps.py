@@ -1,4 +1,4 @@
-"""The artifact of each pass in turn, with the rewrites of the pass: for ``depyf dump`` and tests of invariants."""
+"""The artifact of each pass in turn, with the rewrites of the pass: for ``depyf passes`` and tests of invariants."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class Temp(Expr):
 
     @property
     def suffix(self) -> str:
-        """The end of its name.  Before the body is numbered (``depyf dump``) two purposes may share a number."""
+        """The end of its name.  Before the body is numbered (``depyf passes``) two purposes may share a number."""
         return str(self.number) if self.purpose is Purpose.SLOT else f"{self.purpose.name.lower()}_{self.number}"
 
 

@@ -145,16 +145,26 @@ def read_bytes(folder: Path, name: str, most: int = MOST) -> bytes:
     except ValueError as error:
         raise DumpError(f"{path} is no path: {error}") from error
     except OSError as error:
-        if error.errno == errno.ENOENT and name == MANIFEST:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR) and name == MANIFEST:
             shown = printable(str(folder))
             if (folder / "run.jsonl").is_file():
                 raise NoManifest(
                     f"the run in {shown} has not finished: `depyf index {shown}` makes its pages"
                 ) from error
-            raise NoManifest(f"{shown} is no dump of depyf: it has no {MANIFEST}") from error
+            raise no_dump(folder) from error
         if error.errno in (errno.ELOOP, errno.EMLINK) or _is_link(folder / name):
             raise DumpError(f"{path} is a symbolic link: depyf reads no links in a dump") from error
         raise DumpError(f"{path} cannot be read: {error.strerror or type(error).__name__}") from error
+
+
+def no_dump(folder: Path) -> NoManifest:
+    """What is wrong with ``folder``, which holds no dump."""
+    shown = printable(str(folder))
+    if not os.path.lexists(folder):
+        return NoManifest(f"{shown}: there is no such folder")
+    if not folder.is_dir():
+        return NoManifest(f"{shown} is no folder, so no dump of depyf")
+    return NoManifest(f"{shown} is no dump of depyf: it has no {MANIFEST}, and no rank_N folders with one")
 
 
 def _bytes(path: Path, shown: str, most: int) -> bytes:

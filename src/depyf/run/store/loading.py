@@ -20,6 +20,7 @@ from depyf.run.files.reading import (
     NoManifest,
     is_plain,
     nesting,
+    no_dump,
     rank_folders,
     read_bytes,
     read_json,
@@ -57,9 +58,7 @@ def load(folder: Path) -> Run:
         try:
             run = run_in_manifest(folder)
         except NoManifest:
-            raise NoManifest(
-                f"{printable(str(folder))} is no dump of depyf: it has neither {RUN} nor manifest.json"
-            ) from error
+            raise no_dump(folder) from error
     else:
         reading = RunReading(printable(str(folder / RUN)))
         reading.feed(data)

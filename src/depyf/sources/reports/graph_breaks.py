@@ -32,6 +32,11 @@ _IN_LOOP = "graph break in a for/while loop"
 
 _PLAIN = (
     ("unsupported tensor.backward", "backward() cannot be part of a compiled graph"),
+    ("using `torch.autograd.grad`", "torch.autograd.grad cannot be part of a compiled graph"),
+    ("requires_grad_() intermediate leaked",
+     "requires_grad_() is called on a tensor that the compiled function makes and passes on"),
+    ("returning intermediate with requires_grad_()",
+     "requires_grad_() is called on a tensor that the compiled function makes and passes on"),
     ("data-dependent branching",
      "which way this branch goes depends on the values in a tensor, and those are not known while compiling"),
     ("data-dependent jump",

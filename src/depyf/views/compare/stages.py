@@ -18,7 +18,7 @@ from typing import Any
 from depyf.errors import DepyfError
 from depyf.run.compile_stages import CAPTURED, ORDER
 from depyf.run.files.file_record import FileRecord
-from depyf.run.files.reading import MANIFEST, NoManifest, rank_folders, read_file, read_manifest
+from depyf.run.files.reading import MANIFEST, NoManifest, no_dump, rank_folders, read_file, read_manifest
 from depyf.run.graphs.graph_source import unboxed
 from depyf.run.graphs.program_comments import places_in
 from depyf.run.records import FunctionRecord
@@ -416,7 +416,7 @@ def dumps_in(folder: Path, *, unfinished: bool = False) -> dict[int, Path]:
         if (path / MANIFEST).exists() or (unfinished and _reported(path))
     }
     if not found:
-        raise DepyfError(f"{folder} holds no dump of depyf, and no rank_N folders with one")
+        raise no_dump(folder)
     return found
 
 

@@ -19,7 +19,7 @@ from depyf.actions.following.asked_process import ask
 from depyf.actions.following.attached_lines import attached_lines
 from depyf.actions.following.offered_signal import ANNOTATIONS, answer_file, inside_text, offer_of, offered, signal_of
 from depyf.cli import main
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.exit_status import ExitStatus
 from depyf.errors import DepyfError
 
 SOURCES = Path(__file__).resolve().parents[4] / "src"

@@ -8,7 +8,7 @@ import pytest
 
 from depyf.actions.following.follow_folder import FollowedFolder, follow
 from depyf.cli import main
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.exit_status import ExitStatus
 from depyf.errors import DepyfError
 from depyf.run.store.lines import run_page
 from depyf.run.store.loading import load

@@ -17,7 +17,7 @@ from typing import Any
 from depyf.run.program_calls.compile_calls import FailedExport
 from depyf.run.records import Place
 from depyf.safety.guarded import Door
-from depyf.sources.live.entrances.program_lines import LONGEST_LINE, of_program, place_of, running, traced
+from depyf.sources.live.entrances.running_lines import LONGEST_LINE, of_program, place_of, running, traced
 from depyf.sources.reports.failures import told_failure
 from depyf.sources.reports.library_files import of_libraries
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from depyf.run.program_calls.program_error import ProgramError, RaisedIn
 from depyf.safety.guarded import problem
-from depyf.sources.live.entrances.program_lines import of_program, place_of, traced
+from depyf.sources.live.entrances.running_lines import of_program, place_of, traced
 from depyf.sources.reports.failures import asks_double_backward
 
 _COMPILING = ("torch._dynamo.convert_frame", "torch._dynamo.symbolic_convert")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from depyf.cli import main
-from depyf.cli.outcome import ExitStatus
+from depyf.cli.exit_status import ExitStatus
 from depyf.decompiler.bytecode.files import archives
 from depyf.decompiler.bytecode.files.archives import is_archive, members
 from depyf.decompiler.bytecode.files.magic_numbers import MAGIC

@@ -19,21 +19,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from depyf.cli.outcome import ExitStatus, Outcome
+from depyf.cli.exit_status import ExitStatus
+from depyf.cli.input_errors import InputError
+from depyf.cli.outcome import Outcome
 from depyf.cli.output import complain
 from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.bytecode.files.archives import Member, is_archive, members
 from depyf.decompiler.bytecode.files.cache_names import parse, text_names
 from depyf.decompiler.bytecode.files.opening import FileReading, Opened, as_version, open_code, open_marshal
-from depyf.errors import BytecodeError, DepyfError
+from depyf.errors import BytecodeError
 from depyf.safety.escape import file_name
 
 _NAMED = 10
 """How many members of an archive are named where there is none of the name that was asked for."""
-
-
-class InputError(DepyfError):
-    """The user named something that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)

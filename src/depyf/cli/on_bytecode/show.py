@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from depyf.cli.outcome import ExitStatus, Outcome
+from depyf.cli.exit_status import ExitStatus
+from depyf.cli.outcome import Outcome
 from depyf.cli.output import complain, tell, write_source
 from depyf.decompiler.emit.comments import comment
 from depyf.decompiler.verify.verdict import Status

@@ -1,4 +1,4 @@
-"""Readable text for the artifact of each pass (``depyf dump``).
+"""Readable text for the artifact of each pass (``depyf passes``).
 
 Input: any artifact of ``trace_passes``.  Output: text without addresses, so that two runs can be diffed.  Statements
 print as Python where they already are Python, else as nested constructor calls without line numbers.
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from depyf.cli.disasm import describe, shorten, shown
+from depyf.cli.on_bytecode.disasm import describe, shorten, shown
 from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.bytecode.lower import Lowered
 from depyf.decompiler.bytecode.ops import Handler

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 
+from depyf.cli.on_bytecode.targets import add_version_option, find_unit
+from depyf.cli.output import tell
 from depyf.decompiler.bytecode import ops
 from depyf.decompiler.bytecode.codeunit import CodeUnit, units
 from depyf.decompiler.bytecode.lower import lower
@@ -11,6 +14,27 @@ from depyf.decompiler.bytecode.ops import Instr
 from depyf.decompiler.emit.expressions.literals import literal
 from depyf.safety.escape import printable
 from depyf.safety.source_lines import source_line
+
+EPILOG = """\
+examples:
+  depyf disasm x.pyc
+  depyf disasm json:JSONDecoder.decode
+
+exit status: 0; 2 the command line is wrong; 3 the bytecode is damaged; 4 not readable; 130 interrupted
+"""
+
+
+def add_disasm(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``disasm``."""
+    parser.epilog = EPILOG
+    parser.add_argument("target", metavar="TARGET", help="FILE, FILE:QUALNAME or module:qualname")
+    add_version_option(parser)
+
+
+def run_disasm(options: argparse.Namespace) -> int:
+    """``depyf disasm``; InputError for what cannot be read."""
+    tell(*listing(find_unit(options.target, options.version)).removesuffix("\n").split("\n"))
+    return 0
 
 
 def listing(unit: CodeUnit) -> str:

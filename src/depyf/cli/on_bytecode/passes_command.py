@@ -1,4 +1,4 @@
-"""``depyf dump``: what the decompiler has after each of its passes, on every rung of the ladder."""
+"""``depyf passes``: what the decompiler has after each of its passes, on every rung of the ladder."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from depyf.cli.input_errors import InputError
+from depyf.cli.on_bytecode.targets import add_version_option, find_unit
 from depyf.cli.output import tell
-from depyf.cli.targets import InputError, add_version_option, find_unit
 from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.cfg.region_table import Regions
 
@@ -23,29 +24,24 @@ A rung is a list of passes; the proof makes the decompiler try one after another
 compiler, INLINED for code that Dynamo wrote, TOTAL the first of the fallback. --list names the passes of a rung.
 
 examples:
-  depyf dump x.pyc:function
-  depyf dump x.pyc:function --after lift
-  depyf dump x.pyc:function --rung TOTAL --steps
-  depyf dump x.pyc:function --rung TOTAL --step 7
-  depyf dump x.pyc:function --rung TOTAL --step 7.2
+  depyf passes x.pyc:function
+  depyf passes x.pyc:function --after lift
+  depyf passes x.pyc:function --rung TOTAL --steps
+  depyf passes x.pyc:function --rung TOTAL --step 7
+  depyf passes x.pyc:function --rung TOTAL --step 7.2
 
 exit status: 0; 2 the command line is wrong; 3 a pass fails; 4 not readable, or no such pass, rung or step; \
 130 interrupted
 """
 
 
-def add_dump_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds ``depyf dump`` to the command's parsers."""
-    dump = commands.add_parser(
-        "dump",
-        help="what the decompiler has after one of its passes",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    dump.add_argument("target", metavar="TARGET", help="FILE, FILE:QUALNAME or module:qualname")
-    add_version_option(dump)
-    dump.add_argument("--rung", metavar="RUNG", help="which list of passes (default: the first that would be tried)")
-    which = dump.add_mutually_exclusive_group()
+def add_passes(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``passes``."""
+    parser.epilog = EPILOG
+    parser.add_argument("target", metavar="TARGET", help="FILE, FILE:QUALNAME or module:qualname")
+    add_version_option(parser)
+    parser.add_argument("--rung", metavar="RUNG", help="which list of passes (default: the first that would be tried)")
+    which = parser.add_mutually_exclusive_group()
     which.add_argument("--after", metavar="PASS", help="only this pass (default: all that change something, in order)")
     which.add_argument(
         "--steps",
@@ -84,9 +80,9 @@ def _number(text: str) -> tuple[int, int]:
     return int(first), int(second or 0)
 
 
-def run_dump(options: argparse.Namespace) -> int:
-    """``depyf dump``; InputError for what cannot be read and for names that there are not."""
-    from depyf.cli.artifacts import told
+def run_passes(options: argparse.Namespace) -> int:
+    """``depyf passes``; InputError for what cannot be read and for names that there are not."""
+    from depyf.cli.on_bytecode.artifacts import told
 
     unit = find_unit(options.target, options.version)
     attempt = _attempt(unit, options.rung)
@@ -120,7 +116,7 @@ def run_dump(options: argparse.Namespace) -> int:
 
 def _tell_step(unit: CodeUnit, attempt: Attempt, shown: Shown, number: int, rewrite: int) -> int:
     """What there is after a pass; with ``rewrite`` after that rewrite of it, and what the rewrite has made."""
-    from depyf.cli.artifacts import text_of, told
+    from depyf.cli.on_bytecode.artifacts import text_of, told
     from depyf.decompiler.ir.stmt import Stmt
 
     if not rewrite:
@@ -161,7 +157,7 @@ def _attempt(unit: CodeUnit, name: str | None) -> Attempt:
 
 
 def _passes(unit: CodeUnit, attempt: Attempt, stop: tuple[str, int] | None = None) -> Iterator[Shown]:
-    from depyf.cli.artifacts import text_of
+    from depyf.cli.on_bytecode.artifacts import text_of
     from depyf.decompiler.driver.steps import trace_passes
 
     before: dict[str, list[str]] = {}

@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 
-from depyf.cli.live_target import live_outcome
-from depyf.cli.outcome import ExitStatus, Outcome
-from depyf.cli.targets import InputError, Job, find_code, open_member, part_of
+from depyf.cli.exit_status import ExitStatus
+from depyf.cli.input_errors import InputError
+from depyf.cli.on_bytecode.live_target import live_outcome
+from depyf.cli.on_bytecode.targets import Job, find_code, open_member, part_of
+from depyf.cli.outcome import Outcome
 from depyf.decompiler.driver.opened_files import decompile_opened
 from depyf.decompiler.driver.part_of_file import decompile_part
 from depyf.decompiler.options import Options

@@ -9,8 +9,10 @@ import sys
 import types
 from typing import Any
 
-from depyf.cli.outcome import ExitStatus, Outcome
-from depyf.cli.targets import InputError, Job, check_exists, code_of_object
+from depyf.cli.exit_status import ExitStatus
+from depyf.cli.input_errors import InputError
+from depyf.cli.on_bytecode.targets import Job, check_exists, code_of_object
+from depyf.cli.outcome import Outcome
 from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.driver.pipeline import Decompiled, decompile_unit
 from depyf.decompiler.emit.defaults import defaults_of

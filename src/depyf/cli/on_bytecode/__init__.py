@@ -1,0 +1,1 @@
+"""Commands that take bytecode or a live function: ``decompile``, ``disasm``, ``passes``."""
