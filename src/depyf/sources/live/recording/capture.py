@@ -18,6 +18,7 @@ from typing import Any
 
 from depyf.run.bill.guard_bill import WARM
 from depyf.run.bill.lowering import LoweredGraph
+from depyf.run.bill.traced_calls import TracedCall
 from depyf.run.compile_stages import BY_EVENT, CAPTURED
 from depyf.run.global_names import PACKAGE, PRECOMPILED
 from depyf.run.graphs.graph_facts import GraphFacts
@@ -101,20 +102,28 @@ class Capture(Heard):
         """Called with each captured graph and the live one, while Dynamo holds the inputs."""
         self.deaf = 0  # a thread that compiles for an answer of ours
         self._handler: Listener | None = None
-        self._fusions = FusionListener(self.note)
+        self._fusions: FusionListener | None = None
         self.measures_guards = False
         """The process is one that depyf started: guards may be run for their time alone."""
-        self._inlined = InlinedCalls(self._key_now, self.note)
+        self._inlined: InlinedCalls | None = None
+        self.traced: dict[CompileKey, tuple[TracedCall, ...]] = {}
+        """What tracing each compilation took."""
 
     def start(self) -> None:
+        self._fusions, self._inlined = FusionListener(self.note), InlinedCalls(self._key_now, self.note)
         self._inlined.start()
         self._handler = Listener(self._take, self.note, self._timed)
         listen(self._handler)
 
     def stop(self) -> None:
         """The handler goes: ``logging`` lists each one that lives."""
-        self._fusions.stop()
-        self._inlined.stop()
+        fusions, self._fusions = self._fusions, None
+        if fusions is not None:
+            fusions.stop()
+        inlined, self._inlined = self._inlined, None
+        if inlined is not None:
+            inlined.stop()
+            self.traced.update(inlined.found())
         handler, self._handler = self._handler, None
         if handler is not None:
             ignore(handler)
@@ -131,7 +140,8 @@ class Capture(Heard):
 
     def _take(self, event: TraceEvent) -> None:
         if self.hears:
-            self._fusions.start()  # torch's scheduler is loaded with the first graph that is compiled
+            if self._fusions is not None:
+                self._fusions.start()  # torch's scheduler is loaded with the first graph that is compiled
             self.handle(event)
         elif not self.here and self.in_child is not None and (own := self.in_child()) is not None:
             own.handle(event)  # the first one; the others come to it
@@ -431,7 +441,8 @@ class Capture(Heard):
 
     def times_of(self, key: CompileKey) -> TimesRecord:
         """With what tracing took."""
-        return replace(super().times_of(key), traced=self._inlined.of(key))
+        traced = self.traced.get(key) or (self._inlined.of(key) if self._inlined is not None else ())
+        return replace(super().times_of(key), traced=traced)
 
     def _key_now(self) -> CompileKey | None:
         from torch._guards import CompileContext
@@ -446,5 +457,6 @@ class Capture(Heard):
             return None
         with Door("what the kernels of a graph cost could not be told", self.note):
             lines = AskingLines(graph.record for graph in self.graphs_of.get(key, ()))
-            return lowering_of(graph, self._fusions.take(graph), lines.of)
+            refused = self._fusions.take(graph) if self._fusions is not None else ()
+            return lowering_of(graph, refused, lines.of)
         return None

@@ -82,12 +82,11 @@ class InlinedCalls:
 
     def of(self, key: CompileKey) -> tuple[TracedCall, ...]:
         """The tree of a compilation, callers before what they call; () where nothing took long."""
-        found: list[TracedCall] = []
-        for (own, _), tree in self._trees.items():
-            if own == key:
-                calls = list(_flat(tree.root, 0))
-                found += calls if len(calls) > 1 else []
-        return tuple(found)
+        return tuple(call for (own, _), tree in self._trees.items() if own == key for call in _calls(tree))
+
+    def found(self) -> dict[CompileKey, tuple[TracedCall, ...]]:
+        """The same of each compilation that has one."""
+        return {key: calls for key in dict.fromkeys(key for key, _ in self._trees) if (calls := self.of(key))}
 
     def _hear(self, frame: types.FrameType) -> None:
         known = frame.f_locals
@@ -145,6 +144,11 @@ def _root(translator: Any) -> types.CodeType | None:
 
 def _place(code: types.CodeType) -> _Place:
     return qualified_name(code), code.co_filename, code.co_firstlineno
+
+
+def _calls(tree: _TracedTree) -> tuple[TracedCall, ...]:
+    calls = tuple(_flat(tree.root, 0))
+    return calls if len(calls) > 1 else ()
 
 
 def _flat(node: _TracedNode, depth: int) -> Iterator[TracedCall]:
