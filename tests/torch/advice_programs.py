@@ -1112,6 +1112,31 @@ def break_in_a_loop(advised):
     return x
 
 
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn, self.head = nn.GRU(3, 3), nn.Linear(3, 2)
+
+    def before(self, x):
+        return x.abs() + 1
+
+    def after(self, h):
+        return self.head(h).sigmoid()
+
+    def forward(self, x):
+        return self.after(self.rnn(self.before(x))[0])
+
+
+@needs("rnn-apart", removes="breaks")
+def around_a_recurrent_module(advised):
+    torch.manual_seed(0)
+    net, x = Recurrent(), torch.ones(6, 1, 3)
+    if advised:
+        before, after = compiled(net.before), compiled(net.after)
+        return after(net.rnn(before(x))[0]).detach()
+    return compiled(net)(x).detach()
+
+
 @needs("allow-rnn", removes="breaks")
 def recurrent(advised):
     torch.manual_seed(0)

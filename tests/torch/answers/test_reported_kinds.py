@@ -219,3 +219,35 @@ def test_what_a_function_that_ran_as_python_calls_is_compiled_alone_because_of_i
     assert "compiles test_what" in broken.more and "scaled alone only because of it" in broken.more, broken.more
     assert "other" not in broken.more
     assert any("how" in cause.text for cause in rest)
+
+
+def test_numbers_that_decide_in_a_loop_of_python(tmp_path):
+    """A beam search: which list a candidate goes to is no matter of tensors."""
+
+    def search(scores):
+        done, left = [], []
+        for score, token in zip(*(part.tolist() for part in scores.topk(2)), strict=True):
+            (done if token == 0 else left).append(score)
+        return done, left
+
+    (cause,) = causes(lambda: torch.compile(search, backend="eager")(torch.tensor([3.0, 1.0, 2.0])), tmp_path)
+    assert ids(cause)[0] == ["loop-outside"] and ["branchless"] not in ids(cause)
+
+
+def test_a_size_of_one_beside_another_need_is_needed(tmp_path):
+    """Prompts of any length, then one token after the other: no padding of the tokens serves both."""
+
+    def step(tokens, past=None):
+        return tokens * 2 if past is None else torch.cat([past, tokens])
+
+    def run():
+        compiled = torch.compile(step, backend="eager")
+        for prompt in (3, 5):
+            past = compiled(torch.ones(prompt))
+            for _ in range(2):
+                past = compiled(torch.ones(1), past)
+
+    found = causes(run, tmp_path)
+    offered = {use.id for cause in found for way in cause.ways for use in way.uses}
+    assert "mark-dynamic" in offered or "compile-dynamic" in offered
+    assert not offered & {"mark-unbacked", "pad-size"}

@@ -139,7 +139,7 @@ def test_diff(program):
     assert data["first_difference"]["0/0"] == "full_code_for_f_0.py"
     shutil.rmtree(program / "three")
     gone = python("-m", "depyf", "diff", "one", "three", cwd=program)
-    assert gone.returncode == 4 and "no dump of depyf" in gone.stderr
+    assert gone.returncode == 4 and "three: there is no such folder" in gone.stderr
 
 
 CACHED = """

@@ -38,7 +38,7 @@ VALUES_OF_TENSORS = (
     ),
     Advice(
         "loop-outside",
-        "a loop that runs as often as the values in a tensor say",
+        "a loop over what is read out of a tensor, or that runs as often as that says",
         "leave the loop out of the compiled function, and compile what one round of it calls",
         "a round is one graph",
         "the loop itself runs as ordinary Python",
@@ -236,9 +236,16 @@ ASKED_FOR = (
         "the body is compiled up to the break and after it",
     ),
     Advice(
+        "rnn-apart",
+        "an RNN, LSTM or GRU in a function that is compiled",
+        "compile what comes before and after the RNN as functions or modules of their own: what reads one runs as "
+        "ordinary Python",
+        "they are compiled, and the RNN runs as its own kernel",
+    ),
+    Advice(
         "allow-rnn",
-        "an RNN, LSTM or GRU",
-        "torch._dynamo.config.allow_rnn = True",
+        "an RNN, LSTM or GRU over few steps",
+        "for sequences of a few steps: torch._dynamo.config.allow_rnn = True",
         "the recurrence is unrolled into the graph",
         "compiling takes long for long sequences, and there is one entry per length",
         Switch(SwitchKind.CONFIG, "allow_rnn", "True"),

@@ -175,8 +175,12 @@ def _scalar(facts: BreakFacts) -> Uses:
 
 
 def _numbers(facts: BreakFacts) -> Uses:
-    """A list of numbers that cannot be symbols of the graph: floats."""
-    return tuple(one for one in _by_uses(facts.uses()) if one.id != "capture-scalars")
+    """A list of numbers that cannot be symbols of the graph: floats.  Where each decides a branch, no operator chooses
+    for all of them."""
+    uses = facts.uses()
+    if ValueUse.BRANCH in uses:
+        uses = uses - {ValueUse.BRANCH} | {ValueUse.LOOP}
+    return tuple(one for one in _by_uses(uses) if one.id != "capture-scalars")
 
 
 def _symbol(facts: BreakFacts) -> Uses:
@@ -295,7 +299,7 @@ _REASONS: tuple[tuple[str, Callable[[BreakFacts], Uses]], ...] = (
     ("'skip function", _skipped),
     ("copy.deepcopy", lambda facts: (use("call-outside", function="copy.deepcopy"),)),
     ("unsupported context manager", _manager),
-    ("rnn, gru, or lstm", _one("allow-rnn")),
+    ("rnn, gru, or lstm", lambda facts: (use("rnn-apart"), use("allow-rnn"))),
     ("torch.nn.parameter()", _one("parameter-outside")),
     ("__build_class__", _one("class-outside")),
     ("load_build_class", _one("class-outside")),

@@ -208,6 +208,10 @@ class FunctionReplay:
                     freed |= self.freed(use, value)
         return self.table.left(freed.values, freed.when_changed, freed.ducks, freed.at_first)
 
+    def left_as_symbol(self, value: GuardedValue) -> int:
+        """How many compilations are left where a size is a symbol from the first call on, which is never 0 or 1."""
+        return self.table.left(NOTHING, at_first=frozenset(one for one in value.whole if not one.small))
+
     @functools.cached_property
     def unknown(self) -> Values:
         """The values of which it is not known what frees them."""
@@ -256,7 +260,7 @@ def ways_out(
                     without = uses.keys() - {other}
                     if _left(without, replays, rest) <= after:
                         del uses[other]
-                if after < compilations:
+                if after < compilations and not _as_well(lead, after, replays, rest):
                     reached = [*replays, *(rest if any(map(_is_option, uses)) else ())]
                     or_more = _NO_STATIC in uses or any(replay.at_limit for replay in reached)
                     frees = {ADVICE[one.id].frees for one in uses}
@@ -272,6 +276,15 @@ def ways_out(
         if found:
             break
     return (*list(found.values())[:_ALTERNATIVES], *(WayOut((use,)) for use in more if is_remedy(use)))
+
+
+def _as_well(
+    lead: GuardedValue, after: int, replays: Iterable[FunctionReplay], others: Iterable[FunctionReplay]
+) -> bool:
+    """Whether entries for sizes 0 and 1 are needed all the same: a symbol, which does not serve them, does as much."""
+    if not lead.small:
+        return False
+    return sum(one.left_as_symbol(lead) for one in replays) + sum(one.table.compilations for one in others) <= after
 
 
 def _left(uses: Collection[AdviceUse], replays: Iterable[FunctionReplay], others: Iterable[FunctionReplay]) -> int:

@@ -204,6 +204,12 @@ def _expression(text: str) -> ast.expr | None:
         return None
 
 
+def is_read(expression: str) -> bool:
+    """Whether an expression reads numbers out of what may be a tensor itself, not in a part of it."""
+    node = _expression(expression)
+    return node is not None and _reads(node)
+
+
 def _reads(node: ast.expr) -> bool:
     """Whether it reads numbers out of what may be a tensor."""
     match node:

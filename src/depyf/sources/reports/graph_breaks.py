@@ -17,7 +17,7 @@ from depyf.run.installed_files import Owner, installed
 from depyf.run.records import BreakRecord, Place
 from depyf.run.uses.size_questions import size_questions
 from depyf.run.uses.use_kinds import ValueUse
-from depyf.run.uses.value_uses import reads_used_at, uses_at
+from depyf.run.uses.value_uses import is_read, reads_used_at, uses_at
 from depyf.safety.source_lines import source_line
 from depyf.sources.reports.advised_functions import function_named
 from depyf.sources.reports.break_stack import NOTHING_KNOWN, BrokenAt, StackFrame, frames_of, traced_frames
@@ -242,6 +242,8 @@ def uses_of_value(frames: list[StackFrame]) -> frozenset[ValueUse]:
     for frame in reversed(frames):
         lines = linecache.getlines(frame.place.filename)
         uses = uses_at(lines, frame.place.line, frame.expression)
+        if not uses and frame is frames[-1] and not is_read(frame.expression):
+            uses = uses_at(lines, frame.place.line)  # a generator reads it for a call: zip(*(x.tolist() for x in xs))
         found = (found - {ValueUse.RETURNED}) | uses
         if ValueUse.RETURNED not in uses:
             break

@@ -162,7 +162,7 @@ def test_lines_of_a_newer_depyf(tmp_path: Path) -> None:
 
 
 def test_no_dump(tmp_path: Path) -> None:
-    with pytest.raises(NoManifest, match=r"neither run\.jsonl nor manifest\.json"):
+    with pytest.raises(NoManifest, match=r"it has no manifest\.json"):
         load(tmp_path)
     (tmp_path / "run.jsonl").write_text("\n")
     with pytest.raises(DumpError, match="does not begin"):
