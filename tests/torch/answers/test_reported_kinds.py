@@ -251,3 +251,15 @@ def test_a_size_of_one_beside_another_need_is_needed(tmp_path):
     offered = {use.id for cause in found for way in cause.ways for use in way.uses}
     assert "mark-dynamic" in offered or "compile-dynamic" in offered
     assert not offered & {"mark-unbacked", "pad-size"}
+
+
+def test_a_loop_that_goes_on_by_a_tensor(tmp_path):
+    """An integrator: which way a ``while`` goes is no choice between two values."""
+
+    def solve(t, end):
+        while t < end:
+            t = t + 0.5
+        return t
+
+    (cause,) = causes(lambda: torch.compile(solve, backend="eager")(torch.zeros(()), torch.ones(())), tmp_path)
+    assert ids(cause)[0] == ["loop-outside"] and ["branchless"] not in ids(cause)

@@ -250,8 +250,11 @@ _ASK_WHERE = frozenset(("nonzero", "argwhere", "where", "nonzero_static", "flatn
 def _branch(facts: BreakFacts) -> Uses:
     if facts.line.startswith("assert "):
         return (use("check-outside"),)
-    if facts.uses() == {ValueUse.CHECK}:
+    uses = facts.uses()
+    if uses == {ValueUse.CHECK}:
         return use("assert-tensor"), use("check-outside")
+    if ValueUse.LOOP in uses:  # while t < end
+        return (use("loop-outside"),)
     return (use("branchless"),)
 
 
