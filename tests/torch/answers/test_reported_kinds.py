@@ -263,3 +263,16 @@ def test_a_loop_that_goes_on_by_a_tensor(tmp_path):
 
     (cause,) = causes(lambda: torch.compile(solve, backend="eager")(torch.zeros(()), torch.ones(())), tmp_path)
     assert ids(cause)[0] == ["loop-outside"] and ["branchless"] not in ids(cause)
+
+
+@pytest.mark.parametrize("asks", ["torch.isnan(x).any()", "x.sum().item() > 3"])
+def test_a_warning_about_the_values(asks, tmp_path):
+    """No operator chooses between two values there: nothing is computed."""
+    names = {"torch": torch, "log": logging.getLogger("model")}
+    path = tmp_path / "model.py"
+    path.write_text(
+        f"def forward(x):\n    y = x * 2\n    if {asks}:\n        log.warning('strange')\n    return y + 1\n"
+    )
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    (cause,) = causes(lambda: torch.compile(names["forward"], backend="eager")(torch.ones(3)), tmp_path / "dump")
+    assert ids(cause)[0] == ["check-outside"] and ["branchless"] not in ids(cause)

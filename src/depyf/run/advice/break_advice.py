@@ -107,7 +107,7 @@ VALUES_OF_TENSORS = (
     ),
     Advice(
         "check-outside",
-        "an assertion about the values in a tensor",
+        "an assertion about the values in a tensor, or an if that only prints",
         "check this outside of the compiled function",
         _ONE_GRAPH,
     ),

@@ -206,6 +206,8 @@ def _by_uses(uses: frozenset[ValueUse]) -> Uses:
         return use("unused-number"), captured
     if ValueUse.CHECK in uses:
         return use("assert-tensor"), use("check-outside")
+    if ValueUse.REPORT in uses:
+        return (use("check-outside"),)
     if ValueUse.CONSTANT in uses:
         return (use("pass-number"),)
     if uses & _INDEX:
@@ -253,6 +255,8 @@ def _branch(facts: BreakFacts) -> Uses:
     uses = facts.uses()
     if uses == {ValueUse.CHECK}:
         return use("assert-tensor"), use("check-outside")
+    if uses == {ValueUse.REPORT}:
+        return (use("check-outside"),)
     if ValueUse.LOOP in uses:  # while t < end
         return (use("loop-outside"),)
     return (use("branchless"),)

@@ -172,7 +172,9 @@ class _FunctionWalk(Followed):
     def branch(self, node: ast.If) -> None:
         says = all(isinstance(one, ast.Expr) for one in node.body[:-1])
         only_raises = isinstance(node.body[-1], ast.Raise) and says and not node.orelse
-        self.test(node.test, ValueUse.CHECK if only_raises else ValueUse.BRANCH)
+        only_tells = not node.orelse and all(isinstance(one, ast.Expr) and _tells(one.value) for one in node.body)
+        kind = ValueUse.CHECK if only_raises else ValueUse.REPORT if only_tells else ValueUse.BRANCH
+        self.test(node.test, kind)
         before = dict(self.names or {})
         self.block(node.body)
         after, self.names = self.names, before
@@ -446,6 +448,17 @@ def _element(container: Held) -> Held:
 def _reads_many(node: ast.expr) -> bool:
     """Whether it reads a list of numbers out of a tensor."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in known.MANY_READ
+
+
+def _tells(node: ast.expr) -> bool:
+    """Whether it is a call that only prints or logs."""
+    match node:
+        case ast.Call(func=ast.Name(id="print")):
+            return True
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name in known.LOGS
+        case _:
+            return False
 
 
 def _bound(scope: Scope) -> tuple[set[str], set[str]]:

@@ -14,7 +14,7 @@ from depyf.run.uses.use_kinds import PlacedUse, ValueUse
 from depyf.run.uses.value_uses import around_line, held_around, parsed_lines
 
 _METHODS = frozenset(("numel", "nelement", "size", "__len__"))
-_QUESTIONS = frozenset((ValueUse.BRANCH, ValueUse.LOOP, ValueUse.CHECK))
+_QUESTIONS = frozenset((ValueUse.BRANCH, ValueUse.LOOP, ValueUse.CHECK, ValueUse.REPORT))
 
 
 def size_questions(lines: Sequence[str], line: int) -> tuple[PlacedUse, ...]:

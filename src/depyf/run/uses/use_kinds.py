@@ -16,6 +16,8 @@ class ValueUse(enum.Enum):
     """It decides an ``if``, a conditional expression, an ``and``, a ``match``, or which of several modules runs."""
     CHECK = "check"
     """It decides whether an error is raised: an assertion, an ``if`` that does nothing but raise."""
+    REPORT = "report"
+    """It decides whether something is printed or logged: an ``if`` that does nothing else."""
     LOOP = "loop"
     """It says how often a loop runs: ``range(n)``, ``while n``."""
     INDEX = "index"

@@ -149,7 +149,11 @@ def _size_question(shown: Place | None) -> str:
 
 def _cause(facts: BreakFacts, place: Place | None, of_torch: bool) -> str:
     """What broke the graph, in plain words; a number that is a symbol may decide a branch, which torch does not say."""
-    deciding = "data-dependent expression" in facts.reason and facts.uses_here() & {ValueUse.BRANCH, ValueUse.CHECK}
+    deciding = "data-dependent expression" in facts.reason and facts.uses_here() & {
+        ValueUse.BRANCH,
+        ValueUse.CHECK,
+        ValueUse.REPORT,
+    }
     of_torch = of_torch or facts.owner is Owner.TORCH
     return _BRANCH if deciding else _plain_words(facts.reason, facts.explanation, place, of_torch)
 
@@ -158,7 +162,15 @@ def _followed(facts: BreakFacts, given: tuple[AdviceUse, ...], in_force: frozens
     """Which way out is followed already, and does not help here."""
     switches = [(ADVICE[use.id].switch, use) for use in given]
     options = [switch.name for switch, use in switches if switch is not None and option_key(switch, use) in in_force]
-    decides = {ValueUse.BRANCH, ValueUse.CHECK, ValueUse.LOOP, ValueUse.KEY, ValueUse.INDEX, ValueUse.SIZE}
+    decides = {
+        ValueUse.BRANCH,
+        ValueUse.CHECK,
+        ValueUse.REPORT,
+        ValueUse.LOOP,
+        ValueUse.KEY,
+        ValueUse.INDEX,
+        ValueUse.SIZE,
+    }
     if _CAPTURED in in_force and not options and _of_symbol(facts.reason) and facts.uses_here() & decides:
         options.append(_CAPTURED)
     return f"; torch._dynamo.config.{options[0]} is set already, and does not help here" if options else ""
