@@ -66,6 +66,14 @@ model = torch.compile(nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5)), backend="
 for _ in range(2):
     model(torch.ones(4, 3))
 """
+NAN = """
+import torch, torch.nn as nn
+def wrong(gm, inputs):
+    return torch._dynamo.disable(lambda *given: tuple(value * float("nan") for value in gm(*given)))
+model = torch.compile(nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5)), backend=wrong)
+for _ in range(2):
+    model(torch.ones(4, 3))
+"""
 IN_PLACE = """
 import torch, torch.nn as nn
 class Net(nn.Module):
@@ -140,6 +148,14 @@ def test_random_numbers_are_named(tmp_path):
     done, checked = run(tmp_path, DROPOUT, "--check")
     assert not any(one.apart for one in checked.checked)
     assert any("random numbers" in text for one in checked.checked for text in one.not_compared), done.stderr
+
+
+def test_random_numbers_make_no_nan(tmp_path):
+    """Which numbers are drawn differs; that Python's are finite, and the compiled ones are none, is a difference."""
+    done, checked = run(tmp_path, NAN, "--check")
+    (one,) = [one for one in checked.checked if one.apart]
+    assert "NaN" in one.apart[0].compiled and "NaN" not in one.apart[0].python
+    assert "does not do what Python does" in done.stderr
 
 
 def test_modules_in_place_and_arguments_that_are_used_up(tmp_path):

@@ -181,6 +181,9 @@ class CheckedRun:
         apart = calls.apart(python, own)
         if apart and python.drew:
             served.not_compared["random numbers: compiled code draws others than Python"] = None
+            nan = tuple(one for one in apart if one.one_is_nan)
+            if nan:
+                self._differs(served, nan, None)
         elif apart and not all(one.rounding for one in apart):
             found = self._why(calls, left)
             if found is None or found.apart or not all(one.rounding for one in apart):

@@ -57,7 +57,11 @@ def checked_line(checked: Sequence[CheckedCalls]) -> str:
     different = sum(bool(one.apart) for one in checked)
     if different:
         return f"{said}, DIFFERENT in {different}."
-    return f"{said}, the same." if any(one.checked for one in checked) else f"{said}: nothing could be compared."
+    if any(one.checked for one in checked):
+        return f"{said}, the same."
+    reasons = dict.fromkeys(reason for one in checked for reason in one.not_compared)
+    why = f" ({'; '.join(reasons)})" if reasons else ""
+    return f"{said}: nothing could be compared{why}."
 
 
 def not_compared(checked: CheckedCalls) -> tuple[str, ...]:

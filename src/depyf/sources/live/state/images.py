@@ -74,6 +74,8 @@ class Apart:
     reason: str
     rounding: bool = False
     """Whether it is a difference that sums in another order can make."""
+    one_is_nan: bool = False
+    """NaN is on one side, and all numbers of the other are finite: other random numbers do not explain that."""
 
 
 class Images:
@@ -277,7 +279,19 @@ def differences(
 def _of_tensors(path: str, first: Image, second: Image, apart: TensorDifference) -> Apart:
     one, other = first.value, second.value
     reason = "" if one.numel() == 1 and other.numel() == 1 and apart.wrong else apart.reason
-    return Apart(path, first.text, second.text, reason, apart.wrong > 0 and _is_small(one, other))
+    rounding = apart.wrong > 0 and _is_small(one, other)
+    return Apart(path, first.text, second.text, reason, rounding, _one_is_nan(one, other))
+
+
+def _one_is_nan(one: Any, other: Any) -> bool:
+    import torch
+
+    if not one.is_floating_point() or not other.is_floating_point():
+        return False
+    return any(
+        bool(torch.isnan(these).any()) and bool(torch.isfinite(those).all())
+        for these, those in ((one, other), (other, one))
+    )
 
 
 _AMPLIFIED = 100.0
