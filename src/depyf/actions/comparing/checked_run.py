@@ -184,6 +184,7 @@ class CheckedRun:
             nan = tuple(one for one in apart if one.one_is_nan)
             if nan:
                 self._differs(served, nan, None)
+                served.checked += 1
         elif apart and not all(one.rounding for one in apart):
             found = self._why(calls, left)
             if found is None or found.apart or not all(one.rounding for one in apart):
