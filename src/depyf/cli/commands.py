@@ -87,7 +87,7 @@ def build_parser(filled: Sequence[Command] = COMMANDS) -> argparse.ArgumentParse
         "--completion",
         action=_Completion,
         metavar="SHELL",
-        help="a script that completes commands in bash, zsh or tcsh",
+        help="a script that completes commands in bash, zsh, fish, tcsh or powershell",
     )
     commands = parser.add_subparsers(prog="depyf", dest="command", metavar="COMMAND")
     for command in COMMANDS:
