@@ -122,3 +122,18 @@ def test_a_method_that_a_library_gives_to_loggers(tmp_path, monkeypatch):
         undo()
     (cause,) = breaks_of(tmp_path / "as_it_is")
     assert cause.advice[0] == use
+
+
+@torch.compiler.disable
+def shown(x):
+    return x + 1
+
+
+def test_a_function_is_called_by_its_name(tmp_path):
+    """torch shows it as Python does: ``<function shown at 0x...>``."""
+    with depyf.prepare_debug(tmp_path):
+        torch.compile(lambda x: shown(x * 2) * 3, backend="eager")(torch.ones(2))
+    (cause,) = causes_of(load(tmp_path))
+    assert "excluded from compilation" in cause.text and "<" not in cause.text
+    (found,) = load(tmp_path).breaks
+    assert found.record.asked == "shown"

@@ -219,6 +219,8 @@ _OPERATORS = (
     re.compile(r"\b(?P<whole>aten\.\w+)\."),
 )
 """How torch's reports name what they could not put into a graph."""
+_REPR = re.compile(r"<(?:function|built-in function|bound method|class) '?(?P<name>[\w.<>]*\w)'?(?: of .*)?>", re.S)
+"""What Python shows of a function or a class, without its address."""
 
 
 def asked_by(reason: str, explanation: str, context: str) -> str:
@@ -230,7 +232,8 @@ def asked_by(reason: str, explanation: str, context: str) -> str:
         for text in (reason, explanation, context):
             found = pattern.search(text)
             if found is not None:
-                return found["whole"]
+                shown = _REPR.fullmatch(found["whole"])
+                return shown["name"].rpartition("<locals>.")[2] if shown is not None else found["whole"]
     return ""
 
 
