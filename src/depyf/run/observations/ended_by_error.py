@@ -1,4 +1,4 @@
-"""An exception that ended the program.
+"""An exception that ended the program, or left the block that was recorded.
 
 Input: a run.  Output: one observation, before all causes; none where a compilation that failed says the same.
 """
@@ -20,10 +20,11 @@ def ended_by_error(run: Run) -> Iterator[Observation]:
     error = run.ended_by
     if error is None or (error.raised_in is RaisedIn.COMPILING and run.errors):
         return
+    ended = "the program ended here" if run.from_start else "the recorded block ended here"
     if error.double_backward:
-        text = "the program ended here: a compiled function has no backward of its backward (double backward)"
+        text = f"{ended}: a compiled function has no backward of its backward (double backward)"
     else:
-        text = f"the program ended here: {error.text}"
+        text = f"{ended}: {error.text}"
     yield Observation(ObservationKind.ENDED, error.place, text, _ways(error, run), leads=True)
 
 
