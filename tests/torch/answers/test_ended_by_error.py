@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import linecache
 import subprocess
 import sys
 
@@ -113,6 +114,31 @@ def test_a_backward_of_a_backward(tmp_path):
 
     followed = torch.compiler.disable(penalty)
     torch.compile(lambda x: net(x).sum() + followed(x), backend="aot_eager")(x).backward()
+
+
+def test_nothing_of_the_program_is_called_and_no_line_kept(tmp_path):
+    """An exception may do anything when it is asked for its text."""
+    file = tmp_path / "loud.py"
+    file.write_text(
+        "asked = []\nclass Loud(RuntimeError):\n    def __str__(self):\n        asked.append(self)\n        return 'said'\n"
+        "class Part:\n    __repr__ = __str__ = lambda self: asked.append(self) or 'said'\n"
+        "def boom(error):\n    raise error\n"
+    )
+    names: dict = {}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    given = (names["Loud"](), names["Loud"]("given"), ValueError(names["Part"]()), OSError(2, "gone", names["Part"]()))
+    known = set(linecache.cache)
+    found = []
+    for number, error in enumerate(given):
+        try:
+            with depyf.prepare_debug(tmp_path / str(number)):
+                names["boom"](error)
+        except Exception as caught:
+            assert caught is error
+        found.append(load(tmp_path / str(number)).ended_by)
+    assert [one.text for one in found] == ["Loud", "Loud: given", "ValueError", "FileNotFoundError"]
+    assert all(one.place.line == 9 and one.place.text == "raise error" for one in found)
+    assert names["asked"] == [] and str(file) not in set(linecache.cache) - known
 
 
 def test_it_is_in_the_manifest(tmp_path):

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from depyf.decompiler.bytecode.host.written_names import qualified_name
 from depyf.run.installed_files import installed
 from depyf.run.records import Place
+from depyf.safety.source_lines import source_line
 from depyf.sources.reports.library_files import of_libraries
 
 LONGEST_LINE = 160
@@ -46,6 +47,9 @@ def of_program(lines: Iterator[Running]) -> Iterator[Running]:
 
 
 def place_of(code: types.CodeType, line: int) -> Place:
-    """The line, with its text where the source is there."""
-    text = linecache.getline(code.co_filename, line).strip()[:LONGEST_LINE]
+    """The line, with its text where the source is there; ``linecache`` keeps no file more than before."""
+    known = code.co_filename in linecache.cache
+    text = source_line(code.co_filename, line)[:LONGEST_LINE]
+    if not known:
+        linecache.cache.pop(code.co_filename, None)
     return Place(code.co_filename, line, qualified_name(code), text)
