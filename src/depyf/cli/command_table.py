@@ -62,7 +62,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("attach", "what torch.compile does in a process that runs", "programs.attach_command"),
     Command("gallery", "each graph as a script that checks itself", "from_dumps.gallery_command", dumps=("folder",)),
     Command("repro", "one graph as a script for a bug report", "from_dumps.repro_command", dumps=("folder",)),
-    Command("export", "a compiled function as a package of its own", "from_dumps.export_command", dumps=("folder",)),
+    Command("export", "a compiled function as a separate package", "from_dumps.export_command", dumps=("folder",)),
     Command("join", "a profile of torch with the lines of the program", "from_dumps.join_command"),
     Command("decompile", "bytecode to proven Python source", "on_bytecode.decompile_command", Group.BYTECODE),
     Command("disasm", "normalised instructions beside the source", "on_bytecode.disasm", Group.BYTECODE),

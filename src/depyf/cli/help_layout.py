@@ -1,7 +1,7 @@
 """How the help of a command is laid out: as wide as the terminal, whatever is in it.
 
-Input: text with lines of its own: examples with remarks, tables of exit statuses.  Output: the same lines; one that is
-longer than the terminal is wide goes on below the column where its last part begins, or has that part below it.
+Input: text whose lines are to be kept: examples with remarks, tables of exit statuses.  Output: the same lines; one
+that is longer than the terminal is wide goes on below the column where its last part begins, or has that part below it.
 """
 
 from __future__ import annotations

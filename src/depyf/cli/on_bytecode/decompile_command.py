@@ -90,7 +90,7 @@ def one_file_each(jobs: list[Job]) -> None:
         if other is not job:
             raise UsageError(
                 f"{other.target} and {job.target} would both be written to {job.relative}: give them one after the "
-                "other, with folders of their own"
+                "other, into separate folders"
             )
 
 

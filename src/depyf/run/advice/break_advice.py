@@ -238,7 +238,7 @@ ASKED_FOR = (
     Advice(
         "rnn-apart",
         "an RNN, LSTM or GRU in a function that is compiled",
-        "compile what comes before and after the RNN as functions or modules of their own: what reads one runs as "
+        "compile what comes before and after the RNN as separate functions or modules: what reads an RNN runs as "
         "ordinary Python",
         "they are compiled, and the RNN runs as its own kernel",
     ),

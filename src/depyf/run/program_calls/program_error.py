@@ -24,7 +24,7 @@ class RaisedIn(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ProgramError:
-    """An exception that nobody caught."""
+    """An uncaught exception."""
 
     text: str
     """Its type and message, in one line."""

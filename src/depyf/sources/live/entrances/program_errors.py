@@ -1,4 +1,4 @@
-"""What an exception that nobody caught says of the program.
+"""What an uncaught exception says of the program.
 
 Input: the exception, as it leaves the program or the block that is recorded.  Output: a ``ProgramError``; the exception
 is not kept and not changed, and no method of a class of the program is called.
