@@ -12,6 +12,7 @@ from torch import nn
 from depyf.api import prepare_debug
 from depyf.run.causes.cause import CauseKind
 from depyf.run.causes.collect import causes_of
+from depyf.run.causes.prediction import Bound
 from depyf.run.store.loading import load
 
 pytestmark = pytest.mark.torch
@@ -118,7 +119,7 @@ def test_a_mark_is_of_the_tensor_of_the_first_call(tmp_path):
                 layer(torch.ones(size, 4))
 
     sizes, gradients = causes(run, tmp_path)
-    assert ids(sizes) == [["compile-dynamic"]] and sizes.ways[0].after == 2
+    assert ids(sizes) == [["compile-dynamic"]] and sizes.ways[0].prediction.after == 2
     assert gradients.needed
 
 
@@ -134,7 +135,8 @@ def test_a_size_that_a_line_fixes_is_not_marked_unbacked(tmp_path):
     assert ways and not [
         use for way in ways for use in way.uses if use.id == "mark-unbacked" and use.value("tensor") == "t"
     ]
-    assert not [way.predicted for way in ways if way.uses[0].id == "mark-dynamic" and way.predicted]
+    marks = [way.prediction for way in ways if way.uses[0].id == "mark-dynamic"]
+    assert marks and all(one.bound is Bound.OR_FEWER and one.holds(2) for one in marks), "2 were measured"
 
 
 def test_a_random_number_that_decides(tmp_path):
@@ -191,7 +193,7 @@ def test_more_may_be_left_where_no_entry_shows_what_a_size_is_asked(tmp_path):
 
     found = [way for cause in causes(run, tmp_path) for way in cause.ways]
     symbols = [way for way in found if "compile-dynamic" in {use.id for use in way.uses}]
-    assert symbols and all(way.or_more for way in symbols), found
+    assert symbols and {way.prediction.bound for way in symbols} == {Bound.OR_MORE}, found
 
 
 def test_what_a_function_that_ran_as_python_calls_is_compiled_alone_because_of_it(tmp_path):
@@ -276,3 +278,62 @@ def test_a_warning_about_the_values(asks, tmp_path):
     exec(compile(path.read_text(), str(path), "exec"), names)
     (cause,) = causes(lambda: torch.compile(names["forward"], backend="eager")(torch.ones(3)), tmp_path / "dump")
     assert ids(cause)[0] == ["check-outside"] and ["branchless"] not in ids(cause)
+
+
+RATE = 0.5
+
+
+def test_dynamic_makes_a_symbol_of_a_float_wherever_it_is_kept(tmp_path):
+    """transformers, a schedule that puts floats into an optimizer: 3 compilations, 2 with dynamic=True."""
+
+    class Scaled(nn.Module):
+        def forward(self, x):
+            return x * self.rate
+
+    def of_global(x):
+        return x * RATE
+
+    scaled = Scaled()
+    x, optimizer = torch.ones(3), torch.optim.SGD([torch.ones(3, requires_grad=True)], 0.1)
+
+    def programs(**options):
+        module, function, step = (
+            torch.compile(one, backend="eager", **options) for one in (scaled, of_global, optimizer.step)
+        )
+        for number in (0.1, 0.2, 0.3):
+            scaled.rate = globals()["RATE"] = optimizer.param_groups[0]["lr"] = number
+            optimizer.param_groups[0]["params"][0].grad = torch.ones(3)
+            module(x), function(x), step()
+
+    def recompiled(folder, **options):
+        return [one for one in causes(lambda: programs(**options), folder) if one.kind is CauseKind.RECOMPILES]
+
+    found = recompiled(tmp_path / "before")
+    assert len(found) == 3, found
+    predicted = set()
+    for cause in found:
+        dynamic = next(way for way in cause.ways if [use.id for use in way.uses] == ["compile-dynamic"])
+        predicted.add((dynamic.prediction.before, dynamic.prediction.after))
+    assert not recompiled(tmp_path / "after", dynamic=True)
+    assert predicted == {tuple(load(tmp_path / name).compilations for name in ("before", "after"))}
+
+
+def test_fewer_may_be_left_where_only_strides_differ(tmp_path):
+    """Decoding with a cache that the compiled function returns: which strides it has is up to the entry that made
+    it."""
+
+    def grow(x, kept):
+        made = (x * 2).transpose(0, 1)
+        return made if kept is None else torch.cat([kept, made], 1)
+
+    def run():
+        step = torch.compile(grow, backend="eager")
+        with torch.no_grad():
+            for size, turned in ((3, False), (5, True)):
+                kept = step(torch.ones(size, 4), None)
+                kept = kept.t().contiguous().t() if turned else kept.contiguous()
+                for _ in range(2):
+                    kept = step(torch.ones(2, 4), kept).contiguous()
+
+    found = [way for cause in causes(run, tmp_path) for way in cause.ways if way.prediction is not None]
+    assert any(way.prediction.bound is Bound.OR_FEWER for way in found), found

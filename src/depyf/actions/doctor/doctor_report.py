@@ -118,7 +118,7 @@ def _filter_remarks(tried: Sequence[TriedWay]) -> list[str]:
 
 
 def _predicted(way: TriedWay) -> str:
-    return "" if way.plan.after is None else f"{way.plan.after}{'+' if way.plan.or_more else ''}"
+    return "" if way.plan.prediction is None else way.plan.prediction.short
 
 
 def _numbers(measured: Measured, guards: bool) -> tuple[str, ...]:
@@ -154,10 +154,11 @@ def _remarks(tried: Sequence[TriedWay]) -> list[str]:
         if way.outcome in (WayOutcome.HARMFUL, WayOutcome.FAILED):
             what = "changes what the program computes" if way.outcome is WayOutcome.HARMFUL else "does not work here"
             lines.append(f"Do not: {printable(way.text)} {what} ({printable(cut(way.detail, 160))})")
-        if way.wrong:
+        if way.wrong and way.plan.prediction is not None:
+            measured = counted(way.measured.totals.compilations, "compilation")
             lines.append(
-                f"The prediction was wrong: {printable(way.text)} leaves "
-                f"{counted(way.measured.totals.compilations, 'compilation')}, predicted were {way.plan.after}"
+                f"The prediction was wrong: {printable(way.text)} leaves {measured}, "
+                f"predicted were {way.plan.prediction.left}"
             )
     lines += _filter_remarks(tried)
     best = next((way for way in tried if way.outcome is WayOutcome.HELPS), None)
@@ -192,7 +193,7 @@ def document(name: str, base: Measured, tries: Tries | None, dump: str | None) -
                     }
                     for one in way.plan.ways
                 ],
-                "predicted": way.plan.after,
+                "predicted": None if way.plan.prediction is None else way.plan.prediction.after,
                 "outcome": way.outcome.value,
                 "results": way.results,
                 "detail": way.detail,

@@ -16,6 +16,7 @@ from depyf.run.advice.advice import AdviceUse, SwitchKind
 from depyf.run.advice.registry import ADVICE, text_of
 from depyf.run.bill.guard_filters import GAIN, GUARD_FILTERS, LEAST, GuardFilter
 from depyf.run.causes.cause import Cause
+from depyf.run.causes.prediction import Prediction
 
 TOGETHER = "all that help, together"
 
@@ -40,12 +41,8 @@ class PlannedWay:
     """Advice that is followed together, and what is predicted of it."""
 
     ways: tuple[FollowedAdvice, ...]
-    before: int | None = None
-    """Compilations of the run as it is; None where nothing is predicted."""
-    after: int | None = None
-    """Compilations that are left, predicted."""
-    or_more: bool = False
-    """More may be left."""
+    prediction: Prediction | None = None
+    """None where nothing is predicted."""
     causes: frozenset[int] = frozenset()
     """The numbers of the causes that it is a way out of."""
     guard_filter: GuardFilter | None = None
@@ -53,7 +50,7 @@ class PlannedWay:
 
     @property
     def removed(self) -> int:
-        return (self.before or 0) - (self.after or 0)
+        return 0 if self.prediction is None else self.prediction.removed
 
     @property
     def text(self) -> str:
@@ -84,12 +81,9 @@ class TriedWay:
     @property
     def wrong(self) -> bool:
         """Whether something else was measured than was predicted."""
-        predicted = self.plan.after
         finished = self.outcome not in (WayOutcome.FAILED, WayOutcome.HARMFUL)
-        measured = self.measured.totals.compilations
-        if predicted is None or not finished:
-            return False
-        return measured < predicted if self.plan.or_more else measured != predicted
+        predicted = self.plan.prediction
+        return finished and predicted is not None and not predicted.holds(self.measured.totals.compilations)
 
 
 def way_in_words(way: FollowedAdvice) -> str:
@@ -119,7 +113,7 @@ def ways_out(causes: Iterable[Cause], named: Iterable[tuple[AdviceUse, str]]) ->
                     _followed(use, function) for use in way.uses for function in functions.get(use, [cause.function])
                 )
             )
-            plan = found.get(followed) or PlannedWay(followed, way.before, way.after, way.or_more)
+            plan = found.get(followed) or PlannedWay(followed, way.prediction)
             found[followed] = replace(plan, causes=plan.causes | {number})
     return tuple(sorted(found.values(), key=lambda way: -way.removed))
 

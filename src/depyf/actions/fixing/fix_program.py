@@ -168,13 +168,13 @@ def write(fixes: Fixes) -> list[str]:
 def _why_not(patch: Patch, first: _Ran, before: _Ran, after: _Ran) -> str:
     """Why an edit is not kept; "" where it is."""
     way = patch.way
-    verdict = judged(PlannedWay((), way.before, way.after, way.or_more), before.measured, after.measured, True)
+    verdict = judged(PlannedWay((), way.prediction), before.measured, after.measured, True)
     if verdict.outcome is not WayOutcome.HELPS:
         return f"{verdict.outcome.value}{f': {verdict.detail}' if verdict.detail else ''}"
     if before.measured.status and not after.measured.status:
         return ""  # it comes to its end now: there is nothing to compare with
-    if verdict.wrong:
-        return f"{after.measured.totals.compilations} compilations are left, predicted were {way.after}"
+    if verdict.wrong and way.prediction is not None:
+        return f"{after.measured.totals.compilations} compilations are left, predicted were {way.prediction.left}"
     difference = _difference(first, after)
     return f"{WayOutcome.HARMFUL.value}: {difference}" if difference else ""
 

@@ -212,7 +212,7 @@ def _ways(
     others = (replay for replay in replays.values() if replay not in mine)
     found = ways_out(mine, values, others, limit)
     if any(entry.raised for replay in replays.values() for entry in replay.entries):
-        return tuple(replace(way, before=None, after=None) for way in found)  # the run may have ended there
+        return tuple(replace(way, prediction=None) for way in found)  # the run may have ended there
     hidden = not found and any(replay.helps(frozenset(values) | replay.unknown) for replay in mine)
     return unpredicted(advice) if hidden else found
 

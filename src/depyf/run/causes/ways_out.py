@@ -16,8 +16,9 @@ from typing import Any
 from depyf.run.advice.advice import AdviceUse, Frees, SwitchKind
 from depyf.run.advice.registry import ADVICE, text_of
 from depyf.run.advice.source_names import named, of_wrapped
-from depyf.run.causes.folding import counted, listed
+from depyf.run.causes.folding import listed
 from depyf.run.causes.guard_replay import NOTHING, FreedValues, GuardedValue, GuardTable, Values, failed_in, in_order
+from depyf.run.causes.prediction import Bound, Prediction
 from depyf.run.causes.value_advice import Uses, ValueAdvice
 from depyf.run.records import FunctionRecord
 
@@ -32,20 +33,13 @@ class WayOut:
     """Advice that is followed together."""
 
     uses: Uses
-    before: int | None = None
-    """Compilations of the run; None where nothing can be predicted."""
-    after: int | None = None
-    """How many are left of them."""
-    or_more: bool = False
-    """Calls were not recorded, or no entry shows what the program asks about a symbol: more may be left."""
+    prediction: Prediction | None = None
+    """None where nothing can be predicted."""
 
     @property
     def predicted(self) -> str:
         """``8 compilations -> 2, predicted``; "" where nothing is."""
-        if self.before is None or self.after is None:
-            return ""
-        more = " or more" if self.or_more else ""
-        return f"{counted(self.before, 'compilation')} -> {self.after}{more}, predicted"
+        return "" if self.prediction is None else self.prediction.text
 
     @property
     def text(self) -> str:
@@ -59,9 +53,7 @@ class WayOut:
         """Plain data, as it stands in the manifest."""
         return {
             "advice": [{"id": use.id, "values": dict(use.values)} for use in self.uses],
-            "compilations": self.before,
-            "left": self.after,
-            **({"or_more": True} if self.or_more else {}),
+            **({"compilations": None, "left": None} if self.prediction is None else self.prediction.to_json()),
         }
 
 
@@ -197,16 +189,24 @@ class FunctionReplay:
         whole = value.whole if frees in (Frees.VALUE, Frees.UNASKED) else NOTHING
         return _Freed(at_first=whole) if is_mark(use) else _Freed(whole)
 
-    def left_after(self, uses: Collection[AdviceUse], options_only: bool = False) -> int:
+    @functools.cached_property
+    def strides(self) -> Values:
+        """The values that are the strides of a tensor, which come with it."""
+        failed = (one for row in self.table.refusals for refusal in row for one in failed_in(refusal.failed))
+        return frozenset(one.value for one in failed if one.difference is not None and one.difference.of_strides)
+
+    def left_after(self, uses: Collection[AdviceUse], options_only: bool = False, other_strides: bool = False) -> int:
         """How many compilations are left where ``uses`` are followed: options of torch are of all values of the
-        process.  ``options_only``: the rest of them is for another function."""
+        process.  ``options_only``: the rest of them is for another function; ``other_strides``: the strides are then
+        what the guards want."""
         ids = {use.id for use in uses if _is_option(use)}
         freed = _Freed()
         for value, known in self.advice.items():
             for use in known:
                 if use.id in ids or (use in uses and not options_only):
                     freed |= self.freed(use, value)
-        return self.table.left(freed.values, freed.when_changed, freed.ducks, freed.at_first)
+        values = freed.values | self.strides if other_strides else freed.values
+        return self.table.left(values, freed.when_changed, freed.ducks, freed.at_first)
 
     def left_as_symbol(self, value: GuardedValue) -> int:
         """How many compilations are left where a size is a symbol from the first call on, which is never 0 or 1."""
@@ -261,17 +261,12 @@ def ways_out(
                     if _left(without, replays, rest) <= after:
                         del uses[other]
                 if after < compilations and not _as_well(lead, after, replays, rest):
-                    reached = [*replays, *(rest if any(map(_is_option, uses)) else ())]
-                    or_more = _NO_STATIC in uses or any(replay.at_limit for replay in reached)
-                    frees = {ADVICE[one.id].frees for one in uses}
-                    or_more = or_more or Frees.UNASKED in frees  # no entry shows what is asked
-                    or_more = or_more or (
-                        Frees.SYMBOLS in frees and any(replay.unasked or replay.conditions for replay in reached)
-                    )
-                    way = WayOut(tuple(uses), compilations, after, or_more)
+                    bounds = _bounds(uses, after, replays, rest)
                     if any(map(is_mark, uses)) and any(replay.needed - {lead} for replay in replays):
-                        way = WayOut(tuple(uses))  # a size that is fixed to the marked one is free with it
-                    found.setdefault(tuple(uses), way)
+                        bounds.add(Bound.OR_FEWER)  # a size that is fixed to the marked one is free with it
+                    bound = next(iter(bounds)) if len(bounds) == 1 else Bound.EXACT
+                    predicted = Prediction(compilations, after, bound) if len(bounds) < 2 else None
+                    found.setdefault(tuple(uses), WayOut(tuple(uses), predicted))
                     break
         if found:
             break
@@ -287,8 +282,29 @@ def _as_well(
     return sum(one.left_as_symbol(lead) for one in replays) + sum(one.table.compilations for one in others) <= after
 
 
-def _left(uses: Collection[AdviceUse], replays: Iterable[FunctionReplay], others: Iterable[FunctionReplay]) -> int:
-    return sum(replay.left_after(uses) for replay in replays) + sum(one.left_after(uses, True) for one in others)
+def _bounds(
+    uses: Collection[AdviceUse], after: int, replays: Sequence[FunctionReplay], others: Sequence[FunctionReplay]
+) -> set[Bound]:
+    """What bounds the number ``after`` of compilations that ``uses`` leave are; both where it says nothing."""
+    reached = [*replays, *(others if any(map(_is_option, uses)) else ())]
+    frees = {ADVICE[one.id].frees for one in uses}
+    unknown = _NO_STATIC in uses or any(replay.at_limit for replay in reached)
+    unknown = unknown or Frees.UNASKED in frees  # no entry shows what is asked
+    unknown = unknown or (Frees.SYMBOLS in frees and any(replay.unasked or replay.conditions for replay in reached))
+    bounds = {Bound.OR_MORE} if unknown else set()
+    if _left(uses, replays, others, other_strides=True) < after:
+        bounds.add(Bound.OR_FEWER)
+    return bounds
+
+
+def _left(
+    uses: Collection[AdviceUse],
+    replays: Iterable[FunctionReplay],
+    others: Iterable[FunctionReplay],
+    other_strides: bool = False,
+) -> int:
+    own = sum(replay.left_after(uses, False, other_strides) for replay in replays)
+    return own + sum(one.left_after(uses, True, other_strides) for one in others)
 
 
 def _needed(advice: Mapping[GuardedValue, Iterable[AdviceUse]]) -> Values:

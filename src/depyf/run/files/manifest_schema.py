@@ -197,6 +197,7 @@ _WAY = _object(
     ("compilations!", (int, None), "compilations of the run; null where nothing is predicted"),
     ("left!", (int, None), "how many are left then, predicted"),
     ("or_more", bool, "true where more may be left: there were calls that are not recorded, or no symbols yet"),
+    ("or_fewer", bool, "true where fewer may be left: a call has an entry only because of strides, which may change"),
 )
 _CAUSE = _object(
     "cause",

@@ -16,6 +16,7 @@ INNER = "computed before a break"
 PARAMETER = "parameter or buffer"
 POSITIONAL = "further positional arguments"
 KEYWORDS = "further keyword arguments"
+STRIDES = "strides that follow from sizes"
 LAST_BATCH = "smaller last batch"
 LAST_BATCH_OF_TRAINER = "smaller last batch of a Trainer"
 """What a value is to the program, whatever it is called: ``Difference.roles``."""
@@ -70,6 +71,11 @@ class Difference:
     @property
     def dimension(self) -> str:
         return "" if self.index is None else str(self.index)
+
+    @property
+    def of_strides(self) -> bool:
+        """Whether nothing but strides, and the sizes that they follow from, is compared."""
+        return self.what == "stride" or STRIDES in self.roles
 
     @property
     def small(self) -> bool:

@@ -9,6 +9,7 @@ from depyf.actions.doctor.tries import Tries
 from depyf.actions.doctor.ways import PlannedWay, WayOutcome, all_that_help, judged, way_in_words, ways_out
 from depyf.run.advice.registry import use
 from depyf.run.causes.cause import Cause, CauseKind, Costs
+from depyf.run.causes.prediction import Bound, Prediction
 from depyf.run.causes.ways_out import WayOut
 from depyf.run.run import RunTotals
 
@@ -40,9 +41,14 @@ def test_ways_that_need_an_edit_are_not_tried():
     mark, other = (use("mark-dynamic", tensor=name, dimension="0") for name in "xy")
     contiguous, dynamic = use("contiguous", tensor="x"), use("compile-dynamic")
     causes = [
-        cause("f", WayOut((mark,), 9, 8), WayOut((contiguous,), 9, 1), WayOut((mark, contiguous), 9, 1)),
-        cause("g", WayOut((mark, other), 9, 2), WayOut((dynamic,), 9, 3)),
-        cause("h", WayOut((dynamic,), 9, 3), WayOut((use("raise-limit", limit="64"),))),
+        cause(
+            "f",
+            WayOut((mark,), Prediction(9, 8)),
+            WayOut((contiguous,), Prediction(9, 1)),
+            WayOut((mark, contiguous), Prediction(9, 1)),
+        ),
+        cause("g", WayOut((mark, other), Prediction(9, 2)), WayOut((dynamic,), Prediction(9, 3))),
+        cause("h", WayOut((dynamic,), Prediction(9, 3)), WayOut((use("raise-limit", limit="64"),))),
     ]
     # the names of functions are those of the dump: a cause may have a better one
     found = ways_out(causes, [(mark, "f"), (mark, "g.<locals>.h")])
@@ -71,11 +77,24 @@ def test_only_ways_out_of_different_causes_are_followed_together():
 
 
 def test_a_prediction_without_an_upper_end():
-    plan = PlannedWay((FollowedAdvice(use("compile-dynamic"), ""),), 9, 2, or_more=True)
+    plan = PlannedWay((FollowedAdvice(use("compile-dynamic"), ""),), Prediction(9, 2, Bound.OR_MORE))
     base = measured(0, 9, 0, 0)
     more, less = (judged(plan, base, measured(0, left, 0, 0), True) for left in (3, 1))
     assert less.wrong and not more.wrong
     assert "2+" in "\n".join(tries_lines(base, Tries((more,))))
+
+
+def test_a_prediction_without_a_lower_end():
+    plan = PlannedWay(
+        (FollowedAdvice(use("mark-dynamic", tensor="x", dimension="1"), "f"),), Prediction(9, 4, Bound.OR_FEWER)
+    )
+    base = measured(0, 9, 0, 0)
+    more, less = (judged(plan, base, measured(0, left, 0, 0), True) for left in (5, 3))
+    assert more.wrong and not less.wrong
+    lines = "\n".join(tries_lines(base, Tries((more, less))))
+    assert (
+        "The prediction was wrong: torch._dynamo.mark_dynamic(x, 1)" in lines and "predicted were 4 or fewer" in lines
+    )
 
 
 def test_a_program_that_comes_to_its_end_under_a_way_is_helped():
@@ -84,7 +103,7 @@ def test_a_program_that_comes_to_its_end_under_a_way_is_helped():
 
 
 def test_a_prediction_that_was_wrong_is_told():
-    plan = PlannedWay((FollowedAdvice(use("compile-dynamic"), ""),), 9, 2)
+    plan = PlannedWay((FollowedAdvice(use("compile-dynamic"), ""),), Prediction(9, 2))
     base = measured(0, 9, 0, 0)
     wrong, right = (judged(plan, base, measured(0, left, 0, 0), True) for left in (3, 2))
     assert wrong.wrong and not right.wrong and not judged(PlannedWay(plan.ways), base, base, True).wrong

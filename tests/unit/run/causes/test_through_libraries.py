@@ -8,20 +8,23 @@ import pytest
 
 from depyf.run.advice.registry import use
 from depyf.run.causes.cause import Cause, CauseKind, Costs
+from depyf.run.causes.prediction import Prediction
 from depyf.run.causes.through_libraries import in_spelling
 from depyf.run.causes.ways_out import WayOut
 from depyf.run.program_calls.compile_calls import CompileCall, WrappedKind
 from depyf.run.records import Place
 
-MARK = WayOut((use("mark-dynamic", tensor="x", dimension="1"),), 3, 2)
-DYNAMIC = WayOut((use("compile-dynamic"),), 3, 1)
+MARK = WayOut((use("mark-dynamic", tensor="x", dimension="1"),), Prediction(3, 2))
+DYNAMIC = WayOut((use("compile-dynamic"),), Prediction(3, 1))
 CAUSE = Cause(CauseKind.RECOMPILES, "f", None, "", "", (), Costs(), "", ways=(MARK, DYNAMIC))
 OWN = CompileCall(Place("train.py", 3), "Net", WrappedKind.MODULE)
 
 
 def ways(*libraries: tuple[str, ...]) -> list[tuple[str, int | None]]:
     calls = [replace(OWN, libraries=one) for one in libraries]
-    return [(way.uses[0].id, way.after) for way in in_spelling(CAUSE, calls).ways]
+    return [
+        (way.uses[0].id, way.prediction.after if way.prediction else None) for way in in_spelling(CAUSE, calls).ways
+    ]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from depyf.run.advice.registry import use
 from depyf.run.advice.source_names import named
-from depyf.run.guards.difference import UNKNOWN, Difference, GuardSide
+from depyf.run.guards.difference import STRIDES, UNKNOWN, Difference, GuardSide
 from depyf.run.guards.guard_kind import (
     GuardKind,
     Look,
@@ -88,7 +88,10 @@ class RelationGuard(GuardKind):
         both = equal and len(read) == 2 and all(map(_SIZE.fullmatch, read))
         relation = _SIGNS[type(tree.ops[0])] if isinstance(tree, ast.Compare) else ""
         what = EQUALITY if both else BETWEEN
-        return Difference(self.name, read[0], what, None, relation, self.wanted(tree, look), found, tuple(read[1:]))
+        parts = [match["what"] if match else "" for match in map(_SIZE.fullmatch, read)]
+        roles = (STRIDES,) if "stride" in parts and "" not in parts else ()
+        wanted = self.wanted(tree, look)
+        return Difference(self.name, read[0], what, None, relation, wanted, found, tuple(read[1:]), roles)
 
     def subject(self, difference: Difference) -> str:
         names = [named(_tensor(source)) for source in (difference.source, *difference.others)]

@@ -132,16 +132,15 @@ class ValueGuard(GuardKind):
             return (use("one-flag", name=name),)
         if wanted.kind not in ("int", "float"):
             return (use("one-value", name=name),)
-        if is_global(
-            difference.source
-        ):  # dynamic=True makes no symbols of globals, nor of what is reached through them
-            return (use("global-as-tensor", name=name), use("global-as-argument", name=name))
+        dynamic = use("compile-dynamic")
+        symbol = (dynamic,) if wanted.kind == "float" else ()  # integers of globals and of modules become none
+        if is_global(difference.source):
+            return (use("global-as-tensor", name=name), use("global-as-argument", name=name), *symbol)
         if OPTION in roles:
-            return _option_advice(difference)
+            return (*_option_advice(difference), *symbol)
         if MODULE in roles:
             kept = use("tensor-in-module", name=name)
-            return (use("unspecialised-int", name=name), kept) if wanted.kind in INTEGERS else (kept,)
-        dynamic = use("compile-dynamic")
+            return (use("unspecialised-int", name=name), kept) if wanted.kind in INTEGERS else (kept, *symbol)
         return (dynamic,) if INNER in roles else (dynamic, use("number-as-tensor", name=name))
 
     def fixed(self, difference: Difference) -> tuple[str, str] | None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from depyf.run.advice.registry import use
 from depyf.run.causes.cause import Cause, CauseKind, Costs
+from depyf.run.causes.prediction import Prediction
 from depyf.run.causes.ways_out import WayOut
 from depyf.run.records import CompileKey, Place
 from depyf.views.pages.print_style import MARKDOWN, TERMINAL
@@ -50,9 +51,9 @@ def test_nothing_of_the_program_is_markup() -> None:
 
 def test_what_is_needed_together_and_what_is_another_way() -> None:
     sizes = (use("mark-dynamic", tensor="x", dimension="0"), use("mark-dynamic", tensor="y", dimension="0"))
-    first, second = fix_first([replace(CAUSE, ways=(WayOut(sizes, 8, 2), WayOut((use("compile-dynamic"),), 8, 8)))])[
-        -2:
-    ]
+    first, second = fix_first(
+        [replace(CAUSE, ways=(WayOut(sizes, Prediction(8, 2)), WayOut((use("compile-dynamic"),), Prediction(8, 8))))]
+    )[-2:]
     assert first.endswith(
         "torch._dynamo.mark_dynamic(x, 0) and torch._dynamo.mark_dynamic(y, 0) before the first call "
         "(8 compilations -> 2, predicted)"
@@ -62,5 +63,5 @@ def test_what_is_needed_together_and_what_is_another_way() -> None:
 
 def test_where_nothing_helps_it_is_needed() -> None:
     again = replace(CAUSE, costs=Costs(compilations=1), python=(), advice=(use("condition"),))
-    assert again.needed and not replace(again, ways=(WayOut((use("compile-dynamic"),), 2, 1),)).needed
+    assert again.needed and not replace(again, ways=(WayOut((use("compile-dynamic"),), Prediction(2, 1)),)).needed
     assert not replace(again, advice=()).needed, "nothing is known"
