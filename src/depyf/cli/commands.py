@@ -149,7 +149,11 @@ def _dispatch(argv: list[str]) -> int:
         parser.parse_args(argv)
         parser.print_help(sys.stderr)
         return ExitStatus.USAGE
-    options = build_parser((command,)).parse_args([command.name, *argv[1:]])
+    parser = build_parser((command,))
+    options, unknown = parser.parse_known_args([command.name, *argv[1:]])
+    if unknown:
+        complain(_not_taken(command, unknown[0]))
+        return ExitStatus.USAGE
     try:
         return _run(command, options)
     except DepyfError as error:
@@ -170,6 +174,18 @@ def _meant(name: str) -> str:
     if name.endswith(_PROGRAMS):
         return f": did you mean depyf {'doctor' if name.endswith('.py') else 'decompile'} {name}?"
     return ""
+
+
+def _not_taken(command: Command, argument: str) -> str:
+    """What to say of an argument that a command has no place for."""
+    if not argument.startswith("-"):
+        return f"{command.name} takes no further argument: {argument}; depyf {command.name} --help lists them"
+    parser = Parser()
+    command.add_arguments(parser)
+    options = [option for action in parser._actions for option in action.option_strings]
+    near = difflib.get_close_matches(argument.partition("=")[0], options, 2)
+    meant = f": did you mean {' or '.join(near)}?" if near else ""
+    return f"{command.name} has no option {argument}{meant}; depyf {command.name} --help lists them"
 
 
 def _run(command: Command, options: argparse.Namespace) -> int:

@@ -61,6 +61,30 @@ def test_a_typo_is_answered_with_the_nearest_command(typed, meant, capsys: pytes
     assert said.count("\n") == 1 and typed in said and f"did you mean {'depyf ' if '.' in meant else ''}{meant}" in said
 
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["doctor", "--tri", "a.py"], "depyf: doctor has no option --tri: did you mean --try"),
+        (["report", "--zzz", "a"], "depyf: report has no option --zzz; depyf report --help lists them"),
+        (["merge", "--outptu=x", "a"], "depyf: merge has no option --outptu=x"),
+        (["index", "a", "b"], "depyf: index takes no further argument: b"),
+    ],
+)  # fmt: skip
+def test_an_argument_that_a_command_does_not_take(typed, said, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(typed) == ExitStatus.USAGE
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+
+
+def test_every_command_takes_its_output_by_one_letter() -> None:
+    for command in COMMANDS:
+        parser = argparse.ArgumentParser()
+        command.add_arguments(parser)
+        for action in parser._actions:
+            if {"--out", "--output"} & {*action.option_strings}:
+                assert "-o" in action.option_strings, command.name
+
+
 def test_nothing_is_like_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["zzz"]) == ExitStatus.USAGE
     assert "did you mean" not in capsys.readouterr().err

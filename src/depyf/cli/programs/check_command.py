@@ -64,7 +64,7 @@ def add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", type=Path, metavar="FILE", help="default: depyf.toml, else pyproject.toml")
     parser.add_argument("--update", action="store_true", help="write what is there now into the budget")
     add_format_argument(parser)
-    parser.add_argument("--out", type=Path, metavar="DIR", help="keep the dump here")
+    parser.add_argument("-o", "--out", type=Path, metavar="DIR", help="keep the dump here")
     parser.add_argument("--timeout", type=float, metavar="S", help="kill the run after S seconds (default: never)")
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
     parser.add_argument("program", metavar="PROGRAM", help="a script, (-m) a module, a dump, or logs of torch")

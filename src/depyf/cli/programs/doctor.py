@@ -71,7 +71,7 @@ def add_doctor(parser: argparse.ArgumentParser) -> None:
         help="the same as --format json",
     )
     add_format_argument(parser)
-    parser.add_argument("--out", type=Path, metavar="DIR", help="keep the dump here")
+    parser.add_argument("-o", "--out", type=Path, metavar="DIR", help="keep the dump here")
     parser.add_argument(
         "--timeout",
         type=float,

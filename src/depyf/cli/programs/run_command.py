@@ -33,7 +33,9 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         "status and exceptions are its own.  Under torchrun each rank writes DIR/rank_N."
     )
     parser.epilog = EPILOG
-    parser.add_argument("--out", default="depyf_dump", metavar="DIR", help="where the dump goes (default: depyf_dump)")
+    parser.add_argument(
+        "-o", "--out", default="depyf_dump", metavar="DIR", help="where the dump goes (default: depyf_dump)"
+    )
     parser.add_argument(
         "--report",
         action="store_true",
