@@ -20,6 +20,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -360,6 +361,17 @@ class TensorCounter(Counter):
 def counting_with_a_tensor(advised):
     module_c = compiled(TensorCounter() if advised else Counter(0))
     return [module_c(X) for _ in range(5)]
+
+
+@needs("tensor-in-object")
+def number_in_object(advised):
+    state = SimpleNamespace(step=0.0)
+    scaled_c = compiled(lambda x, state: x * state.step)
+    results = []
+    for n in (2.0, 3.0, 4.0):
+        state.step = torch.tensor(n) if advised else n
+        results.append(scaled_c(X, state))
+    return results
 
 
 @needs("number-as-tensor")

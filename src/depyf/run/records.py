@@ -209,6 +209,11 @@ class SymbolRecord:
     by: str = ""
     """The operator that specialised it."""
 
+    @property
+    def constant(self) -> bool:
+        """Whether it is a number in the compiled code: a line made it one, or what torch knows of it in the end."""
+        return bool(self.became) or self.equals.lstrip("-").isdigit()
+
     def specialised(self, became: str, why: str, where: Place | None) -> SymbolRecord:
         return replace(self, became=became, why=why, where=where)
 

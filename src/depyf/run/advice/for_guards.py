@@ -18,8 +18,10 @@ from depyf.run.records import Place
 Uses = tuple[AdviceUse, ...]
 
 
-def for_specialised(name: str, where: Place) -> Uses:
-    """``name`` began as a symbol, and the line ``where`` needed its value."""
+def for_specialised(name: str, where: Place | None) -> Uses:
+    """``name`` began as a symbol, and the line ``where`` needed its value; None where that is not known."""
+    if where is None:
+        return (use("needed-value", name=name, line="that"),)
     text = where.text or linecache.getline(where.filename, where.line).strip()
     line = f"{library_file(where.filename)}:{where.line}" + (f" `{text}`" if text else "")
     return (use("needed-value", name=name, line=line),)

@@ -229,6 +229,13 @@ VALUES = (
         "reading it as a number waits for the device",
     ),
     Advice(
+        "tensor-in-object",
+        "a number kept in an object that changes",
+        "keep {name} as a tensor (torch.tensor(...))",
+        "its value is an input of the compiled code, no constant",
+        "reading it as a number waits for the device",
+    ),
+    Advice(
         "number-as-tensor",
         "a number that differs between calls",
         "pass {name} as a tensor (torch.tensor(...))",

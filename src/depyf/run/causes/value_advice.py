@@ -7,13 +7,13 @@ of the guard says, or better where the entry knows what became of the value.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from depyf.run.advice.advice import AdviceUse, Frees, SwitchKind
 from depyf.run.advice.for_guards import for_number_operand, for_specialised
 from depyf.run.advice.number_operands import numbers_of
 from depyf.run.advice.registry import ADVICE, applicable
 from depyf.run.advice.source_names import named, of_wrapped, root
-from depyf.run.advice.symbol_places import places_of
 from depyf.run.causes.guard_replay import FailedValue
 from depyf.run.causes.subjects import GLOBAL
 from depyf.run.guards.kinds.tensor_guard import layout_of
@@ -42,7 +42,10 @@ class ValueAdvice:
         self._tensors = frozenset(
             of_wrapped(name, entry.wrapped_parameters) if entry.wrapped else name for name in tensors
         )
-        self._places = places_of(entry.symbols)
+        self._fixed = _fixed([entry, *function.entries])
+        self._symbols = frozenset(
+            named(symbol.source) for one in function.entries for symbol in one.symbols if not symbol.constant
+        )
         self._numbers = numbers_of(entry.guards)
         self._in_force = frozenset(entry.in_force)
         caller = entry.callers[-1] if entry.callers else None
@@ -55,14 +58,14 @@ class ValueAdvice:
             return ()
         name = named(difference.source)
         subject = f"{name}.size()[{difference.index}]" if difference.what == "size" else name
-        line = self._places.fixed.get(subject) if difference.relation == "==" else None
         if name in self._numbers and not difference.what:
             found = for_number_operand(name)
-        elif line is not None:
-            found = for_specialised(subject, line)
+        elif subject in self._fixed and difference.relation == "==":
+            found = for_specialised(subject, self._fixed[subject])
         else:
             found = advice((difference,), failed.place)
-            if difference.wanted.is_integer and not difference.what and self._is_needed(name, failed.place):
+            constant = difference.wanted.is_integer and not difference.what and name not in self._symbols
+            if constant and self._is_needed(name, failed.place):
                 found = self._without_symbols(found, name, failed.place)
         return applicable((one for one in found if not self._out_of_hand(one)), self._in_force)
 
@@ -100,6 +103,16 @@ class ValueAdvice:
         """The line that needs the number, in the place of what would make a symbol of it, or a tensor."""
         where = () if place is None else for_specialised(name, place)
         return where or tuple(one for one in found if ADVICE[one.id].frees not in _SYMBOLS)
+
+
+def _fixed(entries: Iterable[EntryRecord]) -> dict[str, Place | None]:
+    """The symbols that are constants in some compiled code: what the program calls them -> the line that made them so,
+    the first that is known."""
+    found: dict[str, Place | None] = {}
+    for symbol in (symbol for entry in entries for symbol in entry.symbols if symbol.constant):
+        name = named(symbol.source)
+        found[name] = found.get(name) or symbol.where
+    return found
 
 
 def _returned(text: str) -> bool:

@@ -20,7 +20,7 @@ from depyf.run.causes.folding import listed
 from depyf.run.causes.guard_replay import NOTHING, FreedValues, GuardedValue, GuardTable, Values, failed_in, in_order
 from depyf.run.causes.prediction import Bound, Prediction
 from depyf.run.causes.value_advice import Uses, ValueAdvice
-from depyf.run.records import FunctionRecord
+from depyf.run.records import EntryState, FunctionRecord
 
 _ALTERNATIVES = 3
 _NO_STATIC = AdviceUse("no-static")
@@ -165,9 +165,11 @@ class FunctionReplay:
         return frozenset(value for value, uses in self.advice.items() if not any(map(is_remedy, uses)))
 
     @property
-    def conditions(self) -> bool:
-        """Whether a condition on a value made an entry: with more symbols there are more to ask about."""
-        return any(value.kind for value in self.fixed)
+    def asks_more(self) -> bool:
+        """Whether more may be asked where all numbers are symbols: no entry shows what the program asks, a condition on
+        a value made one, or there was nothing to compile, as where only numbers are compared."""
+        idle = any(entry.state is EntryState.NOTHING for entry in self.entries)
+        return idle or self.unasked or any(value.kind for value in self.fixed)
 
     @functools.cached_property
     def ways(self) -> tuple[FreedValues, ...]:
@@ -290,7 +292,7 @@ def _bounds(
     frees = {ADVICE[one.id].frees for one in uses}
     unknown = _NO_STATIC in uses or any(replay.at_limit for replay in reached)
     unknown = unknown or Frees.UNASKED in frees  # no entry shows what is asked
-    unknown = unknown or (Frees.SYMBOLS in frees and any(replay.unasked or replay.conditions for replay in reached))
+    unknown = unknown or (Frees.SYMBOLS in frees and any(replay.asks_more for replay in reached))
     bounds = {Bound.OR_MORE} if unknown else set()
     if _left(uses, replays, others, other_strides=True) < after:
         bounds.add(Bound.OR_FEWER)

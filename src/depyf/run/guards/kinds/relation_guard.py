@@ -128,13 +128,14 @@ class RelationGuard(GuardKind):
         if difference.what == BETWEEN:
             met = f" ({difference.found.text})" if difference.found.text else ""
             return f"{shown(difference.wanted.text)} holds in some calls, and not in others{met}"
-        words = _IN_WORDS.get(difference.relation)
-        if not words or not difference.found.text:
+        words, wanted = _IN_WORDS.get(difference.relation, ""), difference.wanted.text
+        said = _span(wanted) if difference.relation == "between" else f"{words} {wanted}" if words else ""
+        if not said or not difference.found.text:
             return ""
         measured = difference.what.replace("_", " ")
         what = f"{measured} {difference.dimension} of ".replace("  ", " ") if measured else ""
         is_now = f"{what}{shown(named(difference.source))} is {difference.found.text} in some calls"
-        return f"{is_now}, and the code compiled before is for {words} {difference.wanted.text}"
+        return f"{is_now}, and the code compiled before is for {said}"
 
     def advice(self, difference: Difference, place: Place | None) -> Uses:
         if difference.what == EQUALITY:  # an operator needs them equal, where a line of the program asked
@@ -159,6 +160,17 @@ def _relation(name: str, difference: Difference) -> str:
     if difference.relation == "between":
         return difference.wanted.text.replace("_", name, 1)
     return f"{name} {difference.relation} {difference.wanted.text}"
+
+
+def _span(wanted: str) -> str:
+    """``2 <= _ <= 8`` in words: ``at least 2 and at most 8``."""
+    tree = ast.parse(wanted, mode="eval").body
+    if not isinstance(tree, ast.Compare) or len(tree.ops) != 2:
+        return ""
+    low, high = (_SIGNS[type(sign)] for sign in tree.ops)
+    words = _IN_WORDS.get(_TURNED.get(low, low)), _IN_WORDS.get(high)
+    limits = ast.unparse(tree.left), ast.unparse(tree.comparators[1])
+    return " and ".join(f"{word} {limit}" for word, limit in zip(words, limits, strict=True) if word)
 
 
 def _whole(difference: Difference) -> str:

@@ -141,7 +141,9 @@ class ValueGuard(GuardKind):
         if MODULE in roles:
             kept = use("tensor-in-module", name=name)
             return (use("unspecialised-int", name=name), kept) if wanted.kind in INTEGERS else (kept, *symbol)
-        return (dynamic,) if INNER in roles else (dynamic, use("number-as-tensor", name=name))
+        if INNER in roles:
+            return (dynamic,)
+        return dynamic, use("tensor-in-object" if "." in name else "number-as-tensor", name=name)
 
     def fixed(self, difference: Difference) -> tuple[str, str] | None:
         same = not difference.found.kind or difference.found.kind == "int"
