@@ -337,3 +337,68 @@ def test_fewer_may_be_left_where_only_strides_differ(tmp_path):
 
     found = [way for cause in causes(run, tmp_path) for way in cause.ways if way.prediction is not None]
     assert any(way.prediction.bound is Bound.OR_FEWER for way in found), found
+
+
+def test_a_number_that_is_a_symbol_is_not_needed(tmp_path):
+    """Sampling of a diffusion model: the step indexes a buffer of the model, and fills a tensor; 3 entries, not 50."""
+    table = torch.linspace(0, 1, 50)
+
+    def programs(**options):
+        def denoise(x, step):
+            x = x * table[step] + torch.full((3,), step)
+            return x + 1 if step > 0 else x
+
+        compiled = torch.compile(denoise, backend="eager", **options)
+        for step in reversed(range(50)):
+            compiled(torch.ones(3), step)
+
+    found = causes(programs, tmp_path / "before")
+    assert "needed-value" not in {use.id for cause in found for way in cause.ways for use in way.uses}, found
+    dynamic = next(way for way in found[0].ways if [use.id for use in way.uses] == ["compile-dynamic"])
+    causes(lambda: programs(dynamic=True), tmp_path / "after")
+    assert dynamic.prediction.holds(load(tmp_path / "after").compilations) and dynamic.prediction.after == 2
+
+
+def test_a_size_that_is_a_constant_again_is_marked_nowhere(tmp_path):
+    """A network for images of several sizes: the size is a constant once gradients are asked for, a symbol in
+    evaluation; a mark is an error then."""
+
+    def resized(x):
+        size = x.shape[1]
+        if torch.is_grad_enabled():
+            for _ in range(size):
+                x = x + 1
+        return x + size
+
+    def run():
+        compiled = torch.compile(resized, backend="eager")
+        for size in (5, 7, 9):
+            compiled(torch.ones(2, size, requires_grad=True))
+        with torch.no_grad():
+            compiled(torch.ones(2, 11))
+
+    found = [cause for cause in causes(run, tmp_path) if cause.kind is CauseKind.RECOMPILES]
+    assert {use.id for cause in found for way in cause.ways for use in way.uses} == {"needed-value"}, found
+
+
+def test_where_only_numbers_are_compared_a_way_for_certain_is_better(tmp_path):
+    """An agent that acts at random now and then: with dynamic=True its comparison of two numbers is compiled, too."""
+
+    class Agent:
+        def __init__(self):
+            self.steps, self.rate = 0.0, 0.5
+
+        def act(self, x):
+            x = x * self.steps
+            torch._dynamo.graph_break()
+            return 0 if self.rate < self.steps else 1
+
+    def run():
+        agent = Agent()
+        act = torch.compile(agent.act, backend="eager")
+        for step in (2.0, 3.0, 4.0):
+            agent.steps = step
+            act(torch.ones(3))
+
+    ways = [way for cause in causes(run, tmp_path) if cause.kind is CauseKind.RECOMPILES for way in cause.ways]
+    assert [[use.id for use in way.uses] for way in ways] == [["tensor-in-object"]], ways

@@ -245,7 +245,7 @@ ASKED_FOR = (
     Advice(
         "allow-rnn",
         "an RNN, LSTM or GRU over few steps",
-        "for sequences of a few steps: torch._dynamo.config.allow_rnn = True",
+        "torch._dynamo.config.allow_rnn = True (for sequences of a few steps)",
         "the recurrence is unrolled into the graph",
         "compiling takes long for long sequences, and there is one entry per length",
         Switch(SwitchKind.CONFIG, "allow_rnn", "True"),

@@ -107,9 +107,11 @@ class ValueAdvice:
 
 def _fixed(entries: Iterable[EntryRecord]) -> dict[str, Place | None]:
     """The symbols that are constants in some compiled code: what the program calls them -> the line that made them so,
-    the first that is known."""
+    the first that is known.  Of 0 and 1 torch makes constants itself."""
     found: dict[str, Place | None] = {}
     for symbol in (symbol for entry in entries for symbol in entry.symbols if symbol.constant):
+        if {symbol.became, symbol.equals} & {"0", "1"}:
+            continue
         name = named(symbol.source)
         found[name] = found.get(name) or symbol.where
     return found

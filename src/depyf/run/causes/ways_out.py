@@ -168,8 +168,12 @@ class FunctionReplay:
     def asks_more(self) -> bool:
         """Whether more may be asked where all numbers are symbols: no entry shows what the program asks, a condition on
         a value made one, or there was nothing to compile, as where only numbers are compared."""
-        idle = any(entry.state is EntryState.NOTHING for entry in self.entries)
-        return idle or self.unasked or any(value.kind for value in self.fixed)
+        return self.idle or self.unasked or any(value.kind for value in self.fixed)
+
+    @property
+    def idle(self) -> bool:
+        """Whether there was nothing to compile in some call."""
+        return any(entry.state is EntryState.NOTHING for entry in self.entries)
 
     @functools.cached_property
     def ways(self) -> tuple[FreedValues, ...]:
@@ -272,7 +276,19 @@ def ways_out(
                     break
         if found:
             break
+    if any(replay.idle for replay in (*replays, *rest)):
+        found = {uses: way for uses, way in found.items() if not _doubtful(way, found.values())}
     return (*list(found.values())[:_ALTERNATIVES], *(WayOut((use,)) for use in more if is_remedy(use)))
+
+
+def _doubtful(way: WayOut, others: Iterable[WayOut]) -> bool:
+    """Whether it makes symbols of all numbers, so that functions without an operation are compiled, too, and another
+    way leaves as few for certain."""
+    prediction = way.prediction
+    if prediction is None or not any(ADVICE[use.id].frees is Frees.SYMBOLS for use in way.uses):
+        return False
+    exact = (one.prediction for one in others if one.prediction is not None)
+    return any(one.bound is Bound.EXACT and one.after <= prediction.after for one in exact)
 
 
 def _as_well(
