@@ -29,6 +29,9 @@ Uses = tuple[AdviceUse, ...]
 _NOT_FOUND = frozenset((ValueUse.UNKNOWN,))
 _NEEDED = frozenset((ValueUse.LOOP, ValueUse.KEY, ValueUse.CONSTANT))
 """Uses for which torch must know a number while compiling: a loop is unrolled."""
+_DECIDES = frozenset((ValueUse.BRANCH, *_NEEDED))
+"""Uses for which a number that is in a tensor has to be read out of it."""
+_TENSORS = frozenset("number-as-tensor tensor-in-object tensor-in-module global-as-tensor".split())
 _SYMBOLS = (Frees.SYMBOL_WHEN_CHANGED, Frees.SYMBOLS)
 
 
@@ -67,6 +70,8 @@ class ValueAdvice:
             constant = difference.wanted.is_integer and not difference.what and name not in self._symbols
             if constant and self._is_needed(name, failed.place):
                 found = self._without_symbols(found, name, failed.place)
+            elif not difference.what and self._decides(name, failed.place):  # a tensor in its place breaks the graph
+                found = tuple(one for one in found if one.id not in _TENSORS)
         return applicable((one for one in found if not self._out_of_hand(one)), self._in_force)
 
     def _out_of_hand(self, one: AdviceUse) -> bool:
@@ -89,6 +94,13 @@ class ValueAdvice:
             uses = uses_of(text, spelled) if spelled else uses
             return bool(uses & _NEEDED) or (ValueUse.INDEX in uses and not self._indexes_tensors(text, spelled, name))
         return bool(uses & _NEEDED) or (ValueUse.INDEX in uses and not self._indexes_tensors(text, name, name))
+
+    def _decides(self, name: str, place: Place | None) -> bool:
+        """Whether the program decides by the number ``name``."""
+        name = name.removeprefix(GLOBAL)
+        own = self._code.source and (place is None or place.filename == self._code.filename)
+        text = self._code.source if own else _alone(place.text) if place is not None else ""
+        return bool(uses_of(text, name) & _DECIDES)
 
     def _indexes_tensors(self, text: str, spelled: str, name: str) -> bool:
         """Whether all that ``name``, which ``text`` calls ``spelled``, is an index of are tensors that the guards know,

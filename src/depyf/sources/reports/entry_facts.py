@@ -33,7 +33,7 @@ from depyf.sources.reports.builders import EntryBuilder, FunctionBuilder
 from depyf.sources.reports.callers import folded
 from depyf.sources.reports.graph_breaks import parse_break
 from depyf.sources.reports.guards.guard_text import GuardReader
-from depyf.sources.reports.recompiles import resolved, resolved_refusal, specialised
+from depyf.sources.reports.recompiles import resolved, resolved_refusal, specialised, with_values
 
 
 def no_limit() -> int | None:
@@ -112,7 +112,8 @@ def _recompile(
     resolve: Callable[[str], str],
 ) -> RecompileRecord:
     """A number that changed began as a symbol in this entry: what became of it here is known now."""
-    known = taken_as_number(specialised(resolved(record, resolve), places), numbers, places)
+    known = resolved(with_values(record, entry.refusals), resolve)
+    known = taken_as_number(specialised(known, places), numbers, places)
     known = replace(known, advice=applicable(known.advice, entry.in_force))
     return known if entry.wrapped is None else entry.wrapped.about(known)
 

@@ -16,7 +16,7 @@ from depyf.run.addresses import without_addresses
 from depyf.run.advice import for_guards as advice
 from depyf.run.advice.source_names import in_module, named
 from depyf.run.advice.symbol_places import SymbolPlaces
-from depyf.run.guards.difference import PARAMETER
+from depyf.run.guards.difference import PARAMETER, Difference
 from depyf.run.guards.guard_kind import Look
 from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.guards.known_kinds import NO_CALL, recompile_record, reported_differences
@@ -63,6 +63,29 @@ def specialised(record: RecompileRecord, places: SymbolPlaces) -> RecompileRecor
     subject = named(first.source) + measured
     line = places.fixed.get(subject)
     return record if line is None else replace(record, advice=advice.for_specialised(subject, line))
+
+
+def with_values(record: RecompileRecord, refusals: Iterable[RefusalRecord]) -> RecompileRecord:
+    """The record with what the call had, where torch does not print that and ``refusals``, what failed of all earlier
+    entries, have it."""
+    if all(one.found.text for one in record.differences):
+        return record
+    known = {
+        _about(one): one
+        for refusal in refusals
+        if refusal.entry == record.entry
+        for failed in refusal.failed
+        for one in failed.differences
+        if one.found.text
+    }
+    found = tuple(one if one.found.text else known.get(_about(one), one) for one in record.differences)
+    if found == record.differences:
+        return record
+    return recompile_record(record.entry, record.guard, record.place, found)
+
+
+def _about(difference: Difference) -> tuple[str, str, int | None, str, str]:
+    return named(difference.source), difference.what, difference.index, difference.relation, difference.wanted.text
 
 
 FixedSizes = Mapping[str, Sequence[Sequence[int | None]]]

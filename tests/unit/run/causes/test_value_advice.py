@@ -54,6 +54,10 @@ def test_what_is_computed_with_may_be_a_symbol(body: str) -> None:
     assert advised(f"def f(self, x):\n    {body}\n") == ["unspecialised-int", "tensor-in-module"]
 
 
+def test_a_number_that_decides_a_branch_is_no_tensor() -> None:
+    assert advised("def f(self, x):\n    return x + 1 if self.k > 3 else x\n") == ["unspecialised-int"]
+
+
 def test_an_index_of_a_tensor_may_be_a_symbol() -> None:
     source = "def f(self, table):\n    return table[self.k]\n"
     assert advised(source) == ["needed-value"]
