@@ -36,6 +36,8 @@ class Command:
     """Which are logs that it reads itself."""
     other_name: str = ""
     """A name that it had."""
+    waits_for: str = ""
+    """What takes its time before it says anything."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Describe the command line."""
@@ -52,18 +54,67 @@ class Command:
 COMMANDS: tuple[Command, ...] = (
     Command("doctor", "what to fix in a program first, and whether it helps", "programs.doctor", logs=("program",)),
     Command("run", "a program, with what torch.compile does in it dumped", "programs.run_command"),
-    Command("report", "one HTML page of a dump, which opens offline", "report_command", dumps=("folder", "other")),
+    Command(
+        "report",
+        "one HTML page of a dump, which opens offline",
+        "report_command",
+        dumps=("folder", "other"),
+        waits_for="reading the dump and writing the page",
+    ),
     Command("check", "whether a program keeps its budget of breaks, ...", "programs.check_command"),
-    Command("diff", "what differs between two dumps", "diff_and_merge", dumps=("first", "second")),
-    Command("merge", "where the ranks of a distributed run diverge", "diff_and_merge", dumps=("folder",)),
-    Command("open", "what is in a file or log of torch, without loading it", "from_dumps.open_command", logs=("path",)),
+    Command(
+        "diff", "what differs between two dumps", "diff_and_merge", dumps=("first", "second"), waits_for="comparing"
+    ),
+    Command(
+        "merge",
+        "where the ranks of a distributed run diverge",
+        "diff_and_merge",
+        dumps=("folder",),
+        waits_for="comparing the ranks",
+    ),
+    Command(
+        "open",
+        "what is in a file or log of torch, without loading it",
+        "from_dumps.open_command",
+        logs=("path",),
+        waits_for="reading",
+    ),
     Command("index", "the pages of a run that was killed, or goes on", "index_command", logs=("folder",)),
-    Command("show", "records of a log of torch, as torch wrote them", "from_dumps.show_record", logs=("path",)),
+    Command(
+        "show",
+        "records of a log of torch, as torch wrote them",
+        "from_dumps.show_record",
+        logs=("path",),
+        waits_for="reading the log",
+    ),
     Command("attach", "what torch.compile does in a process that runs", "programs.attach_command"),
-    Command("gallery", "each graph as a script that checks itself", "from_dumps.gallery_command", dumps=("folder",)),
-    Command("repro", "one graph as a script for a bug report", "from_dumps.repro_command", dumps=("folder",)),
-    Command("export", "a compiled function as a separate package", "from_dumps.export_command", dumps=("folder",)),
-    Command("join", "a profile of torch with the lines of the program", "from_dumps.join_command"),
+    Command(
+        "gallery",
+        "each graph as a script that checks itself",
+        "from_dumps.gallery_command",
+        dumps=("folder",),
+        waits_for="writing a script for each graph",
+    ),
+    Command(
+        "repro",
+        "one graph as a script for a bug report",
+        "from_dumps.repro_command",
+        dumps=("folder",),
+        waits_for="writing the script",
+    ),
+    Command(
+        "export",
+        "a compiled function as a separate package",
+        "from_dumps.export_command",
+        dumps=("folder",),
+        waits_for="writing the package",
+    ),
+    Command(
+        "join",
+        "a profile of torch with the lines of the program",
+        "from_dumps.join_command",
+        waits_for="reading the profile",
+    ),
     Command("decompile", "bytecode to proven Python source", "on_bytecode.decompile_command", Group.BYTECODE),
     Command("disasm", "normalised instructions beside the source", "on_bytecode.disasm", Group.BYTECODE),
     Command(

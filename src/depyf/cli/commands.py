@@ -18,6 +18,7 @@ from depyf.cli.exit_status import INTERRUPTED, ExitStatus
 from depyf.cli.help_layout import Parser
 from depyf.cli.input_errors import InputError, UsageError
 from depyf.cli.output import complain, give_up_output, standard_streams
+from depyf.cli.waiting import waiting
 from depyf.errors import DepyfError
 
 _ABOUT = "Open the opaque box of torch.compile; decompile Python bytecode, and prove the result."
@@ -189,6 +190,12 @@ def _not_taken(command: Command, argument: str) -> str:
 
 
 def _run(command: Command, options: argparse.Namespace) -> int:
+    with waiting(command.waits_for and f"{command.name}: {command.waits_for}", sys.stderr):
+        return _run_at_hand(command, options)
+
+
+def _run_at_hand(command: Command, options: argparse.Namespace) -> int:
+    """Run it, with what it names in other places or other forms brought first."""
     if not command.dumps and not command.logs:
         return command.run(options)
     from depyf.cli.from_dumps.log_argument import logs_as_dumps

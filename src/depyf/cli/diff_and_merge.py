@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from depyf.cli.exit_status import ExitStatus
 from depyf.cli.from_dumps.log_argument import called
-from depyf.cli.output import complain, tell
+from depyf.cli.output import complain, tell, tell_json
 from depyf.errors import DepyfError
 from depyf.run.rank_groups import RankGroups, read_rank_groups
 from depyf.run.store.codec import plain
@@ -73,7 +72,7 @@ def run_diff(options: argparse.Namespace) -> int:
     if options.stage is not None and options.stage not in found.stages:
         return _no_stage(options.stage, found.stages)
     if options.json:
-        print(json.dumps(found.to_json(diffs=options.unified), indent=1))
+        tell_json(found.to_json(diffs=options.unified))
         return SAME if found.equal else DIFFERENT
     _heading(found)
     _events(found)
@@ -93,7 +92,7 @@ def _diff_of_files(options: argparse.Namespace) -> int:
             return _no_stage(options.stage, names)
         found = replace(found, parts=tuple(part for part in found.parts if part.name == options.stage))
     if options.json:
-        print(json.dumps(found.to_json(diffs=options.unified), indent=1))
+        tell_json(found.to_json(diffs=options.unified))
     else:
         tell(*comparison_lines(found, options.unified))
     return SAME if found.equal else DIFFERENT
@@ -129,7 +128,7 @@ def _diff_of_ranks(options: argparse.Namespace, one: dict[int, Path], two: dict[
             f"only_{name}": [r for r, side in alone.items() if side == n] for n, name in ((1, "first"), (2, "second"))
         }
         ranks = {str(rank): comparison.to_json(diffs=options.unified) for rank, comparison in found.items()}
-        print(json.dumps({"equal": equal, **sides, "ranks": ranks}, indent=1))
+        tell_json({"equal": equal, **sides, "ranks": ranks})
         return SAME if equal else DIFFERENT
     for number, (folder, ranks_there) in enumerate(((options.first, one), (options.second, two)), 1):
         tell(f"{number}: {called(options, folder) or folder} ({len(ranks_there)} rank{'s' * (len(ranks_there) != 1)})")
@@ -166,7 +165,7 @@ def run_merge(options: argparse.Namespace) -> int:
     if options.json:
         ranks = {str(rank): comparison.to_json(diffs=options.unified) for rank, comparison in found}
         told = {"groups": plain(groups)} if groups is not None else {}
-        print(json.dumps({"equal": equal, "ranks": ranks, **told}, indent=1))
+        tell_json({"equal": equal, "ranks": ranks, **told})
         return SAME if equal else DIFFERENT
     if groups is not None:
         tell(*group_lines(groups), "")
@@ -194,7 +193,7 @@ def run_merge(options: argparse.Namespace) -> int:
 def _all_alike(options: argparse.Namespace, groups: RankGroups) -> int:
     """Where the logs of all ranks tell the same, there is a dump of one."""
     if options.json:
-        print(json.dumps({"equal": True, "ranks": {}, "groups": plain(groups)}, indent=1))
+        tell_json({"equal": True, "ranks": {}, "groups": plain(groups)})
     else:
         tell(*group_lines(groups))
     return SAME

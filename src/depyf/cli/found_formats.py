@@ -6,10 +6,9 @@ Input: findings.  Output: text on standard output, in the format of another tool
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 
-from depyf.cli.output import tell
+from depyf.cli.output import tell, tell_json
 from depyf.views.findings.finding import LocatedFinding, located
 from depyf.views.findings.github_commands import github
 from depyf.views.findings.sarif import sarif
@@ -30,6 +29,6 @@ def add_format_argument(parser: argparse.ArgumentParser) -> None:
 def print_findings(findings: Sequence[LocatedFinding], form: str, succeeded: bool) -> None:
     """``form``: one of FORMATS but text and JSON, which each command writes for itself."""
     if form == "sarif":
-        print(json.dumps(sarif(findings, succeeded), indent=1))
+        tell_json(sarif(findings, succeeded))
     else:
         tell(*(github(findings) if form == "github" else map(located, findings))) if findings else None

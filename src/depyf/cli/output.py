@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from types import MappingProxyType
 
+from depyf.cli.waiting import no_longer
 from depyf.safety import unheard
 from depyf.safety.escape import printable
 
@@ -28,6 +30,7 @@ names_of_folders: ContextVar[Mapping[str, str]] = ContextVar("names_of_folders",
 
 def complain(message: object) -> None:
     """``depyf: message`` on standard error."""
+    no_longer()
     text = str(message)
     for folder, name in names_of_folders.get().items():
         text = text.replace(folder, name)
@@ -37,11 +40,18 @@ def complain(message: object) -> None:
 
 def tell(*lines: str, error: bool = False) -> None:
     """Lines for people; letters that the terminal lacks are escaped."""
+    no_longer()
     stream = sys.stderr if error else sys.stdout
     encoding = getattr(stream, "encoding", None) or "utf-8"
     for line in lines or ("",):
         shown = "\t".join(map(printable, line.split("\t")))
         print(shown.encode(encoding, "backslashreplace").decode(encoding), file=stream)
+
+
+def tell_json(document: object) -> None:
+    """A document for programs, on standard output."""
+    no_longer()
+    print(json.dumps(document, indent=1))
 
 
 def write_source(text: str) -> None:
@@ -50,6 +60,7 @@ def write_source(text: str) -> None:
     What its encoding lacks is written as an escape where the text still means the same; names have no other spelling,
     and the text is then written in UTF-8.
     """
+    no_longer()
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
         text.encode(encoding)

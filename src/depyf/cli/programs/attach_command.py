@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from depyf.actions.following.asked_process import ask
 from depyf.actions.following.attached_lines import attached_lines
 from depyf.cli.exit_status import ExitStatus
-from depyf.cli.output import complain, tell
+from depyf.cli.output import complain, tell, tell_json
 from depyf.errors import DepyfError
 
 SECONDS = 10.0
@@ -53,7 +52,7 @@ def run_attach(options: argparse.Namespace) -> int:
         complain(error)
         return ExitStatus.UNREADABLE
     if options.json:
-        print(json.dumps(found, indent=1))
+        tell_json(found)
     else:
         tell(*attached_lines(found))
     return 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 import tempfile
@@ -24,7 +23,7 @@ from depyf.cli.found_formats import JSON, TEXT, add_format_argument, print_findi
 from depyf.cli.from_dumps.log_argument import is_log, summary
 from depyf.cli.index_command import completed
 from depyf.cli.input_errors import InputError
-from depyf.cli.output import complain, tell
+from depyf.cli.output import complain, tell, tell_json
 from depyf.cli.programs.doctor import why_not_started
 from depyf.run.files.layout import RUN
 from depyf.run.files.reading import MANIFEST, rank_folders
@@ -141,7 +140,7 @@ def _judged(options: argparse.Namespace, budget: WrittenBudget, views: Sequence[
     missing = untold(numbers, budget.limits)
     form = _form(options)
     if form == JSON:
-        print(json.dumps(_document(options.program, budget, numbers, over), indent=1))
+        tell_json(_document(options.program, budget, numbers, over))
     elif form == TEXT:
         tell(*_lines(options.program, budget, numbers, over))
     else:

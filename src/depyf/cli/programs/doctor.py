@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 import tempfile
@@ -19,7 +18,7 @@ from depyf.cli.exit_status import INTERRUPTED, ExitStatus
 from depyf.cli.found_formats import JSON, TEXT, add_format_argument, print_findings
 from depyf.cli.from_dumps.log_argument import is_log, summary
 from depyf.cli.input_errors import InputError
-from depyf.cli.output import complain, tell
+from depyf.cli.output import complain, tell, tell_json
 from depyf.cli.programs.check_option import add_check_arguments, check_of
 from depyf.cli.programs.fix_option import run_fix
 from depyf.errors import DepyfError
@@ -168,7 +167,7 @@ def _print_document(name: str, base: Measured, tries: Tries | None, options: arg
     """All that was found, in a format for programs."""
     if form == JSON:
         kept = None if options.out is None else str(options.out)
-        print(json.dumps(document(name, base, tries, kept), indent=1))
+        tell_json(document(name, base, tries, kept))
     else:
         print_findings(findings_of(base.causes, base.observations), form, not base.status and not base.problem)
         if base.problem:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import shutil
 import tempfile
 from pathlib import Path
@@ -15,7 +14,7 @@ from depyf.cli.exit_status import ExitStatus
 from depyf.cli.found_formats import JSON, TEXT
 from depyf.cli.from_dumps.log_argument import is_log
 from depyf.cli.input_errors import InputError
-from depyf.cli.output import complain, tell, write_source
+from depyf.cli.output import complain, tell, tell_json, write_source
 from depyf.errors import DepyfError
 from depyf.views.pages.sections.fix_first import to_fix
 
@@ -46,7 +45,7 @@ def run_fix(program: DoctorProgram, options: argparse.Namespace, form: str) -> i
     written = write(fixes) if options.write and fixes.after else []
     if form == JSON:
         page = {**document(program.target, fixes.base, None, None), "fix": {**fix_document(fixes), "written": written}}
-        print(json.dumps(page, indent=1))
+        tell_json(page)
     else:
         write_source(fixes.diff)
         tell("", headline(program.target, fixes.base), "", *causes_lines(fixes.base), "", *fix_lines(fixes), error=True)
