@@ -29,6 +29,7 @@ from depyf.run.records import Place
 _FOUND = re.compile(r"^len\((?P<source>.*)\) != (?P<count>\d+)$")
 _ARGUMENTS = {POSITIONAL: "as many positional arguments", KEYWORDS: "the same keyword arguments"}
 """The arguments of a call beyond the named parameters."""
+_COUNTING = ("len", "iterator_length", "reversed_length")
 DICT_ITEMS = "DICT_ITEMS"
 """Our name for what a manager of dictionaries checks itself, without a leaf guard: exact type and number of items."""
 NO_ITEMS = "no items"
@@ -134,7 +135,7 @@ def _measured(tree: ast.expr) -> tuple[ast.expr, ast.expr | None] | None:
         if isinstance(tree.operand, (ast.Name, ast.Attribute, ast.Subscript)):  # torch's guard on an empty container
             return tree.operand, None
     if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.Eq):
-        if called(tree.left) in ("len", "iterator_length") and isinstance(tree.comparators[0], ast.Constant):
+        if called(tree.left) in _COUNTING and isinstance(tree.comparators[0], ast.Constant):
             return tree.left, tree.comparators[0]
     return None
 
