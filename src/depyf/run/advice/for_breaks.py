@@ -382,6 +382,11 @@ def for_failure(error: str, pinned_by: Sequence[tuple[str, int]] = (), id: str =
     return (use("maybe-mark-dynamic", tensor=found["tensor"] if found else "the tensor"),)
 
 
+def for_undeclared() -> Uses:
+    """torch raised an error as a size is not in the range that is declared for it."""
+    return (use("declared-bound"),)
+
+
 def for_step() -> Uses:
     """A break in an optimizer that is called by a function which calls backward(), too."""
     return (use("backward-outside"),)
