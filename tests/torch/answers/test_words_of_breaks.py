@@ -157,3 +157,27 @@ def test_what_waits_for_the_rest_of_a_called_function(tmp_path):
         torch.compile(outer_rest, backend="eager")(torch.ones(3))
     (names,) = stack_names(load(tmp_path)).values()
     assert names == {"___stack0": "a"}
+
+
+def prints_with_keyword(x):
+    y = x + 1
+    print("y", end="\n")
+    return y * 2
+
+
+def prints(x):
+    y = x + 1
+    print("y")
+    return y * 2
+
+
+@pytest.mark.parametrize(
+    ("function", "ids"), [(prints, ["reorder-output", "write-outside"]), (prints_with_keyword, ["write-outside"])]
+)
+def test_output_that_torch_can_move(tmp_path, function, ids):
+    """torch 2.13 moves the call and drops its keyword arguments, 2.15 does not move it."""
+    torch._dynamo.reset()
+    with depyf.prepare_debug(tmp_path):
+        torch.compile(function, backend="eager")(torch.ones(3))
+    (cause,) = causes_of(load(tmp_path))
+    assert [one.id for one in cause.advice] == ids
