@@ -15,7 +15,7 @@ ifneq ($(call VERSION_OF,$(PYTHON)),$(call VERSION_OF,$(BIN)/python))
 $(STAMP): again
 endif
 
-.PHONY: core machine package compiled compiled-test wheels nightly nightly-issue again env pythons browser test lint types docs tutorials pictures unit corpus site selftest scoreboard mutate attack attack-reader replay fuzz breakfuzz cutfuzz bench demo gallery torch-matrix models clean
+.PHONY: core machine package compiled compiled-test wheels nightly nightly-issue again env pythons browser test lint types docs tutorials pictures unit corpus site selftest scoreboard mutate attack attack-reader replay fuzz breakfuzz cutfuzz bench demo gallery torch-matrix newest models clean
 
 env: $(STAMP)
 
@@ -169,6 +169,10 @@ bench: $(STAMP)
 TORCHES ?=
 torch-matrix: $(STAMP)
 	$(BIN)/python -m tools.torch.torch_matrix $(TORCHES) $(ARGS)
+
+# A share of these tests on the newest torch of the matrix, in an environment that stays: .venv-newest (some 5 GB of CUDA wheels)
+newest: $(STAMP)
+	$(BIN)/python -m tools.torch.newest $(ARGS)
 
 # Every model of the paper and the architectures since, with depyf and without; goes on where the last run ended:
 # make models, or make models ARGS="--only Bert --backend eager --shard 1/4 --seconds 600"

@@ -40,15 +40,17 @@ class Program:
     removes: str
     asked: bool = False
     """It returns what ``depyf.why`` says, which has the advice, and the recording does not."""
+    here: bool = True
+    """Whether this torch has what the program uses."""
 
 
 PROGRAMS: dict[str, Program] = {}
 
 
-def needs(id: str, removes: str = "compilations", asked: bool = False) -> Callable[[Any], Any]:
+def needs(id: str, removes: str = "compilations", asked: bool = False, here: bool = True) -> Callable[[Any], Any]:
     def register(run: Callable[[bool], Any]) -> Callable[[bool], Any]:
         assert id not in PROGRAMS
-        PROGRAMS[id] = Program(run, removes, asked)
+        PROGRAMS[id] = Program(run, removes, asked, here)
         return run
 
     return register
@@ -158,6 +160,34 @@ def sizes_of_a_global(advised):
     for size in (4, 5, 6):
         globals()["TABLE"] = torch.ones(size)
         results.append(scaled_c(X))
+    return results
+
+
+DECLARES = "dynamic_shapes" in inspect.signature(torch.compile).parameters
+
+
+def declared(*dims):
+    """``double`` with these sizes of ``x`` declared: (min, max), or None for a size that is a constant."""
+    from torch.fx.experimental.dynamic_spec import ParamsSpec, ShapeVar, TensorSpec
+
+    spec = [ShapeVar(f"d{i}", min=dim[0], max=dim[1]) if dim else None for i, dim in enumerate(dims)]
+    return compiled(double, dynamic_shapes=ParamsSpec({"x": TensorSpec(spec)}))
+
+
+@needs("declare-size", here=DECLARES)
+def a_size_that_is_not_declared(advised):
+    double_c = declared((2, 64), (1, 64) if advised else None)
+    return [double_c(torch.ones(n, n)) for n in (3, 4, 5, 6)]
+
+
+@needs("declared-bound", removes="errors", here=DECLARES)
+def a_size_outside_of_what_is_declared(advised):
+    double_c = declared((2, 64 if advised else 16), None)
+    results = [double_c(torch.ones(4, 2))]
+    try:
+        results.append(double_c(torch.ones(32, 2)))
+    except AssertionError:
+        results.append(double(torch.ones(32, 2)))
     return results
 
 
@@ -910,7 +940,7 @@ def one_hot(advised):
 def output(advised):
     def printing(x):
         y = x + 1
-        print(end="")
+        print()
         return y * 2
 
     return compiled(printing)(X)
@@ -1157,7 +1187,7 @@ def recurrent(advised):
 
 
 class Inspected:
-    """A method that looks at itself after it was compiled: torch 2.13 fails in its own code."""
+    """A method that looks at itself after it was compiled: torch fails in its own code until 2.15."""
 
     def parameters(self):
         return inspect.getfullargspec(self.step).args
@@ -1167,7 +1197,7 @@ class Inspected:
         return x * 2
 
 
-@needs("not-traced", removes="errors")
+@needs("not-traced", removes="errors", here=torch.__version__ < (2, 15))
 def inspected(advised):
     item = Inspected()
     if advised:

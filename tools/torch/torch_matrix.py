@@ -104,10 +104,11 @@ def environment(folder: Path, torch: str, log: Path) -> Path | None:
     if base is None:
         log.write_text(f"no Python {' or '.join(pythons)} found\n")
         return None
+    unconstrained = dict(os.environ) | {"PIP_CONSTRAINT": ""}  # a machine may pin the torch of its own environment
     with log.open("w") as out:
 
         def did(*command: str) -> bool:
-            return subprocess.run(command, stdout=out, stderr=subprocess.STDOUT).returncode == 0
+            return subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, env=unconstrained).returncode == 0
 
         if there:  # another list of packages, or none was written
             made = did(str(python), "-m", "pip", "install", "-q", *PACKAGES)
@@ -289,7 +290,7 @@ def run_versions(
     return results
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "versions",
@@ -303,7 +304,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=ROOT / ".torch-matrix")
     parser.add_argument("--limit", type=float, default=1800, help="seconds for one test file (default 1800)")
     parser.add_argument("--tests", nargs="+", default=["tests/torch"])
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     versions = options.versions or list(MATRIX)
     unknown = [version for version in versions if release(version)[0] not in MATRIX]
     if unknown:

@@ -4,7 +4,7 @@ from depyf.run.guards import known_kinds
 
 HELPERS = frozenset({
     "as_tensor", "class_named", "current_stream", "dataclass_fields", "from_numpy", "is_nan", "iterator_count",
-    "iterator_item", "iterator_length", "iterator_range", "torch_function_mode",
+    "iterator_item", "iterator_length", "iterator_range", "reversed_length", "reversed_list", "torch_function_mode",
 })  # fmt: skip
 """Those that give a value and check nothing."""
 CHECKS = HELPERS | known_kinds.CHECKS

@@ -28,6 +28,16 @@ def iterator_item(iterator: Any, index: int) -> Any:
     return list(copy.copy(iterator))[index]
 
 
+def reversed_length(iterator: Any) -> int:
+    """How many items this ``reversed`` list still gives; -1 where it is none."""
+    return operator.length_hint(iterator) if type(iterator) is type(reversed([])) else -1
+
+
+def reversed_list(iterator: Any) -> Any:
+    """The list that this ``reversed`` goes through; an empty one at its end."""
+    return iterator.__reduce__()[1][0]
+
+
 def iterator_range(iterator: Any) -> tuple[int, int, int]:
     """What is left of this iterator over a range: (start, stop, step)."""
     _, (numbers,), *advanced = iterator.__reduce__()

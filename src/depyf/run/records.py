@@ -205,7 +205,7 @@ class SymbolRecord:
     """What torch puts in its place in the end: another symbol, an expression, a number; "" where it stays."""
     dynamic: str = ""
     """Why it is a symbol: ``marked`` (the program said so), ``changed`` (between two compilations), ``asked``
-    (``dynamic=True``)."""
+    (``dynamic=True``), ``declared`` (``dynamic_shapes=``, ``mark_unbacked``)."""
     by: str = ""
     """The operator that specialised it."""
 

@@ -68,6 +68,8 @@ def ways_with(id, folder):
 @pytest.mark.parametrize("id", ADVICE)
 def test_advice(id, tmp_path):
     advice, program = ADVICE[id], PROGRAMS[id]
+    if not program.here:
+        pytest.skip(f"torch {torch.__version__} has nothing that needs it")
     results, before, given = recorded(program, False, tmp_path / "before")
     if program.asked:
         wanted = re.sub(r"\\\{\w+\\\}", ".+", re.escape(advice.text))

@@ -133,7 +133,35 @@ def test_the_index_opens_with_it(trained):
     assert len(trained[1].splitlines()) < 100
 
 
+def counted(x):
+    global count
+    count += 1
+    y = x.sin()
+    if count > 100:
+        y = y + 1
+    return y
+
+
+def test_a_counter_that_is_used_later(tmp_path):
+    """torch 2.15 makes the guard on the line that asks for the value."""
+    torch._dynamo.reset()
+    with depyf.prepare_debug(tmp_path):
+        for _ in range(4):
+            torch.compile(counted, backend="eager")(torch.ones(2))
+    cause = the(load(tmp_path), "count += 1")
+    assert cause.text == "the global counter `count` is a constant of the compiled code"
+    assert cause.costs.compilations == 3
+
+
+def counts_only(run):
+    """torch 2.15 takes a global that a function increases, and does not use, for no constant."""
+    step = next(function for function in run.functions if function.code.name == "step")
+    return not any(entry.recompiles for entry in step.entries)
+
+
 def test_a_counter_is_one_cause(trained):
+    if counts_only(trained[0]):
+        pytest.skip("this torch makes no constant of a counter that nothing uses")
     cause = the(trained[0], "count += 1")
     assert cause.text == "the global counter `count` is a constant of the compiled code"
     assert cause.costs.compilations == 3 and cause.costs.python == 1 and cause.python == ("step",)
@@ -310,16 +338,14 @@ def test_explain_opens_with_it(capsys):
     torch._dynamo.reset()
     global count
     count = 0
-    net = Net()
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    compiled = torch.compile(step, backend="eager")
+    compiled = torch.compile(counted, backend="eager")
     for _ in range(6):
-        compiled(net, optimizer, torch.ones(2, 4))
+        compiled(torch.ones(2, 4))
     report = depyf.explain(compiled)
     text = str(report)
     first = text.partition("Fix first:\n")[2].partition("\n\n")[0]
     assert "the global counter `count` is a constant of the compiled code" in first and " s of compiling" in first
-    assert "recompilations of step (0/1 ... 0/5)" in first
+    assert "recompilations of counted (0/1 ... 0/5)" in first
     assert "  0/1 ... 0/4: compiled for the same reason, with other values" in text
     assert report.to_json()["causes"]
 

@@ -12,6 +12,7 @@ import depyf
 from depyf.actions.doctor.switches import follow
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.causes.collect import causes_of
+from depyf.run.causes.stack_names import stack_names
 from depyf.run.store.loading import load
 from depyf.sources.live.events.module_path import module_path
 from depyf.sources.reports.graph_breaks import parse_break
@@ -137,3 +138,46 @@ def test_a_function_is_called_by_its_name(tmp_path):
     assert "excluded from compilation" in cause.text and "<" not in cause.text
     (found,) = load(tmp_path).breaks
     assert found.record.asked == "shown"
+
+
+def inner_rest(a):
+    b = a + 1
+    torch._dynamo.graph_break()
+    return b * 2
+
+
+def outer_rest(a):
+    return a * inner_rest(a)
+
+
+def test_what_waits_for_the_rest_of_a_called_function(tmp_path):
+    """With nested graph breaks the caller's rest has the operand that waited, not what the break evaluated."""
+    torch._dynamo.reset()
+    with torch._dynamo.config.patch(nested_graph_breaks=True), depyf.prepare_debug(tmp_path):
+        torch.compile(outer_rest, backend="eager")(torch.ones(3))
+    (names,) = stack_names(load(tmp_path)).values()
+    assert names == {"___stack0": "a"}
+
+
+def prints_with_keyword(x):
+    y = x + 1
+    print("y", end="\n")
+    return y * 2
+
+
+def prints(x):
+    y = x + 1
+    print("y")
+    return y * 2
+
+
+@pytest.mark.parametrize(
+    ("function", "ids"), [(prints, ["reorder-output", "write-outside"]), (prints_with_keyword, ["write-outside"])]
+)
+def test_output_that_torch_can_move(tmp_path, function, ids):
+    """torch 2.13 moves the call and drops its keyword arguments, 2.15 does not move it."""
+    torch._dynamo.reset()
+    with depyf.prepare_debug(tmp_path):
+        torch.compile(function, backend="eager")(torch.ones(3))
+    (cause,) = causes_of(load(tmp_path))
+    assert [one.id for one in cause.advice] == ids

@@ -116,6 +116,12 @@ def test_tree():
         ),
         ("TUPLE_ITERATOR_LEN", "___tuple_iterator_len(L['it']) == 2", "iterator_length(L['it']) == 2"),
         ("EQUALS_MATCH", "___tuple_iterator_getitem(L['it'], 0) == 1", "same_value(iterator_item(L['it'], 0), 1)"),
+        ("LAMBDA_GUARD", "___list_reverseiterator_len(L['it']) == 2", "reversed_length(L['it']) == 2"),
+        (
+            "LENGTH_CHECK",
+            "len(___list_reverseiterator_backing_list(L['it'])) == 2",
+            "len(reversed_list(L['it'])) == 2",
+        ),
         ("EQUALS_MATCH", "L['dev'] == device(type='cpu')", "same_value(L['dev'], torch.device(type='cpu'))"),
         ("EQUALS_MATCH", "L['x'] == -inf", "same_value(L['x'], -float('inf'))"),
         ("EQUALS_MATCH", "L['s'] == {'x', 3}", "same_value(L['s'], {'x', 3})"),

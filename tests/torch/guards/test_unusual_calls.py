@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections import OrderedDict
 
 import pytest
 
@@ -393,3 +394,23 @@ def test_keywords_are_written_as_such(tmp_path, monkeypatch, kw, texts):
     whole = "".join(pages)
     assert "**{" not in whole
     assert "entries" in whole or all(text in whole for text in texts), whole  # some torch keeps the dict in a variable
+
+
+def every_item(d, x):
+    for value in d.values():
+        x = x * value
+    return x
+
+
+def test_a_dict_of_another_class_with_as_many_items(tmp_path):
+    """torch guards a dict whose items are walked through by its class and its length at once."""
+    torch._dynamo.reset()
+    compiled = torch.compile(every_item, backend="eager")
+    with depyf.prepare_debug(tmp_path):
+        compiled({"a": 2}, torch.ones(3))
+        told = str(depyf.why(compiled, OrderedDict(a=2), torch.ones(3)))
+        compiled(OrderedDict(a=2), torch.ones(3))
+    assert "expected type dict, actual type OrderedDict" in told and "as many items" not in told
+    page = (tmp_path / "index.md").read_text()
+    assert "the type of `d` changes (dict, OrderedDict)" in page and "an OrderedDict in every call" in page
+    assert "TYPE_MISMATCH" not in page

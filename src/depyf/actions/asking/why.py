@@ -15,7 +15,7 @@ from depyf.actions.asking.differences import FailedGuard, Refusal, nearest_first
 from depyf.actions.asking.inside import InnerAnswer, inner_answers, rest_answers
 from depyf.decompiler.bytecode.host.written_names import qualified_name
 from depyf.run.advice.for_guards import for_unrolled
-from depyf.run.advice.registry import applicable, sentence
+from depyf.run.advice.registry import DECLARED, applicable, sentence
 from depyf.run.global_names import in_words
 from depyf.run.guards.known_kinds import advice, fixed
 from depyf.run.made import Made
@@ -166,7 +166,8 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
                 rests = rest_answers(entry, code, L, resolve, _refusal)
             break
         answers.append((answer, entry))
-    refusals = nearest_first([*_refusals(answers), *passed])
+    known = in_force() | ({DECLARED} if target.declared else frozenset())
+    refusals = nearest_first([*_refusals(answers, known), *passed])
     if target.ahead:
         captured = dispatch_of(target.ahead[0]) is not None
         refusals = tuple(map(_of_capture if captured else _of_ahead, refusals))
@@ -181,6 +182,8 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
         with Door("what is compiled inside the call could not be told", warn):
             inside = inner_answers(target, L, InnerFunctions(compilations), resolve, _refusal)
     otherwise = _otherwise(target, entries, compilations)
+    if target.declared and any(_asks_size(step) for answer, _ in answers for step in answer.failing_steps):
+        otherwise = "the call raises AssertionError: a size is outside of what dynamic_shapes= declares"
     if not target.ahead and any(manager.check_verbose(L).result for manager in hidden_guards(code)):
         otherwise = "an entry runs that torch has loaded, and whose code it does not show"
     return Why(name, place, runs, refusals, otherwise, later, inside, made, rests)
@@ -203,24 +206,24 @@ def _of_one_graph(graph: OneGraph, args: tuple[Any, ...], kwargs: dict[str, Any]
 def _refusal(compile_id: str, steps: tuple[GuardStep, ...]) -> Refusal:
     """Why an entry does not run, where only these guards were asked."""
     unrolled = _unrolled(list(steps))
-    return Refusal(compile_id, tuple(_difference(step, unrolled) for step in steps))
+    return Refusal(compile_id, tuple(_difference(step, unrolled, in_force()) for step in steps))
 
 
 def refusals_of(code: types.CodeType, L: dict[str, Any]) -> tuple[Refusal, ...]:
     """The entries of ``code`` that do not fit the locals ``L`` of a call, the nearest first."""
     resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
     answers = [(ask_entry(entry, L, resolve, code), entry) for entry in cache_entries(code)]
-    return nearest_first(_refusals([(answer, entry) for answer, entry in answers if not answer.runs]))
+    return nearest_first(_refusals([(answer, entry) for answer, entry in answers if not answer.runs], in_force()))
 
 
-def _refusals(answers: list[tuple[EntryAnswer, LiveEntry]]) -> list[Refusal]:
+def _refusals(answers: list[tuple[EntryAnswer, LiveEntry]], options: frozenset[str]) -> list[Refusal]:
     found = []
     fixed = [step for answer, _ in answers for step in answer.failing_steps]
     unrolled = _unrolled(fixed)
     for answer, entry in answers:
         callers = LineCallers(entry)
         differences = tuple(
-            replace(_difference(step, unrolled), callers=callers.of(program_place(step.place)))
+            replace(_difference(step, unrolled, options), callers=callers.of(program_place(step.place)))
             for step in answer.failing_steps
         )
         because = "" if differences else "its guards were dropped (what it was compiled for is gone)"
@@ -228,14 +231,19 @@ def _refusals(answers: list[tuple[EntryAnswer, LiveEntry]]) -> list[Refusal]:
     return found
 
 
-def _difference(step: GuardStep, unrolled: set[str]) -> FailedGuard:
+def _difference(step: GuardStep, unrolled: set[str], options: frozenset[str]) -> FailedGuard:
     number = fixed(step.differences)
     given = (
         for_unrolled(number[0])
         if number is not None and number[0] in unrolled
         else advice(step.differences, program_place(step.place))
     )
-    return FailedGuard(step, sentence(applicable(given, in_force())))
+    return FailedGuard(step, sentence(applicable(given, options)))
+
+
+def _asks_size(step: GuardStep) -> bool:
+    """Whether a condition on sizes does not hold: of declared ones, torch makes no other entry then."""
+    return any(one.id == "condition" for one in advice(step.differences, program_place(step.place)))
 
 
 def _of_ahead(refusal: Refusal) -> Refusal:

@@ -126,7 +126,7 @@ def _skipped(facts: BreakFacts) -> Uses:
         return own
     name = _function(facts)
     if name in ("_warnings.warn", "warnings.warn", "warn"):
-        return _writes("warnings.warn")
+        return _writes("warnings.warn", facts)
     if name.startswith("<unknown"):  # a method of a value that waits for the call: what broke before is to be seen to
         called = _called(facts.expression)
         return (use("call-outside", function=called),) if called.partition(".")[0] in _PLAIN_PYTHON else ()
@@ -136,8 +136,25 @@ def _skipped(facts: BreakFacts) -> Uses:
     return (outside,)
 
 
-def _writes(function: str) -> Uses:
-    return use("reorder-output", function=function), use("write-outside", function=function)
+def _writes(function: str, facts: BreakFacts) -> Uses:
+    """Keyword arguments are lost where torch calls it later (up to 2.14), or it does not do so (2.15)."""
+    outside = use("write-outside", function=function)
+    return (outside,) if _has_keywords(facts, function) else (use("reorder-output", function=function), outside)
+
+
+def _has_keywords(facts: BreakFacts, function: str) -> bool:
+    """Whether the call of ``function`` in the program's line has keyword arguments."""
+    name = function.rpartition(".")[2]
+    for text in (facts.expression, facts.line):
+        try:
+            tree = ast.parse(text.strip())
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        own = [call for call in calls if ast.unparse(call.func).rpartition(".")[2] == name]
+        if own:
+            return any(call.keywords for call in own)
+    return False
 
 
 def _logs(facts: BreakFacts) -> Uses:
@@ -269,7 +286,11 @@ def _manager(facts: BreakFacts) -> Uses:
 
 def _builtin(facts: BreakFacts) -> Uses:
     name = _function(facts)
-    return _writes("print") if name == "print" else (use("call-outside", function=name),)
+    return _writes("print", facts) if name == "print" else (use("call-outside", function=name),)
+
+
+def _called_outside(facts: BreakFacts) -> Uses:
+    return (use("call-outside", function=_function(facts)),)
 
 
 def _nothing(facts: BreakFacts) -> Uses:
@@ -290,7 +311,7 @@ _REASONS: tuple[tuple[str, Callable[[BreakFacts], Uses]], ...] = (
     ("data-dependent jump", _branch),
     ("generic_jump", _branch),
     ("data-dependent assertion", _one("check-outside")),
-    ("builtin: print", lambda facts: _writes("print")),
+    ("builtin: print", lambda facts: _writes("print", facts)),
     ("failed to trace builtin operator", _builtin),
     ("logging.logger method", _logs),
     ("logger not supported", _logs),
@@ -302,6 +323,7 @@ _REASONS: tuple[tuple[str, Callable[[BreakFacts], Uses]], ...] = (
     ("tensor.backward() call", _one("backward-outside")),
     ("_imperativeengine", _one("backward-outside")),
     ("torch.autograd.grad", _one("gradient-outside")),
+    ("call to a time function", _called_outside),
     ("marked as skipped", _skipped),
     ("'skip function", _skipped),
     ("copy.deepcopy", lambda facts: (use("call-outside", function="copy.deepcopy"),)),
@@ -315,16 +337,22 @@ _REASONS: tuple[tuple[str, Callable[[BreakFacts], Uses]], ...] = (
     ("requires_grad_()", _one("detach-result")),
 )
 """What torch's reason contains, in lower case -> the advice."""
+_DELAYED = "(delayed)"
+"""torch found the reason where the value came from, and breaks the graph where it is called (2.15)."""
+_IN_MANAGER = "in an active context manager"
 _BY_HINT = ("capture_scalar_outputs", "capture_dynamic_output_shape_ops")
 """Hints that say more than the reason they come with."""
 
 
 def for_break(facts: BreakFacts, in_loop: bool = False) -> Uses:
     """The advice on one graph break; ``in_loop``: torch could not go on after it, because a loop was running."""
+    delayed = facts.explanation.partition(" Reason: ")[2] if _DELAYED in facts.reason else ""
     hinted = [name for name in _BY_HINT if any(name in hint for hint in facts.hints)]
-    said = " ".join([facts.reason, *hinted]).lower()
+    said = " ".join([facts.reason, delayed, *hinted]).lower()
     make = next((make for part, make in _REASONS if part in said), _nothing)
     found = make(facts)
+    if _IN_MANAGER in facts.explanation:  # the whole function runs as Python
+        found = (*_manager(facts), *found)
     found = (*found, use("loop-body")) if in_loop else found
     return found if facts.owner is Owner.PROGRAM or make is _symbol else _not_edited(facts, found)
 
@@ -380,6 +408,11 @@ def for_failure(error: str, pinned_by: Sequence[tuple[str, int]] = (), id: str =
         return tuple(use("mark-too", tensor=tensor, dimension=str(index)) for tensor, index in pinned_by)
     found = _VIOLATED.search(error)
     return (use("maybe-mark-dynamic", tensor=found["tensor"] if found else "the tensor"),)
+
+
+def for_undeclared() -> Uses:
+    """torch raised an error as a size is not in the range that is declared for it."""
+    return (use("declared-bound"),)
 
 
 def for_step() -> Uses:

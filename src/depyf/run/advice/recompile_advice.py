@@ -77,6 +77,23 @@ SIZES = (
         frees=Frees.UNASKED,
     ),
     Advice(
+        "declare-size",
+        "a size that differs between calls, and that dynamic_shapes= of torch.compile declares as it is",
+        "declare dimension {dimension} of {tensor} in dynamic_shapes= of torch.compile: a ShapeVar in its place (marks "
+        "and dynamic=True do not go with dynamic_shapes=)",
+        "the size is a symbol of which nothing is known but what is declared",
+        "torch raises an error where the program asks something about the size",
+        frees=Frees.UNASKED,
+    ),
+    Advice(
+        "declared-bound",
+        "a size outside of the range that dynamic_shapes= of torch.compile declares",
+        "declare the range that the calls need (min= and max= of its ShapeVar in dynamic_shapes=), or make the call "
+        "within the range that is declared",
+        "the call runs the code that is there",
+        frees=Frees.NOTHING,
+    ),
+    Advice(
         "unequal-sizes",
         "two sizes that are equal in the first call and differ in a later one",
         "let {sizes} differ in the first call, or torch.fx.experimental._config.use_duck_shape = False: torch takes "

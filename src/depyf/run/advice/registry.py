@@ -48,6 +48,8 @@ def option_key(switch: Switch, use: AdviceUse) -> str:
 
 STATIC = "dynamic=False"
 """The key that says that nothing becomes a symbol when it changes."""
+DECLARED = "dynamic_shapes="
+"""The key that says that torch.compile was told which sizes are symbols."""
 _BY_SYMBOL = frozenset("compile-dynamic mark-dynamic dynamic-parameters unspecialised-int fixed-value".split())
 """Advice on what would be a symbol but for dynamic=False."""
 
@@ -62,6 +64,9 @@ def applicable(uses: Iterable[AdviceUse], in_force: frozenset[str]) -> tuple[Adv
     for given in uses:
         switch = ADVICE[given.id].switch
         dynamic = "assume_static_by_default" in in_force
+        if DECLARED in in_force and given.id in _UNDECLARED:
+            left += _declared(given)
+            continue
         if given.id == "mark-dynamic" and dynamic:  # every size is a symbol: something needs the value
             left.append(use("fixed-value", name=f"{given.value('tensor')}.size()[{given.value('dimension')}]"))
         elif switch is None or not {option_key(switch, given), switch.name + ":"} & in_force:
@@ -73,3 +78,15 @@ def applicable(uses: Iterable[AdviceUse], in_force: frozenset[str]) -> tuple[Adv
         own = [given for given in left if given.id in ("dynamic-parameters", "unspecialised-int")]
         left = [*own, use("no-static"), *(given for given in left if given.id not in _BY_SYMBOL)]
     return tuple(dict.fromkeys(left))
+
+
+_UNDECLARED = frozenset("mark-dynamic mark-unbacked compile-dynamic condition".split())
+"""Advice that does nothing, or raises, where sizes are declared."""
+
+
+def _declared(given: AdviceUse) -> list[AdviceUse]:
+    """What takes its place there: a number of a declared size is outside of the range that is declared."""
+    if given.id == "condition":
+        return [use("declared-bound")]
+    named = given.id != "compile-dynamic"
+    return [use("declare-size", **{name: given.value(name) for name in ("tensor", "dimension")})] if named else []

@@ -15,10 +15,11 @@ from depyf.run.advice.source_names import named, of_wrapped
 from depyf.run.causes.cause import CauseKind
 from depyf.run.causes.deciding import DecidingGuards
 from depyf.run.causes.stack_names import stack_names
-from depyf.run.causes.subjects import Subject, stack_variables
+from depyf.run.causes.subjects import GLOBAL, Subject, stack_variables
 from depyf.run.installed_files import of_library
-from depyf.run.records import BreakRecord, EntryRecord, FunctionRecord, Place, RecompileRecord
+from depyf.run.records import BreakRecord, CodeRecord, EntryRecord, FunctionRecord, Place, RecompileRecord
 from depyf.run.run import Run
+from depyf.run.uses.counted import counting_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,7 @@ def _recompilation(
         place = _call_of(entry)
     if place is None:
         place = _beginning(function, name)
+    place = _first_read(place, subject, function.code)
     said = subject.name
     for variable in stack_variables(said):
         if variable in stack:
@@ -125,6 +127,15 @@ def _recompilation(
     bound = any(difference.relation in _BOUNDS for difference in record.differences)
     key = subject.key + (" condition" if bound else "")
     return CostlyEvent(CauseKind.RECOMPILES, function, name, entry, place, key, shown, record, inside=inside)
+
+
+def _first_read(place: Place | None, subject: Subject, code: CodeRecord) -> Place | None:
+    """The line that counts the value, where that is before the one at which torch made the guard."""
+    if place is None or place.filename != code.filename or not code.source:
+        return place
+    line = counting_line(code.source, subject.name.removeprefix(GLOBAL), place.line, code.line)
+    text = code.source.splitlines()[line - code.line].strip() if line else ""
+    return Place(place.filename, line, place.function, text) if text else place
 
 
 COMPREHENSIONS = frozenset(("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"))

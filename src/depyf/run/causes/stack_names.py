@@ -33,7 +33,8 @@ def stack_names(run: Run) -> dict[tuple[int, str], dict[str, str]]:
             for name, passed in _passed(entry.transformed.source).items():
                 target = known.get(name)
                 if target is not None:
-                    words = _words(target, passed, entry.breaks)
+                    inside = _waits_for_rests(passed, entry.transformed.resumes)
+                    words = _words(target, passed, () if inside else entry.breaks)
                     for variable, said in words.items():
                         found.setdefault(target.function, {}).setdefault(variable, said)
     return found
@@ -186,6 +187,20 @@ def _tree(line: str) -> ast.Module | None:
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
     return None
+
+
+def _waits_for_rests(passed: list[str], resumes: tuple[str, ...]) -> bool:
+    """Whether a resume function is passed the rests of functions that it calls (``nested_graph_breaks``): what the
+    break evaluated goes to the innermost of these."""
+    lists = (node.elts for text in passed if isinstance(node := _expression_of(text), ast.List) and node.elts)
+    return any(all(isinstance(one, ast.Name) and one.id in resumes for one in elements) for elements in lists)
+
+
+def _expression_of(text: str) -> ast.expr | None:
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _words(target: FunctionRecord, passed: list[str], breaks: tuple[BreakRecord, ...]) -> dict[str, str]:

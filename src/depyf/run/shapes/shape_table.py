@@ -211,6 +211,8 @@ def _renamed(text: str, names: dict[str, str]) -> str:
 
 
 def _decision(fact: ShapeFact) -> Decision:
+    if fact.asker in _DYNAMIC:
+        return Decision(note=_DYNAMIC[fact.asker])
     return Decision(fact.place, fact.operator, heuristic(fact.asker))
 
 
@@ -348,7 +350,12 @@ def _fixed(
     return (text if number else f"= {text}"), said
 
 
-_DYNAMIC = {"marked": "mark_dynamic", "changed": "changed between two compilations", "asked": "dynamic=True"}
+_DYNAMIC = {
+    "marked": "mark_dynamic",
+    "changed": "changed between two compilations",
+    "asked": "dynamic=True",
+    "declared": "declared: dynamic_shapes= or mark_unbacked",
+}
 """Why a size is a symbol, where nothing more is known."""
 _DEFAULTS = ("[2, int_oo]", "[0, int_oo]", "[-int_oo, int_oo]", "")
 
@@ -356,6 +363,8 @@ _DEFAULTS = ("[2, int_oo]", "[0, int_oo]", "[-int_oo, int_oo]", "")
 def _allowed(symbol: SymbolRecord, conditions: Sequence[_Condition]) -> tuple[AllowedSizes, tuple[Decision, ...]]:
     """The values that a size may have, and the conditions that took others away."""
     low, high = bounds(symbol.range)
+    if symbol.dynamic == "declared":  # torch begins with all numbers
+        low = max(low or 0, 0)
     last_low, last_high = bounds(symbol.final or symbol.range)
     tried = candidates(low, high, [condition.expression for condition in conditions])
     if last_high is not None and last_high != high:

@@ -24,6 +24,7 @@ from depyf.sources.live.ahead.ahead_functions import (
 )
 from depyf.sources.live.ahead.one_graph import one_graph_of
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
+from depyf.sources.live.events.torch_options import SPEC
 from depyf.sources.live.pure_access import (
     attribute,
     cell_contents,
@@ -53,6 +54,8 @@ class Target:
     """The compiler inside the wrapper; None where ``compiled_fn`` is not a compiled callable."""
     fullgraph: bool = False
     """torch raises into the program where it cannot compile all of it."""
+    declared: bool = False
+    """torch.compile was told which sizes are symbols (``dynamic_shapes=``)."""
     module: Any = None
     """The module whose call reaches the function, its ``forward``: hooks run around that, as Python."""
     ahead: tuple[Any, ...] = ()
@@ -98,7 +101,7 @@ def find_target(fn: Any) -> Target:
     leading: tuple[Any, ...] = ()
     keywords: dict[str, Any] = {}
     backend: Any = None
-    fullgraph = False
+    fullgraph = declared = False
     module: Any = None
     for _ in range(64):  # wrappers around wrappers; a cycle must not hang
         if is_a(fn, functools.partial):
@@ -118,9 +121,10 @@ def find_target(fn: Any) -> Target:
         elif _own(fn, ORIGINAL) is not None:
             if backend is None:
                 backend, fullgraph = _backend(fn)
+                declared = _declares_sizes(fn)
             fn = _own(fn, ORIGINAL)
         elif type(fn) is types.FunctionType:
-            return Target(fn, leading, tuple(keywords.items()), backend, fullgraph, module)
+            return Target(fn, leading, tuple(keywords.items()), backend, fullgraph, declared, module)
         elif _is_module(fn):
             fn = _module_entry(fn)
         elif _call(fn) is not None:
@@ -142,7 +146,7 @@ def _of_ahead(fn: Any, leading: tuple[Any, ...], keywords: dict[str, Any]) -> Ta
     model = attribute(fn, "model")
     own = () if ahead[0] is fn or model is None else (model,)
     function = original_of_ahead(ahead[0], functions_of(original_code(ahead[0])))
-    return Target(function, (*own, *leading), tuple(keywords.items()), known_backend(ahead[0]), True, None, ahead)
+    return Target(function, (*own, *leading), tuple(keywords.items()), known_backend(ahead[0]), True, ahead=ahead)
 
 
 def _own(fn: Any, name: str) -> Any:
@@ -180,6 +184,20 @@ def _backend(wrapper: Any) -> tuple[Any, bool]:
         return None, False
     callback = free_variables(wrapper).get("callback")
     return innermost_backend(callback), any(attribute(one, "_one_graph") is True for one in _links(callback))
+
+
+def _declares_sizes(wrapper: Any) -> bool:
+    """Whether a ``torch.compile`` wrapper sets the option by which torch knows declared sizes, before each call."""
+    if type(wrapper) is not types.FunctionType:
+        return False
+    hooks = attribute(free_variables(wrapper).get("self"), "enter_exit_hooks")
+    for hook in list(hooks) if type(hooks) is list else []:
+        changed = hook.args[:1] if type(hook) is functools.partial else ()
+        if type(hook) is types.FunctionType:
+            changed = (free_variables(hook).get("changes"),)
+        if any(type(options) is dict and options.get(SPEC) is not None for options in changed):
+            return True
+    return False
 
 
 def _links(callback: Any) -> list[Any]:

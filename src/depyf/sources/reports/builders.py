@@ -82,6 +82,8 @@ class EntryBuilder:
     """What torch ended with, in plain words, and the program's line."""
     traced: tuple[TracedFrame, ...] = ()
     """What it was tracing then."""
+    outside: str = ""
+    """That the call is outside of the sizes that are declared, where that is the error."""
     pinned: PinnedSize | None = None
     """Where the error is of a size that is marked dynamic: what fixes it."""
     recompiles: tuple[RecompileRecord, ...] = ()

@@ -12,7 +12,7 @@ from itertools import islice
 
 from depyf.run.addresses import without_addresses
 from depyf.run.advice.advice import AdviceUse
-from depyf.run.advice.for_breaks import for_failure, for_limit, for_step, of_optimizer, of_returned
+from depyf.run.advice.for_breaks import for_failure, for_limit, for_step, for_undeclared, of_optimizer, of_returned
 from depyf.run.advice.number_operands import numbers_of, taken_as_number
 from depyf.run.advice.registry import applicable
 from depyf.run.advice.symbol_places import SymbolPlaces, places_of
@@ -137,6 +137,8 @@ def _advice(entry: EntryBuilder, live: bool, limit: Callable[[], int | None]) ->
     if entry.recompiles and not entry.started and at_limit:
         most = limit()
         return () if most is None else for_limit(most)
+    if entry.outside:
+        return for_undeclared()
     pinned = entry.pinned.by if entry.pinned is not None else ()
     return for_failure(entry.failed, pinned, entry.key.text if entry.raised else "")
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import builtins
 import linecache
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from depyf.run.addresses import without_addresses
 from depyf.run.advice.source_names import named
 from depyf.run.installed_files import installed
-from depyf.run.records import Place
+from depyf.run.records import Place, RecompileRecord
 from depyf.safety.escape import cut
 from depyf.sources.reports.break_stack import TracedFrame
 from depyf.sources.reports.library_files import of_libraries
@@ -31,6 +32,10 @@ _NARROWED = re.compile(
 )
 _BACKEND = re.compile(r"^backend='?(?P<name>[^']+?)'? raised:\s*(?P<error>\S[^\n]*)", re.S)
 _FAKE = re.compile(r"got (?P<error>\w+)\((?P<quote>['\"])(?P<said>.*)(?P=quote),?\)\s*$", re.M)
+_OWN_GUARD = re.compile(
+    r"^Guard failed on the same frame it was created\b[^\n]*?Guard fail reason: \S+: (?P<guard>[^#\n]+?)\s+#", re.M
+)
+_SIZES = re.compile(r"\w[\w.'\[\]]*\.size\(\)\[\d+\]")
 _EXPRESSION = re.compile(
     r"Could not (?:guard on|extract specialized integer from) data-dependent expression (?P<it>.+?) \(unhinted"
 )
@@ -46,14 +51,30 @@ _SAID = {
 _ERROR = re.compile(r"^(?P<name>[A-Za-z_][\w.]*(?:Error|Exception|Failed))\b:?", re.M)
 
 
-def told_failure(data: dict[str, Any], traced: tuple[TracedFrame, ...] = ()) -> tuple[str, Place | None]:
+def told_failure(
+    data: dict[str, Any], traced: tuple[TracedFrame, ...] = (), outside: str = ""
+) -> tuple[str, Place | None]:
     """The sentence, and the innermost line of the program that torch was tracing, or that the message names; ("", None)
-    where it did not fail."""
+    where it did not fail.  ``outside``: what ``outside_declared`` tells."""
     kind, reason = str(data.get("fail_type") or ""), str(data.get("fail_reason") or "")
     if not reason:
         return "", None
-    words = _words(kind, reason)
+    words = outside or _words(kind, reason)
     return without_addresses(cut(" ".join(words.split()), _LONGEST)), _place(reason, data, traced)
+
+
+def outside_declared(data: dict[str, Any], found: Iterable[RecompileRecord]) -> str:
+    """Where sizes are declared (``dynamic_shapes=``): that the call is outside of that, which torch finds when its own
+    new guards fail; "" for another error.  ``found``: why earlier entries did not fit."""
+    failed = _OWN_GUARD.search(str(data.get("fail_reason") or ""))
+    if failed is None:
+        return ""
+    guard = failed["guard"].strip()
+    wanted = _SIZES.sub(lambda size: _size(size[0]), guard)
+    known = next((one for one in found if one.guard == guard and one.actual and len(one.differences) == 1), None)
+    size = _SIZES.search(guard)
+    now = f"{_size(size[0])} is {known.actual}: " if known is not None and size is not None else ""
+    return f"{now}this call is outside of what dynamic_shapes= declares, {wanted}, and torch raises an error"
 
 
 def asks_double_backward(message: str) -> bool:

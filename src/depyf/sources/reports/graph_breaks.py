@@ -70,6 +70,8 @@ _PLAIN = (
     ("call_function graph_break", "the program asked for a graph break here"),
     ("recompile limit exceeded", "it has as many compilations as the recompile limit in torch._dynamo.config allows"),
     ("cache limit exceeded", "it has as many compilations as the recompile limit in torch._dynamo.config allows"),
+    ("call to a time function", "a clock is read while the program runs; a compiled graph cannot"),
+    ("rnn, gru, or lstm", "Dynamo does not support RNN, GRU, or LSTM"),
     ("failed to trace builtin operator", "Dynamo does not know this builtin for these arguments"),
 )  # fmt: skip
 """What torch's reason contains, in lower case -> the cause in plain words."""

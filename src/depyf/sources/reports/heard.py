@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from depyf.run.addresses import without_addresses
 from depyf.run.advice.number_operands import taken_as_number
+from depyf.run.advice.registry import DECLARED
 from depyf.run.bill.guard_bill import COLD
 from depyf.run.bill.lowering import LoweredGraph
 from depyf.run.compile_stages import BY_EVENT, CAPTURED
@@ -27,7 +28,7 @@ from depyf.run.trace_events import TraceEvent, cache_of
 from depyf.sources.reports.break_stack import NOTHING_KNOWN
 from depyf.sources.reports.builders import EntryBuilder, FunctionBuilder, GraphBuilder, loops_in
 from depyf.sources.reports.cpp_texts import as_python
-from depyf.sources.reports.failures import told_failure
+from depyf.sources.reports.failures import outside_declared, told_failure
 from depyf.sources.reports.guards.guard_text import GuardReader
 from depyf.sources.reports.metrics import cache_record, failure, first_line, last_line, phases
 from depyf.sources.reports.program_sources import record_of_start
@@ -174,7 +175,9 @@ class Heard:
         reason = event.data.get("fail_reason")
         if reason:
             entry.failed = failure(event.data)
-            entry.error = told_failure(event.data, entry.traced)
+            if DECLARED in entry.in_force:
+                entry.outside = outside_declared(event.data, entry.recompiles)
+            entry.error = told_failure(event.data, entry.traced, entry.outside)
             entry.given_up = True
             if not entry.recompiles:
                 entry.recompiles = tuple(map(self.explained, refused_recompile(str(reason), self.reader)))

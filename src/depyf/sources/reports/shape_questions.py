@@ -27,6 +27,8 @@ class ShapeQuestion:
     """The program's line, as the operation remembers it."""
     suppressed: bool = False
     """torch makes no guard of the answer."""
+    source: str = ""
+    """The size or number that it makes a symbol for, where the event does not name it."""
 
 
 @dataclass(frozen=True, slots=True)

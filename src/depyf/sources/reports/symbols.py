@@ -54,8 +54,9 @@ class SymbolTable:
             return
         if event in ("create_symbol", "create_unbacked_symbol"):
             name, place = str(data.get("symbol", "")), user_place(data)
+            source = str(data.get("source", "")) or asked.source
             self.symbols[name] = SymbolRecord(
-                name, str(data.get("source", "")), str(data.get("val", "")), str(data.get("vr", "")), place,
+                name, source, str(data.get("val", "")), str(data.get("vr", "")), place,
                 dynamic=asked.dynamic,
             )  # fmt: skip
         elif event == "symbolic_shape_specialization":
@@ -67,6 +68,9 @@ class SymbolTable:
         else:
             expression = str(data.get("expr", ""))
             place = user_place(data)
+            if asked.dynamic == "declared":  # the line of the program is the one that is traced, and asks nothing
+                self.facts[ShapeFact(shortened(expression), None, "", asked.dynamic)] = None
+                return
             fact = ShapeFact(shortened(expression), place or asked.place, asked.operator, asked.asker)
             self.facts[fact] = None
             if place is None:  # torch's own bounds, not the program's
@@ -82,7 +86,7 @@ class SymbolTable:
             known = self.symbols.get(name)
             if known is not None:
                 self.symbols[name] = replace(
-                    known, sources=final.sources, final=final.range, equals=final.equals
+                    known, sources=final.sources or known.sources, final=final.range, equals=final.equals
                 )  # fmt: skip
 
     def _known(self, name: str, data: dict[str, Any]) -> SymbolRecord:

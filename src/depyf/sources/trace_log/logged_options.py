@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from depyf.run.advice.advice import SwitchKind
-from depyf.run.advice.registry import STATIC, SWITCHES
+from depyf.run.advice.registry import DECLARED, STATIC, SWITCHES
 
 _LONGEST = 1 << 20
 
@@ -41,6 +41,8 @@ def logged_in_force(options: Mapping[str, object]) -> frozenset[str]:
             found.add(switch.name)
     if options.get("automatic_dynamic_shapes") is False:
         found.add(STATIC)
+    if options.get("_dynamic_shapes_spec") is not None:
+        found.add(DECLARED)
     return frozenset(found)
 
 

@@ -37,7 +37,12 @@ Where *torch's choice* stands, no operator
 needs the condition: torch asked to choose between two ways, and the compiled code is for the one that it took."""
 
 
+_UNBACKED = "(unbacked)"
 _SPECIAL = (
+    (
+        _UNBACKED,
+        "\nA symbol that begins with `u` may be 0 and 1, too: torch knows nothing of it but what is declared or asked.",
+    ),
     ("._base", "\n`y._base` is the tensor that `y` is a view of."),
     (
         "___stack",
@@ -51,6 +56,8 @@ def shapes_page(found: RunFindings) -> str:
     if not found.shapes:
         return ""
     inputs = [row.name.text for _, table in found.shapes for row in table.sizes]
+    if any(row.symbol.startswith("u") for _, table in found.shapes for row in table.sizes):
+        inputs.append(_UNBACKED)
     legend = _LEGEND + "".join(text for mark, text in _SPECIAL if any(mark in name for name in inputs))
     parts = ["# Dynamic shapes", legend]
     names = shown_names(found.run)

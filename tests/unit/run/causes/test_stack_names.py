@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from depyf.run.causes.stack_names import _waits_for_rests as waits_for_rests
 from depyf.run.causes.stack_names import _words as words
 from depyf.run.causes.stack_names import waiting
 from depyf.run.records import BreakRecord, CodeRecord, FunctionRecord, Place
@@ -58,3 +59,10 @@ def test_a_break_in_what_a_line_calls(line, broke_in, expression):
     broken = BreakRecord("", Place("net.py", 40, broke_in, 'print("x")'), "", "", "", (), "", False, asked="print")
     passed = ["held", "k"]
     assert words(FunctionRecord((0, "1"), rest, ()), passed, (broken,)) == {"___stack0": expression or "held"}
+
+
+def test_a_rest_that_is_passed_other_rests():
+    resumes = ("__resume_at_4_1", "__resume_at_8_2")
+    assert waits_for_rests(["[__resume_at_4_1]", "[[held, y]]", "x"], resumes)
+    assert not waits_for_rests(["[]", "[]", "x", "y"], resumes)
+    assert not waits_for_rests(["[x]", "[]", "__resume_at_4_1"], resumes)

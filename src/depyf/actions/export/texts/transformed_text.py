@@ -17,6 +17,7 @@ import tokenize
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from depyf.actions.export.texts.left_out import left_out
 from depyf.actions.scripts.carried_text import bound_names
 from depyf.decompiler.emit.comments import comment, remark, source_lines
 
@@ -66,6 +67,7 @@ def rewrite(source: str, name: str, names: Mapping[str, str], modules: Mapping[s
     if inner is not outer:
         edits.rename(inner, name)
         edits.returned(outer, inner.name, name)
+    edits.leave_out(outer)
     edits.visit(outer)
     start = before[0].lineno if before else first
     lines = source_lines(edits.applied())
@@ -122,6 +124,11 @@ def module_of(name: str) -> str:
     return name[len("__import_") :].replace("_dot_", ".") if name.startswith("__import_") else ""
 
 
+def _is_of_torch(node: ast.expr) -> bool:
+    """A flag in one of torch's modules."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and bool(module_of(node.value.id))
+
+
 class _Edits:
     """Replacements by place in one text; lines keep their numbers but for those that are taken out."""
 
@@ -139,6 +146,9 @@ class _Edits:
         self.constants = constants
         self.edits: list[tuple[int, int, int, bytes]] = []
         self.gone: set[int] = set()
+        self.dropped: set[ast.stmt] = set()
+        self.emptied: dict[int, int] = {}
+        """The line where ``pass`` stands for a block that is left out -> how far it is indented."""
 
     def rename(self, node: ast.FunctionDef, new: str) -> None:
         line = self.lines[node.lineno - 1]
@@ -150,12 +160,18 @@ class _Edits:
         if isinstance(last, ast.Return) and isinstance(last.value, ast.Name) and last.value.id == old:
             self._put(last.value, new)
 
-    def visit(self, node: ast.AST) -> None:
-        if isinstance(node, ast.stmt) and self._is_bookkeeping(node):
+    def leave_out(self, outer: ast.FunctionDef) -> None:
+        """torch's bookkeeping, and declarations of globals that are no globals of the package."""
+        found = left_out(outer, self._is_unwanted, _is_of_torch)
+        self.dropped = found.statements
+        for node in found.statements:
             self.gone.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-            return
-        if isinstance(node, ast.Global):
-            self.gone.add(node.lineno)
+        for node in found.emptied:
+            self.gone.discard(node.lineno)
+            self.emptied[node.lineno] = node.col_offset
+
+    def visit(self, node: ast.AST) -> None:
+        if node in self.dropped:
             return
         if isinstance(node, (ast.Attribute, ast.Subscript)) and self._dotted(node):
             return
@@ -165,7 +181,10 @@ class _Edits:
         for child in ast.iter_child_nodes(node):
             self.visit(child)
 
-    def _is_bookkeeping(self, node: ast.stmt) -> bool:
+    @staticmethod
+    def _is_unwanted(node: ast.stmt) -> bool:
+        if isinstance(node, ast.Global):
+            return True
         value = node.value if isinstance(node, (ast.Assign, ast.Expr)) else None
         called = value.func if isinstance(value, ast.Call) else None
         return (
@@ -245,6 +264,8 @@ class _Edits:
         for line, start, end, text in sorted(self.edits, reverse=True):
             whole = self.lines[line - 1]
             self.lines[line - 1] = whole[:start] + text + whole[end:]
+        for line, indented in self.emptied.items():
+            self.lines[line - 1] = b" " * indented + b"pass"
         return b"\n".join(line for number, line in enumerate(self.lines, 1) if number not in self.gone).decode()
 
     def line(self, number: int) -> int:

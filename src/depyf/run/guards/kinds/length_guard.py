@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from depyf.run.advice.registry import use
 from depyf.run.advice.source_names import named
@@ -24,11 +25,13 @@ from depyf.run.guards.guard_kind import (
     source_of,
     tree_of,
 )
+from depyf.run.guards.kinds.type_guard import TYPE
 from depyf.run.records import Place
 
 _FOUND = re.compile(r"^len\((?P<source>.*)\) != (?P<count>\d+)$")
 _ARGUMENTS = {POSITIONAL: "as many positional arguments", KEYWORDS: "the same keyword arguments"}
 """The arguments of a call beyond the named parameters."""
+_COUNTING = ("len", "iterator_length", "reversed_length")
 DICT_ITEMS = "DICT_ITEMS"
 """Our name for what a manager of dictionaries checks itself, without a leaf guard: exact type and number of items."""
 NO_ITEMS = "no items"
@@ -59,6 +62,8 @@ class LengthGuard(GuardKind):
         measured = _measured(tree)
         if measured is None:
             value = look.value(arguments(tree)[0])
+            if (other := self._other_class(tree, value, look)) is not None:
+                return (other,)
             return (self.difference(tree, look, GuardSide(look.ask("items_of", value), "items")),)
         counted, _ = measured
         try:
@@ -66,6 +71,16 @@ class LengthGuard(GuardKind):
         except UnknownValueError:
             found = UNKNOWN
         return (self.difference(tree, look, found),)
+
+    def _other_class(self, tree: ast.expr, value: Any, look: Look) -> Difference | None:
+        """The class of the value, where that is not the one that has to have as many items."""
+        kind = ast.literal_eval(arguments(tree)[1])
+        name = look.class_name(value)
+        if not kind or not name or name.rpartition(".")[2] == kind.rpartition(".")[2]:
+            return None
+        sides = GuardSide(kind, "type"), GuardSide(name.rpartition(".")[2], "type")
+        source = source_of(tree)
+        return Difference(TYPE, source, TYPE, None, "==", *sides, roles=look.roles(source))
 
     def difference(self, tree: ast.expr, look: Look, found: GuardSide) -> Difference:
         source = source_of(tree)
@@ -134,7 +149,7 @@ def _measured(tree: ast.expr) -> tuple[ast.expr, ast.expr | None] | None:
         if isinstance(tree.operand, (ast.Name, ast.Attribute, ast.Subscript)):  # torch's guard on an empty container
             return tree.operand, None
     if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.Eq):
-        if called(tree.left) in ("len", "iterator_length") and isinstance(tree.comparators[0], ast.Constant):
+        if called(tree.left) in _COUNTING and isinstance(tree.comparators[0], ast.Constant):
             return tree.left, tree.comparators[0]
     return None
 

@@ -36,6 +36,8 @@ _MADE = {
 """A function that torch makes for one guard, printed by its name alone -> what it asks."""
 _CHECKER = re.compile(rf"({'|'.join(_MADE)})\d+")
 _VERSION = re.compile(r"^___dict_version\((?P<source>.*)\) == \d+$")
+_MANAGERS = frozenset({"TYPE_MISMATCH"})
+"""What a manager of guards says of itself, without the values."""
 _NO_ATTRIBUTE = re.compile(r"^'(?P<kind>[\w.]+)' object has no attribute '(?P<name>\w+)'$")
 IN_TORCHS_WORDS = "torch's words: "
 RAISED, WORDS = "raised", "words"
@@ -153,7 +155,8 @@ class OpaqueGuard(GuardKind):
 
 def _calls_torch(tree: ast.expr) -> bool:
     found = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
-    return any(isinstance(function, ast.Name) and function.id.startswith("__") for function in found)
+    names = {function.id for function in found if isinstance(function, ast.Name)}
+    return bool(names & _MANAGERS) or any(name.startswith("__") for name in names)
 
 
 KIND = OpaqueGuard()

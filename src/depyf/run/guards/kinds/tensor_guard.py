@@ -154,6 +154,8 @@ class TensorGuard(GuardKind):
             return size_advice(difference)
         if what == "type" and "NoneType" in (difference.wanted.text, difference.found.text):
             return (use("with-and-without", name=name),)
+        if what == "type" and {_last(difference.wanted.text), _last(difference.found.text)} == _PARAMETER_OR_NOT:
+            return (use("parameter-or-tensor", tensor=name),)
         if what == "stride":
             return (use("contiguous", tensor=name),)
         if what == "rank":
@@ -245,6 +247,14 @@ def _made_for_inference(source: str, look: Look) -> bool:
         return tree is not None and bool(look.ask("is_inference", look.value(tree)))
     except UnknownValueError:
         return False
+
+
+_PARAMETER_OR_NOT = {"Tensor", "Parameter"}
+
+
+def _last(name: str) -> str:
+    """A class without its module."""
+    return name.rpartition(".")[2]
 
 
 def _apart(these: set[str], those: set[str]) -> str:

@@ -22,13 +22,14 @@ _NO_TENSOR = re.compile(
     r"^expected type of '(?P<name>.*?)' to be a tensor type, '? ?but found <class '(?P<found>[^']*)'>"
 )
 _OF_MODULE = re.compile(r"\._(?:modules|parameters|buffers)\b")
+TYPE = "type"
 OF_THAT_NAME = " (another class of that name)"
 """What is said of a class that is not the expected one and has its name."""
 _OF_TENSOR = "class of the tensor"
 
 
 class TypeGuard(GuardKind):
-    name = "type"
+    name = TYPE
     checks = ("type_is",)
     asking = frozenset(checks)
     says_all = by_class = frozenset(checks)

@@ -25,6 +25,8 @@ _PLUMBING = (
 _DEEPEST = 400
 _NODES = {"_get_fake_value_impl": "node", "get_fake_value": "node", "run_node": "node"}
 _ENDS = ("trace_frame", "compile_inner", "_compile", "compile_to_fn", "call_user_compiler")
+_DECLARING = ("_wire_spec_assumptions", "_wire_spec_slot", "_wire_tensor_spec_dims")
+"""They assert what ``dynamic_shapes=`` declares."""
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "not_", "truth", "and_", "or_", "is_", "is_not")
 """What the program's line says better."""
 _FRAME = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<function>[^\n]+)(?:\n *(?P<text>[^\n]*))?')
@@ -38,7 +40,7 @@ def shape_question() -> ShapeQuestion:
         frame, depth = frame.f_back, depth + 1
     if frame is None or frame.f_globals.get("__name__") != _HOME:
         return ShapeQuestion()
-    env, dynamic, suppressed = None, "", False
+    env, dynamic, source, suppressed = None, "", "", False
     asker, inner, node = "", "", None
     for _ in range(_DEEPEST):
         if frame is None:
@@ -50,8 +52,10 @@ def shape_question() -> ShapeQuestion:
                 env = found if short_name(type(found)) == "ShapeEnv" else None
             if name == "_log_guard":
                 suppressed = "suppressed" in str(frame.f_locals.get("prefix"))
+            if name in _DECLARING:
+                dynamic = "declared"
             if name == "create_symbol":
-                dynamic = _why_dynamic(frame.f_locals)
+                dynamic, source = _why_dynamic(frame.f_locals), str(frame.f_locals.get("source_name") or "")
         elif module == "torch._dynamo.convert_frame" and name in _ENDS:
             break
         elif not asker and _asks(module, name):
@@ -65,7 +69,7 @@ def shape_question() -> ShapeQuestion:
                 break
         frame = frame.f_back
     called = _operator_name(attribute(node, "target")) if node is not None else ""
-    return ShapeQuestion(env, called or inner, asker, dynamic, _place_of(node), suppressed)
+    return ShapeQuestion(env, called or inner, asker, dynamic, _place_of(node), suppressed, source)
 
 
 def _asks(module: str, name: str) -> bool:
@@ -79,7 +83,8 @@ def _why_dynamic(known: dict[str, Any]) -> str:
     constraint = known.get("constraint_dim")
     if constraint is not None:
         return "changed" if attribute(constraint, "warn_only") is True else "marked"
-    return "asked" if getattr(known.get("dynamic_dim"), "name", "") == "DUCK" else ""
+    kind = getattr(known.get("dynamic_dim"), "name", "")
+    return {"DUCK": "asked", "UNBACKED": "declared"}.get(kind, "")
 
 
 def _operator_name(target: Any) -> str:

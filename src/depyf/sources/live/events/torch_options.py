@@ -10,9 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from depyf.run.advice.advice import Switch, SwitchKind
-from depyf.run.advice.registry import STATIC, SWITCHES
+from depyf.run.advice.registry import DECLARED, STATIC, SWITCHES
 from depyf.sources.reports.advised_functions import advised_functions
 
+SPEC = "_dynamic_shapes_spec"
+"""The option that torch sets while it compiles what has ``dynamic_shapes=``."""
 _MISSING = object()
 
 
@@ -31,6 +33,8 @@ def in_force() -> frozenset[str]:
             found |= _as_advised(switch, value)
     if getattr(config, "automatic_dynamic_shapes", True) is False:
         found.add(STATIC)
+    if getattr(config, SPEC, None) is not None:
+        found.add(DECLARED)
     return frozenset(found)
 
 

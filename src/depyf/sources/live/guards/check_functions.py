@@ -35,6 +35,12 @@ from depyf.run.plain_guard_checks import (
 from depyf.run.plain_guard_checks import (
     iterator_range as iterator_range,
 )
+from depyf.run.plain_guard_checks import (
+    reversed_length as reversed_length,
+)
+from depyf.run.plain_guard_checks import (
+    reversed_list as reversed_list,
+)
 from depyf.run.reprs import sets_in_order
 from depyf.sources.live.pure_access import attribute, class_module, class_name, in_classes, is_a, length, short_name
 from depyf.sources.live.pure_text import shown

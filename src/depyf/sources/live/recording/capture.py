@@ -349,6 +349,8 @@ class Capture(Heard):
         function = self.functions.get(entry.key.function)
         if function is not None and function.live is None:
             find_code(function)
+        if event.data.get("fail_reason"):
+            entry.in_force = entry.in_force or in_force()
         super().close(entry, event)
         if reason := event.data.get("fail_reason"):
             with Door("which tensors fix a size could not be told", self.note):

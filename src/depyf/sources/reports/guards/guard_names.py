@@ -21,6 +21,8 @@ from depyf.run.guard_vocabulary import CHECKS
 _RENAMED = {
     "___tuple_iterator_len": "iterator_length",
     "___tuple_iterator_getitem": "iterator_item",
+    "___list_reverseiterator_len": "reversed_length",
+    "___list_reverseiterator_backing_list": "reversed_list",
     "___normalize_range_iter": "iterator_range",
     "___normalize_count_iter": "iterator_count",
     "___dataclass_fields": "dataclass_fields",
