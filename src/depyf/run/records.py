@@ -57,8 +57,12 @@ class CompileKey:
     @property
     def order(self) -> tuple[int, int, tuple[int, ...]]:
         """Sorts as numbers, compiled-autograd ids last within a generation."""
-        numbers = tuple(int(part) for part in re.findall(r"\d+", self.text))
-        return self.generation, int(self.text.startswith("!")), numbers
+        return self.generation, int(self.text.startswith("!")), _numbers(self.text)
+
+
+@functools.lru_cache(maxsize=4096)
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", text))
 
 
 @functools.lru_cache(maxsize=4096)

@@ -28,7 +28,7 @@ from depyf.sources.live.guards.ask import ask_entry
 from depyf.sources.live.guards.guard_tree import live_guards
 from depyf.sources.live.guards.printed_guards import parse_guards, readable
 from depyf.sources.reports.guards.guard_remarks import split_comment
-from depyf.sources.reports.guards.guard_text import GuardReader, file_resolver
+from depyf.sources.reports.guards.guard_text import CompletedNames, GuardReader
 
 pytestmark = pytest.mark.torch
 
@@ -46,7 +46,7 @@ Guard latency = 12.3 us
 
 
 def test_tree():
-    printed_guards = parse_guards(TREE, file_resolver(["/tmp/toy.py", "/tmp/other.py"]))
+    printed_guards = parse_guards(TREE, CompletedNames(["/tmp/toy.py", "/tmp/other.py"]))
     assert [guard.expression for guard in printed_guards] == [
         "default_device_is(None)",
         "type_is(L['n'], 'int')",

@@ -287,7 +287,7 @@ def test_the_end_of_a_program_inside_the_block(tmp_path):
 
 LISTENING = [
     "depyf.actions.asking.watch:Watch.__init__", "depyf.actions.asking.watch:Watch.start", "depyf.actions.asking.watch:Watch.stop",
-    "depyf.actions.asking.watch:Watch.compilations", "depyf.actions.asking.watch:parse_break", "depyf.actions.asking.watch:file_resolver",
+    "depyf.actions.asking.watch:Watch.compilations", "depyf.actions.asking.watch:parse_break", "depyf.actions.asking.watch:CompletedNames",
     "depyf.actions.asking.watch:resolved", "depyf.sources.live.recording.capture:Capture.start", "depyf.sources.live.recording.capture:Capture.stop",
     "depyf.testing:_break", "depyf.testing:_recompile", "depyf.testing:_counted",
 ]  # fmt: skip

@@ -21,7 +21,7 @@ from depyf.sources.live.recording.code_record import code_record
 from depyf.sources.live.recording.transform import KEPT, decompile_made
 from depyf.sources.live.resume import is_rest, resume_targets
 from depyf.sources.live.target import Target, find_target
-from depyf.sources.reports.guards.guard_text import file_resolver
+from depyf.sources.reports.guards.guard_text import CompletedNames
 from depyf.sources.reports.program_sources import ProgramSources
 from depyf.views.pages.full_code import full_code_page, function_id
 
@@ -75,7 +75,7 @@ def function_record(
 ) -> FunctionRecord:
     """The record of one code object with its cache entries."""
     entries = cache_entries(code) if entries is None else entries
-    resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
+    resolve = CompletedNames([*linecache.cache, code.co_filename], "torch")
     record = (
         code_record(code) if resume_of is not None or is_rest(code) else ProgramSources().with_source(code_record(code))
     )

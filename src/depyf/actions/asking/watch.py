@@ -23,7 +23,7 @@ from depyf.sources.reports.builders import EntryBuilder
 from depyf.sources.reports.callers import RunningFrame
 from depyf.sources.reports.entry_facts import callers_of
 from depyf.sources.reports.graph_breaks import parse_break
-from depyf.sources.reports.guards.guard_text import file_resolver
+from depyf.sources.reports.guards.guard_text import CompletedNames
 from depyf.sources.reports.recompiles import resolved
 
 
@@ -73,7 +73,7 @@ class Watch:
         with self._capture.lock:
             entries = sorted(self._capture.entries.values(), key=lambda entry: entry.key.order)
             files = [builder.code.filename for builder in self._capture.functions.values()]
-            resolve = file_resolver([*linecache.cache, *files], "torch")
+            resolve = CompletedNames([*linecache.cache, *files], "torch")
             graphs = Counter(graph.record.key for graph in self._capture.graphs if graph.record.stage == CAPTURED)
             callers = callers_of(self._capture.functions)
             return tuple(self._seen(entry, resolve, graphs[entry.key], callers) for entry in entries)

@@ -39,7 +39,7 @@ from depyf.sources.live.target import Target, find_target
 from depyf.sources.live.wrapped import call_of, is_module_call
 from depyf.sources.reports.graph_breaks import told_later
 from depyf.sources.reports.guards.guard_remarks import program_place
-from depyf.sources.reports.guards.guard_text import file_resolver
+from depyf.sources.reports.guards.guard_text import CompletedNames
 from depyf.sources.reports.wrapped_calls import WrappedCall
 
 
@@ -146,7 +146,7 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
     target = find_target(fn)
     L = target.frame_locals(args, kwargs)
     code = target.code
-    resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
+    resolve = CompletedNames([*linecache.cache, code.co_filename], "torch")
     entries = target.entries
     runs: str | None = None
     made = Made.AHEAD if target.ahead else Made.CALL
@@ -211,7 +211,7 @@ def _refusal(compile_id: str, steps: tuple[GuardStep, ...]) -> Refusal:
 
 def refusals_of(code: types.CodeType, L: dict[str, Any]) -> tuple[Refusal, ...]:
     """The entries of ``code`` that do not fit the locals ``L`` of a call, the nearest first."""
-    resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
+    resolve = CompletedNames([*linecache.cache, code.co_filename], "torch")
     answers = [(ask_entry(entry, L, resolve, code), entry) for entry in cache_entries(code)]
     return nearest_first(_refusals([(answer, entry) for answer, entry in answers if not answer.runs], in_force()))
 

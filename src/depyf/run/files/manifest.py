@@ -198,7 +198,11 @@ def indented(value: Any, margin: str = "\n") -> str:
             + margin
             + "]"
         )
-    return encode_basestring(value) if isinstance(value, str) else json.dumps(value)
+    return encode_basestring(value) if isinstance(value, str) else _encoded(value)
+
+
+_encoded = json.JSONEncoder().encode
+"""As ``json.dumps``, which asks first whether it may."""
 
 
 def remove_old_dump(directory: Path, deepest: int = 20) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import operator
 import types
 import typing
 from collections.abc import Callable, Hashable
@@ -136,13 +137,15 @@ def _of_record(kind: type) -> Coding:
     }
     required = frozenset(key for _, key, default, _ in fields if default is dataclasses.MISSING)
 
+    values_of = operator.attrgetter(*(name for name, *_ in fields), "__class__")  # of several names it gives a tuple
+    written = [(key, default, coding.to_plain) for _, key, default, coding in fields]
+
     def to_plain(record: Any) -> dict[str, Any]:
         page = {}
-        for name, key, default, coding in fields:
-            value = getattr(record, name)
+        for value, (key, default, write) in zip(values_of(record), written):
             if value is default or value == default:
                 continue
-            page[key] = value if coding.to_plain is None else coding.to_plain(value)
+            page[key] = value if write is None else write(value)
         return page
 
     def to_made(value: Any, where: str) -> Any:

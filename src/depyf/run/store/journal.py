@@ -21,7 +21,8 @@ class Journal:
     def __init__(self, writer: DumpWriter) -> None:
         self._writer = writer
         self._lines = Lines()
-        self._last: dict[object, str] = {}
+        self._last: dict[object, object] = {}
+        """What a line may tell of -> what the last one told."""
         self._torn = False
         """The last line may have been cut off."""
         self._lock = threading.Lock()
@@ -35,13 +36,19 @@ class Journal:
         with self._lock:
             self._append(line_of(record))
 
-    def put(self, what: object, record: object) -> None:
-        """As ``add``, of a thing of which an earlier line may have told the same."""
+    def put(self, *told: tuple[object, object]) -> None:
+        """As ``add``, of things, each with its record, of which an earlier line may have told the same."""
         with self._lock:
-            text = self._lines.entry(record) if isinstance(record, EntryRecord) else line_of(record)
-            if self._last.get(what) != text:
-                self._last[what] = text
-                self._append(text)
+            lines = [self._line(record) for what, record in told if self._is_new(what, record)]
+            if lines:
+                self._append("".join(lines))
+
+    def _is_new(self, what: object, record: object) -> bool:
+        before, self._last[what] = self._last.get(what), record
+        return before != record
+
+    def _line(self, record: object) -> str:
+        return self._lines.entry(record) if isinstance(record, EntryRecord) else line_of(record)
 
     def forget(self, what: object) -> None:
         """The next line of ``what`` is written, whatever it says."""

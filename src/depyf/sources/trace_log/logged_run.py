@@ -33,7 +33,7 @@ from depyf.sources.reports.entry_facts import (
     function_order,
     whole_steps,
 )
-from depyf.sources.reports.guards.guard_text import PLAIN_READER, file_resolver
+from depyf.sources.reports.guards.guard_text import PLAIN_READER, CompletedNames
 from depyf.sources.reports.library_files import in_torch
 from depyf.sources.trace_log.disassembled import globals_in
 from depyf.sources.trace_log.heard_log import HeardLog
@@ -105,7 +105,7 @@ class EntryReader:
     def __init__(self, heard: HeardLog) -> None:
         names = [builder.code.filename for builder in heard.functions.values()]
         self._heard = heard
-        self._shortened = file_resolver([*names, *heard.strings.all], "torch")
+        self._shortened = CompletedNames([*names, *heard.strings.all], "torch")
         self._known = callers_of(heard.functions)
         self._callers: dict[tuple[int, str], tuple[CallerRecord, ...]] = {}
         """Of functions, as far as they were told first."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from depyf.run.causes.cause import Cause
 from depyf.run.causes.folding import counted
-from depyf.run.causes.stack_names import shown_names
 from depyf.run.compile_stages import CAPTURED
 from depyf.run.files.layout import (
     BILL,
@@ -115,7 +114,7 @@ def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, ker
         IndexSection("Graph breaks", break_lines(breaks), BREAKS, counted(len(breaks), BREAK)),
         IndexSection(
             "Recompilations",
-            recompile_lines(again, shown_names(run)),
+            recompile_lines(again, found.stack_names),
             RECOMPILATIONS,
             counted(len(again), "recompilation"),
         ),

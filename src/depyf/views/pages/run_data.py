@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.run.bill.guard_bill import FunctionGuards, guard_bill
 from depyf.run.bill.traffic import Traffic, traffic_of
+from depyf.run.causes.stack_names import shown_names
 from depyf.run.files.manifest import indented
 from depyf.run.memory.allocation_plan import AllocationPlan
 from depyf.run.memory.graph_memory import GraphMemory, graph_memories
@@ -47,6 +49,16 @@ class RunFindings:
     def shapes(self) -> tuple[tuple[FunctionRecord, FunctionShapes], ...]:
         """The functions with sizes that are no constants."""
         return tuple((function, table) for function in self.run.functions if (table := shapes_of(function)) is not None)
+
+    @functools.cached_property
+    def stack_names(self) -> dict[tuple[int, str], dict[str, str]]:
+        """For each resume function what to call its ``___stack`` variables."""
+        return shown_names(self.run)
+
+    @functools.cached_property
+    def guards(self) -> tuple[FunctionGuards, ...]:
+        """What the guards of each function cost."""
+        return guard_bill(self.run)
 
     @functools.cached_property
     def traffic(self) -> Traffic:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from depyf.run.causes.stack_names import in_words, shown_names
+from depyf.run.causes.stack_names import in_words
 from depyf.run.graphs.graph_text import short_path
 from depyf.run.records import CodeRecord, Place
 from depyf.run.shapes.shape_table import (
@@ -60,7 +60,7 @@ def shapes_page(found: RunFindings) -> str:
         inputs.append(_UNBACKED)
     legend = _LEGEND + "".join(text for mark, text in _SPECIAL if any(mark in name for name in inputs))
     parts = ["# Dynamic shapes", legend]
-    names = shown_names(found.run)
+    names = found.stack_names
     for function, table in found.shapes:
         parts.append(f"## {function_name(table.code)} ({plain(table.code.filename)}:{table.code.line})")
         parts += [in_words(part, names.get(function.function, {})) for part in _function(table)]
@@ -70,7 +70,7 @@ def shapes_page(found: RunFindings) -> str:
 def shapes_section(found: RunFindings, page: str) -> list[str]:
     """Some lines for the index: what is constant or bounded, by function; ``page`` is the name of ``shapes.md``."""
     lines = []
-    names = shown_names(found.run)
+    names = found.stack_names
     for function, table in found.shapes:
         lines.append(in_words(f"- {function_name(table.code)}: {_summary(table)}", names.get(function.function, {})))
     if len(lines) > _MOST_FUNCTIONS:

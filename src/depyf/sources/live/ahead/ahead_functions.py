@@ -42,7 +42,7 @@ def ahead_alive() -> list[Any]:
     """All functions of this process that were compiled ahead of time."""
     module = sys.modules.get("torch._dynamo.aot_compile")
     kind = attribute(module, "AOTCompiledFunction")
-    return [one for one in gc.get_objects() if type(one) is kind] if isinstance(kind, type) else []
+    return [one for one in gc.get_referrers(kind) if type(one) is kind] if isinstance(kind, type) else []
 
 
 def known_name(function: Any) -> str:

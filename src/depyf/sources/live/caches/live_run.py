@@ -62,7 +62,7 @@ from depyf.sources.live.target import Target
 from depyf.sources.live.wrapped import module_called
 from depyf.sources.reports.builders import EntryBuilder
 from depyf.sources.reports.failures import told_failure
-from depyf.sources.reports.guards.guard_text import file_resolver
+from depyf.sources.reports.guards.guard_text import CompletedNames
 from depyf.sources.reports.metrics import failure
 from depyf.sources.reports.program_sources import ProgramSources
 from depyf.sources.reports.recompiles import fixed_sizes, parse_recompile, specialised, still_fixed
@@ -122,7 +122,7 @@ class _LiveFunctions:
         self._inner = InnerFunctions(compilations)
         self._in_force = in_force()
         self._sources = ProgramSources()
-        self._resolve = file_resolver([*linecache.cache], "torch")
+        self._resolve = CompletedNames([*linecache.cache], "torch")
         self._functions: dict[int, _LiveFunction] = {}
         self.never_compiled: list[tuple[CodeRecord, str]] = []
         self.times: list[TimesRecord] = []
@@ -180,7 +180,7 @@ class _LiveFunctions:
 
         asked = self._asked.get(id(code))
         live = self._wrapped.entries(code, cache_entries(code) if asked is None else asked.entries)
-        resolve = file_resolver([*linecache.cache, code.co_filename], "torch")
+        resolve = CompletedNames([*linecache.cache, code.co_filename], "torch")
         texts = {entry.compile_id: guard_text(entry) for entry in live}
         guards = {key: (text, parse_guards(text, resolve)) for key, text in texts.items()}
         found = [self._entry(code, one, alive, guards, resolve, callers) for one, alive in self._pairs(code, live)]

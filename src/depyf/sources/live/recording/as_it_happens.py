@@ -10,6 +10,7 @@ import linecache
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from depyf.run.files.layout import source_files
 from depyf.run.files.program_files import program_files
@@ -29,7 +30,7 @@ from depyf.sources.live.recording.snapshot import entry_record, live_code_of, to
 from depyf.sources.live.resume import origin
 from depyf.sources.reports.builders import EntryBuilder, FunctionBuilder
 from depyf.sources.reports.entry_facts import callers_of
-from depyf.sources.reports.guards.guard_text import file_resolver
+from depyf.sources.reports.guards.guard_text import CompletedNames
 from depyf.sources.reports.program_sources import ProgramSources
 
 MOST_SOURCE = 1 << 19
@@ -55,10 +56,10 @@ class AsItHappens:
         self._of_code: dict[int, tuple[int, str]] = {}
         """The id of a code object -> its function; it may be that of one that is gone."""
         self._notes = 0
-        self._files: set[str] = set()
-        self._resolver: Callable[[str], str] | None = None
+        self._files = CompletedNames(torch_root="torch")
         self._callers: Callable[[EntryBuilder], tuple[CallerRecord, ...]] | None = None
-        self._known = (0, 0), 0
+        self._functions = 0
+        """How many functions the last two know."""
 
     def begin(self) -> None:
         self._journal.begin(Run(torch_version(), platform.python_version(), not_reported=gaps(), ranks=rank_count()))
@@ -71,12 +72,12 @@ class AsItHappens:
             if entry is None or function is None:
                 return
             shown = self._function(key.function, function, entry.closed)
-            self._journal.put(key.function, shown)
             record = entry_record(entry, None, *self._readers(), at_end=False)
-            self._journal.put(key, record)
-            self._copy(program_files(Run("", "", (replace(shown, entries=(record,)),))))
+            told: list[tuple[object, object]] = [(key.function, shown), (key, record)]
             if entry.closed and (key in capture.timings or key in capture.phases):
-                self._journal.put((key, "times"), capture.times_of(key))
+                told.append(((key, "times"), capture.times_of(key)))
+            self._journal.put(*told)
+            self._copy(program_files(Run("", "", (replace(shown, entries=(record,)),))))
             if entry.closed and self._on_ended is not None:
                 self._on_ended(shown, record, capture.times_of(key).whole)
             for note in capture.notes[self._notes :]:
@@ -86,7 +87,7 @@ class AsItHappens:
     def graph(self, record: GraphRecord) -> None:
         """torch reported a graph, or said more of one."""
         with Door("the journal of the run is not complete", self._capture.note):
-            self._journal.put((record.key, record.stage, record.index), record)
+            self._journal.put(((record.key, record.stage, record.index), record))
 
     def dropped(self, record: GraphRecord) -> None:
         """torch began again: this graph is of an attempt that came to nothing."""
@@ -97,12 +98,12 @@ class AsItHappens:
     def compile_call(self, call: CompileCall) -> None:
         """torch.compile was called, or what it returned."""
         with Door("the journal of the run is not complete", self._capture.note):
-            self._journal.put((call.place, call.wrapped, call.kind), call)
+            self._journal.put(((call.place, call.wrapped, call.kind), call))
 
     def checked(self, calls: CheckedCalls) -> None:
         """A call was compared with Python."""
         with Door("the journal of the run is not complete", self._capture.note):
-            self._journal.put((calls.place, calls.function, calls.key), calls)
+            self._journal.put(((calls.place, calls.function, calls.key), calls))
 
     def _copy(self, paths: Sequence[str]) -> None:
         """The files of the program that are seen for the first time: they may be other ones when the run is looked
@@ -126,12 +127,11 @@ class AsItHappens:
         return FunctionRecord(number, builder.code, (), parent, tuple(builder.resume_names))
 
     def _readers(self) -> tuple[Callable[[str], str], Callable[[EntryBuilder], tuple[CallerRecord, ...]]]:
-        """What completes names of files, and what tells the callers; made anew where there is more to know."""
-        capture = self._capture
-        self._files.update(builder.code.filename for builder in capture.functions.values())
-        if self._resolver is None or self._known[0] != (len(linecache.cache), len(self._files)):
-            self._resolver = file_resolver([*linecache.cache, *self._files], "torch")
-        if self._callers is None or self._known[1] != len(capture.functions):
-            self._callers = callers_of(capture.functions)
-        self._known = (len(linecache.cache), len(self._files)), len(capture.functions)
-        return self._resolver, self._callers
+        """What completes names of files, and what tells the callers: they know all that is known now."""
+        functions = self._capture.functions
+        self._files.add(linecache.cache)
+        if self._callers is None or self._functions != len(functions):
+            self._files.add(builder.code.filename for builder in islice(functions.values(), self._functions, None))
+            self._callers = callers_of(functions)
+            self._functions = len(functions)
+        return self._files, self._callers

@@ -88,6 +88,8 @@ class Capture(Heard):
         """The calls for which entries are being made, where earlier ones were asked."""
         self._envs: dict[CompileKey, weakref.ref[Any]] = {}
         """torch's shape environments, which are gone soon after the compilation."""
+        self._begun: set[str] = set()
+        """The compile ids whose functions are known, since torch counts so."""
         self._now: AheadWork | None = None
         """The work that the event which is being handled is of, where it is none of a call."""
         self._pid = os.getpid()
@@ -151,13 +153,21 @@ class Capture(Heard):
         if self.hears:
             with self.lock:
                 begun = compile_id_of(event)
-                if begun and self.key(begun).function not in self.functions:
-                    self.about(TraceEvent("", begun, 0, {}, ""))  # of a capture that fails nothing else says its id
+                if begun and begun not in self._begun:
+                    if self.key(begun).function in self.functions:
+                        self._begun.add(begun)
+                    else:  # of a capture that fails nothing else says its id
+                        self.about(TraceEvent("", begun, 0, {}, ""))
                 ended = self.clock.take(event, threading.get_ident())
                 if ended is not None:
                     work = ahead_work() if not ended[0] else None
                     key = self.key(ended[0]) if work is None else self._key_of_work(work, "")
                     self.phases.setdefault(key, []).append(ended[1])
+
+    def renew(self, compile_id: str) -> CompileKey:
+        """torch counts from 0 again."""
+        self._begun.clear()
+        return super().renew(compile_id)
 
     def handle(self, event: TraceEvent) -> None:
         """Take one event in."""

@@ -52,7 +52,7 @@ from depyf.sources.reports.entry_facts import (
     parent_by_name,
     whole_steps,
 )
-from depyf.sources.reports.guards.guard_text import file_resolver
+from depyf.sources.reports.guards.guard_text import CompletedNames
 from depyf.sources.reports.program_sources import ProgramSources, with_parameters
 from depyf.views.pages.full_code import called, original_of
 
@@ -67,7 +67,7 @@ def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = Mapp
             if builder.live is not None and (code := builder.live()) is not None
         }
         names = _resume_names(live, by_code)
-        resolve = file_resolver([*linecache.cache, *(b.code.filename for b in capture.functions.values())], "torch")
+        resolve = CompletedNames([*linecache.cache, *(b.code.filename for b in capture.functions.values())], "torch")
         shown = _shares(capture)
         sources = ProgramSources()
         entries: dict[tuple[int, str], dict[str, EntryBuilder]] = {}

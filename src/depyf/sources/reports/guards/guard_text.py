@@ -116,23 +116,43 @@ def _contents_in_order(records: Iterable[GuardRecord]) -> Iterator[GuardRecord]:
             yield from run
 
 
-def file_resolver(known: Iterable[str], torch_root: str = "") -> Callable[[str], str]:
-    """A function that completes file names as torch shortens them (the common part with torch's own folder is cut,
-    and, outside of it, the first letter with it): the one file of ``known`` that ends so, else the name unchanged."""
-    by_name: dict[str, list[str]] = {}
-    for name in sorted(set(known)):
-        by_name.setdefault(name.rpartition("/")[2], []).append(name)
+class CompletedNames:
+    """Completes file names as torch shortens them (the common part with torch's own folder is cut, and, outside of it,
+    the first letter with it): the one file known that ends so, else the name unchanged."""
 
-    @functools.cache
-    def resolve(short: str) -> str:
-        matches = [name for name in by_name.get(short.rpartition("/")[2], ()) if name.endswith(short)]
+    def __init__(self, known: Iterable[str] = (), torch_root: str = "") -> None:
+        """``torch_root``: what the names of torch's own files begin with."""
+        self._torch_root = torch_root
+        self._known: set[str] = set()
+        self._by_base: dict[str, list[str]] = {}
+        self._completed: dict[str, dict[str, str]] = {}
+        """The last part of a name -> names that end in it -> the files."""
+        self.add(known)
+
+    def add(self, names: Iterable[str]) -> None:
+        """More files are known."""
+        for name in set(names) - self._known:
+            base = name.rpartition("/")[2]
+            self._known.add(name)
+            self._by_base.setdefault(base, []).append(name)
+            self._completed.pop(base, None)
+
+    def __call__(self, short: str) -> str:
+        base = short.rpartition("/")[2]
+        completed = self._completed.setdefault(base, {})
+        if short not in completed:
+            completed[short] = self._complete(short, base)
+        return completed[short]
+
+    def _complete(self, short: str, base: str) -> str:
+        matches = [name for name in self._by_base.get(base, ()) if name.endswith(short)]
         if len(matches) == 1:
             return matches[0]
-        if torch_root and short.startswith(("_dynamo/", "_functorch/", "_inductor/", "nn/", "fx/", "utils/", "optim/")):
-            return f"torch/{short}"
-        return short
+        return f"{self._torch_root}/{short}" if self._torch_root and short.startswith(_OF_TORCH) else short
 
-    return resolve
+
+_OF_TORCH = ("_dynamo/", "_functorch/", "_inductor/", "nn/", "fx/", "utils/", "optim/")
+"""Folders of torch."""
 
 
 _Remark = tuple[Place, str]

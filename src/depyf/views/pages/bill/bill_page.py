@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from depyf.run.bill.guard_bill import guard_bill
 from depyf.run.bill.lowering import CodeLine, CostKind
 from depyf.run.bill.traffic import Traffic, TrafficCost
 from depyf.run.causes.folding import counted, folded_ids
@@ -64,11 +63,10 @@ def bill_page(found: RunFindings) -> str:
 
 def bill_data(found: RunFindings) -> str:
     """The same as JSON."""
-    guards = guard_bill(found.run)
-    if not found.traffic.graphs and not guards:
+    if not found.traffic.graphs and not found.guards:
         return ""
     page = {
-        "guards": [as_json(one) for one in guards],
+        "guards": [as_json(one) for one in found.guards],
         **({"traffic": as_json(found.traffic)} if found.traffic.graphs else {}),
     }
     return indented(page) + "\n"
@@ -94,7 +92,7 @@ def bill_section(found: RunFindings, page: str) -> list[str]:
 
 def _guards(found: RunFindings) -> list[str]:
     """How many guards a call is asked, and which of them ever failed."""
-    bills = [one for one in guard_bill(found.run) if one.guards >= _FEWEST_GUARDS]
+    bills = [one for one in found.guards if one.guards >= _FEWEST_GUARDS]
     if not bills:
         return []
     parts = ["## Guards", _GUARDS]
