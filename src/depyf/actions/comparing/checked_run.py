@@ -66,7 +66,8 @@ class CheckedRun:
         session: Session,
     ) -> None:
         self._every = every
-        self._left = seconds
+        self._seconds = self._left = seconds
+        self._later = 0
         self._session = session
         self._served: dict[tuple[int, str], _Served] = {}
 
@@ -77,6 +78,7 @@ class CheckedRun:
 
     def entered(self, made: Any, call: CompileCall, args: tuple[Any, ...], kwargs: dict[str, Any]) -> After | None:
         if self.spent:
+            self._later += 1
             return None
         began = time.perf_counter()
         try:
@@ -102,9 +104,13 @@ class CheckedRun:
         return call & (call - 1) == 0 or call % self._every == 0
 
     def ended(self) -> None:
+        late = f"calls after {self._seconds:g} s of comparing (--check-seconds gives more): {self._later} in all"
         for served in self._served.values():
-            if served.checked or served.not_compared:
-                self._session.compared(served.record())
+            if not served.checked and not served.not_compared:
+                continue
+            if self._later:
+                served.not_compared[late] = None
+            self._session.compared(served.record())
 
     def _served_by(self, calls: Calls, entry: LiveEntry | None, call: CompileCall) -> _Served | None:
         target = calls.target
