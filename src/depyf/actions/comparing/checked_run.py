@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from depyf.actions.comparing.against_python import AgainstPython, Calls
 from depyf.actions.comparing.call_outcome import CallOutcome, seen
-from depyf.actions.comparing.compare import Finding, compare, original_of
+from depyf.actions.comparing.compare import compare, original_of
+from depyf.actions.comparing.graph_finding import Finding
 from depyf.run.installed_files import library_file
 from depyf.run.program_calls.checked_calls import CallDifference, CheckedCalls
 from depyf.run.program_calls.compile_calls import CompileCall
