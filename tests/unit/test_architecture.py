@@ -236,6 +236,7 @@ ON_COPIES = (
     "tensors.py",
     "against_model.py",
     "undeclared_writes.py",
+    "wrong_fakes.py",
     "reference.py",
     "probes.py",
     "nonfinite.py",

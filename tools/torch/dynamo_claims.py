@@ -22,6 +22,7 @@ from depyf.actions.claims.dynamo_claim import DynamoClaim, dynamo_claim
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.guards.guard_tree import live_guards
 from depyf.sources.live.target import find_target
+from tools.torch.models import vision_libraries
 from tools.torch.models.build import build
 from tools.torch.models.catalogue import ROWS
 from tools.torch.models.rows import TRAINING
@@ -40,14 +41,16 @@ _LAYERS: tuple[tuple[Any, tuple[int, ...]], ...] = (
 
 
 def main() -> int:
+    vision_libraries.prepare()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--every", type=int, default=10)
     parser.add_argument("--only", nargs="*", default=())
+    parser.add_argument("--library", nargs="*", default=(), help="only rows of these: timm, torchvision, paper, ...")
     parser.add_argument("--layers", action="store_true")
     chosen = parser.parse_args()
     proven = frames = 0
     reasons: Counter[str] = Counter()
-    for name, module, args, kwargs in _layers() if chosen.layers else _rows(chosen.every, chosen.only):
+    for name, module, args, kwargs in _layers() if chosen.layers else _rows(chosen.every, chosen.only, chosen.library):
         try:
             count, claim = _claimed(module, args, kwargs)
         except Exception as error:  # a row that torch cannot compile is no frame
@@ -69,8 +72,8 @@ def _layers() -> Iterator[tuple[str, Any, tuple[Any, ...], dict[str, Any]]]:
         yield type(layer).__name__, layer, inputs, {}
 
 
-def _rows(every: int, only: Any) -> Iterator[tuple[str, Any, tuple[Any, ...], dict[str, Any]]]:
-    rows = [row for row in ROWS if row.steps == "forward"]
+def _rows(every: int, only: Any, libraries: Any) -> Iterator[tuple[str, Any, tuple[Any, ...], dict[str, Any]]]:
+    rows = [row for row in ROWS if row.steps == "forward" and (not libraries or row.library in libraries)]
     for row in [one for one in rows if one.name in only] if only else rows[::every]:
         try:
             built = build(row)

@@ -6,6 +6,7 @@ import collections
 import dataclasses
 import functools
 import random
+import sys
 import threading
 
 import pytest
@@ -14,6 +15,7 @@ from torch import nn
 
 import depyf
 import depyf.testing
+from depyf.sources.live.state.reached import ReachedState
 
 pytestmark = pytest.mark.torch
 QUICK = ("eager", "aot_eager")
@@ -450,6 +452,53 @@ def test_other_threads_compile_as_before(capsys, tmp_path):
     lines = (tmp_path / "said").read_text().split()
     assert lines.count("default") > 1 and lines[:2] == ["default", "compiled"] and {*lines} == {"default", "compiled"}
     assert capsys.readouterr().out == "of another thread\n" * lines.count("default")
+
+
+def test_a_call_that_cannot_print_leaves_sys_stdout_alone(tmp_path):
+    """``sys.stdout`` is a setting of the process."""
+    file = tmp_path / "streams"
+
+    @torch._dynamo.disable
+    def look():
+        with open(file, "a") as out:
+            out.write(type(vars(sys)["stdout"]).__name__ + "\n")
+
+    def quiet(x):
+        look()
+        return torch.sin(x) * 2
+
+    def loud(x):
+        print("loud")
+        return quiet(x)
+
+    own = type(sys.stdout).__name__
+    assert depyf.compare(quiet, torch.ones(2), backends=QUICK)
+    streams = file.read_text().split()
+    assert len(streams) > 1 and {*streams} == {own}
+    assert depyf.compare(loud, torch.ones(2), backends=QUICK)
+    assert {*file.read_text().split()} == {own, "Output"}
+
+
+@pytest.mark.parametrize(
+    "text, prints",
+    [
+        ("def f(x): return x + 1", False),
+        ("def f(x): print(x)", True),
+        ("import sys\ndef f(x): sys.stdout.write('x')", True),
+        ("def f(x):\n def g(): print(x)\n return g", True),
+        ("def f(x): eval('print(1)')", True),
+        ("def say(x): print(x)\ndef f(x): say(x)", True),
+        ("say = print\ndef f(x): say(x)", True),
+        ("import pprint\ndef f(x): pprint.pprint(x)", True),
+        ("from pprint import pprint as show\ndef f(x): show(x)", True),
+        ("import math, torch\ndef f(x): return torch.sin(x) * math.pi", False),
+        ("def print(x): return x\ndef f(x): return print(x)", False),
+    ],
+)
+def test_what_can_print(text, prints):
+    space = {"__name__": "program"}
+    exec(text, space)
+    assert ReachedState([("f", space["f"])]).may_print is prints
 
 
 def test_a_stance_that_the_call_sets_is_put_back():

@@ -112,7 +112,7 @@ def test_an_entry_that_no_longer_fits(tmp_path):
     assert "1. program.py:5" in lines[1] and "the compiled `Sequential` does not do what Python does" in lines[1]
     assert "the layer is the guards: entry 0/0 ran" in done.stderr
     assert "way out: add hooks before the first call" in done.stderr
-    assert lines[-1].startswith("Compared with Python: 4 calls of 1 cache entry, DIFFERENT in 1")
+    assert lines[-1].startswith("Compared with Python: 4 of 6 calls of 1 cache entry, DIFFERENT in 1")
     assert not [cause for cause in causes_of(checked) if cause.costs.compilations], (
         "what the answer compiled is no part"
     )
@@ -141,7 +141,7 @@ def test_the_program_is_as_without(tmp_path):
     assert done.stdout == plain.stdout, done.stderr
     assert [one.apart for one in checked.checked] == [()] * len(checked.checked)
     assert sum(one.checked for one in checked.checked) == 5
-    assert "Compared with Python: 5 calls of" in done.stderr and done.stderr.rstrip().endswith("the same.")
+    assert "Compared with Python: 5 of 5 calls of" in done.stderr and done.stderr.rstrip().endswith("the same.")
 
 
 def test_random_numbers_are_named(tmp_path):
@@ -169,6 +169,8 @@ def test_modules_in_place_and_arguments_that_are_used_up(tmp_path):
 def test_the_time_is_limited(tmp_path):
     _, checked = run(tmp_path, STATEFUL, "--check-every", "1", "--check-seconds", "1e-6")
     assert sum(one.checked for one in checked.checked) <= 1
+    assert all("calls after 1e-06 s of comparing" in one.not_compared[-1] for one in checked.checked)
+    assert checked.checked
 
 
 def test_doctor(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import collections
 import math
 import operator
 import types
@@ -93,6 +94,32 @@ def modes(x):
     return torch.nn.functional.gelu(x, approximate="tanh").clamp(min=-1.0).to(torch.float64)
 
 
+class Ordered(nn.Module):
+    """Reads an OrderedDict, and asks for a mode that torch guards."""
+
+    def __init__(self):
+        super().__init__()
+        self.scales = collections.OrderedDict(first=2.0, second=3.0)
+
+    def forward(self, x):
+        x = nn.functional.pad(x, (1, 1))
+        for name, scale in self.scales.items():
+            x = x * scale if name in self.scales else x
+        return x * self.scales["first"] + self.scales.get("third", len(self.scales))
+
+
+class Scales:
+    factor = 2.0
+
+
+def of_a_class(x):
+    return x * Scales.factor
+
+
+def many_layers():
+    return nn.Sequential(*(nn.Linear(2, 2) for _ in range(120)))
+
+
 def claim_of(fn, *args: torch.Tensor, tamper=None, transformed=None) -> DynamoClaim:
     torch._dynamo.reset()
     graphs = []
@@ -123,6 +150,8 @@ PROVEN = [
     (modes, (torch.ones(2, 3),)),
     (nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.MaxPool2d(2)), (torch.ones(1, 3, 8, 8),)),
     (nn.TransformerEncoderLayer(8, 2, 16), (torch.ones(2, 3, 8),)),
+    (Ordered(), (torch.ones(2, 3),)),
+    (many_layers(), (torch.ones(1, 2),)),
 ]
 
 
@@ -205,6 +234,36 @@ def outputs_changed(graph):
 def test_a_wrong_graph_is_not_proven(tamper):
     assert claim_of(calls_helpers, torch.ones(2, 2)).proven
     assert not claim_of(calls_helpers, torch.ones(2, 2), tamper=tamper).proven
+
+
+def test_a_wrong_graph_of_many_layers_is_not_proven():
+    """Two layers in the other order, far inside."""
+
+    def layers_changed(graph):
+        one, other = [node for node in graph.nodes if node.op == "call_function"][60:62]
+        one.args, other.args = (one.args[0], *other.args[1:]), (other.args[0], *one.args[1:])
+
+    model = many_layers()
+    torch._dynamo.reset()
+    compiled = torch.compile(model, backend="eager")
+    compiled(torch.ones(1, 2))
+    (entry,) = cache_entries(find_target(compiled).function.__code__)
+    assert len(entry.code.co_code) > 4000, "transformed code of this size was not tried once"
+    found = claim_of(model, torch.ones(1, 2), tamper=layers_changed)
+    assert not found.proven and "linear" in found.why_not
+
+
+def test_an_ordered_dict_in_another_order_is_not_proven():
+    def swapped(graph):
+        one, other = [node for node in graph.nodes if node.target is operator.mul][:2]
+        (one.args, other.args) = (one.args[0], other.args[1]), (other.args[0], one.args[1])
+
+    found = claim_of(Ordered(), torch.ones(2, 3), tamper=swapped)
+    assert not found.proven and "mul" in found.why_not
+
+
+def test_an_attribute_of_a_class_is_named_by_the_class():
+    assert claim_of(of_a_class, torch.ones(2)).assumed == ("Scales.factor",)
 
 
 def test_wrong_code_is_not_proven():

@@ -19,6 +19,7 @@ from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, Stateles
 import depyf
 from depyf.actions.asking import inside
 from depyf.actions.claims import graph_terms
+from depyf.actions.comparing import wrong_fakes
 from depyf.actions.doctor import returned
 from depyf.actions.edit.edited import edit_trial
 from depyf.sources.live import pure_access, pure_tensors, pure_text
@@ -185,6 +186,8 @@ READERS = {
     "one_graph._of_tensor": lambda value: pure_tensors.is_tensor(value)
     and list(one_graph._of_tensor("x", value, (3, None), "torch.int8", "cuda:0")),
     "one_graph.OneGraph._of_inputs": lambda value: list(ONE_GRAPH.refusals((value,), {})),
+    "wrong_fakes._apart": lambda value: wrong_fakes._apart(torch.ones(2), value),
+    "wrong_fakes._shown": lambda value: pure_tensors.is_tensor(value) and wrong_fakes._shown(value),
     "returned._digest": lambda value: returned.leaves_of([value, {"k": value}]),
 }  # fmt: skip
 

@@ -35,6 +35,8 @@ class Trap:
     backends: tuple[Any, Any] | None = ("eager", "aot_eager")
     within: AbstractContextManager[Any] = field(default_factory=nullcontext)
     """What is wrong while the answer is made, as it was when the program was compiled."""
+    public: str = ""
+    """The report of a fault of torch, which a later torch has not: there the trap is none."""
 
 
 SCALE = 2.0
@@ -324,7 +326,88 @@ def a_write_that_is_not_declared() -> Trap:
     return Trap(uses, (torch.ones(3),), "depyf_wrong::doubles writes to its argument x", ("return doubles(y)",))
 
 
+def a_write_through_what_dropout_returns() -> Trap:
+    """``dropout`` gives its argument back where it does nothing."""
+
+    def f(x):
+        y = nn.functional.dropout(x, 0.5, False)
+        y += y
+        return y.sum()
+
+    named = ("x differs", "an input differs afterwards", "in f: y += y")
+    compiled = torch.compile(f, backend="aot_eager")
+    compiled(torch.ones(2, 2))
+    return Trap(compiled, (torch.ones(2, 2),), BACKEND, named, public="pytorch#195422")
+
+
+def an_iterator_that_leaves() -> Trap:
+    def f(x):
+        def numbers():
+            yield x * 1
+            return "done"
+
+        return numbers()
+
+    named = ("Python  : generator", "compiled: tuple_iterator")
+    return Trap(f, (torch.ones(2),), DYNAMO, named, public="pytorch#198190")
+
+
+def an_error_that_the_backend_does_not_raise() -> Trap:
+    named = ("RuntimeError: Expected p_in", "only one of them raises an error")
+    f = torch.compile(lambda x: torch.bernoulli(x))
+    return Trap(f, (torch.full((3,), 2.0),), "", named, backends=None, public="pytorch#185246")
+
+
+def a_read_after_a_later_write() -> Trap:
+    def f(x):
+        y = x.view(torch.int32) * 2
+        y.sub_(-4)
+        x[:, 2:5] = 2
+        return y.view(torch.int64)
+
+    x = torch.arange(-12, 12, dtype=torch.int64).reshape(4, 6)
+    return Trap(f, (x,), INDUCTOR, ("without its own kernels",), ("eager", "inductor"), public="pytorch#198101")
+
+
+def _operator(name: str, of: Callable[[Any], Any], fake: Callable[[Any], Any]) -> Callable[..., Any]:
+    def run(x: torch.Tensor) -> torch.Tensor:
+        return of(x)
+
+    run.__annotations__ = {"x": torch.Tensor, "return": torch.Tensor}
+    made = torch.library.custom_op(f"depyf_wrong::{name}", run, mutates_args=())
+    made.register_fake(lambda x: fake(x))
+    return made
+
+
+as_double = _operator("as_double", lambda x: x.double(), torch.empty_like)
+first_row = _operator("first_row", lambda x: x[:1].clone(), torch.empty_like)
+turned_over = _operator("turned_over", lambda x: x.t().contiguous().t(), lambda x: torch.empty_like(x.contiguous()))
+
+
+def _on_fake(operator: Callable[..., Any], *named: str) -> Trap:
+    def f(x):
+        y = operator(x)
+        return y * y.shape[0]
+
+    name = f"depyf_wrong::{operator._name}"
+    return Trap(f, (torch.ones(3, 4),), f"the fake kernel of {name}", ("y = operator(x)", *named))
+
+
+def a_fake_kernel_of_another_type() -> Trap:
+    return _on_fake(as_double, "it returns : float64[3, 4]", "fake kernel: float32[3, 4]")
+
+
+def a_fake_kernel_of_other_sizes() -> Trap:
+    return _on_fake(first_row, "it returns : float32[1, 4]", "fake kernel: float32[3, 4]")
+
+
+def a_fake_kernel_of_other_strides() -> Trap:
+    return _on_fake(turned_over, "strides (1, 3)", "strides (4, 1)")
+
+
 TRAPS = (
+    a_write_through_what_dropout_returns, an_iterator_that_leaves, an_error_that_the_backend_does_not_raise,
+    a_read_after_a_later_write, a_fake_kernel_of_another_type, a_fake_kernel_of_other_sizes, a_fake_kernel_of_other_strides,
     forward_hook, forward_pre_hook, a_global_without_guard, an_attribute_without_guard, a_cell_without_guard,
     a_result_that_is_assumed_constant, a_region_that_is_used_again, a_wrong_substitute, a_wrong_pass, a_wrong_gradient,
     a_wrong_lowering, a_wrong_decomposition, a_wrong_pass_of_inductor, state_that_is_not_written,

@@ -20,11 +20,11 @@ def test_entries_of_one_function_are_one():
     )
     run = Run("2.13", "3.11", checked=checked)
     (found,) = compiled_differs(run)
-    assert found.leads and found.cost == "call 2 that its entry served; 5 calls compared"
+    assert found.leads and found.cost == "call 2 that its entry served; 5 of 8 calls compared"
     assert found.details == (
         "the result is 2, and Python gives 1", "1 more value differs", "the layer is Dynamo",
         "1 more cache entry differs",
     )  # fmt: skip
-    assert checked_line(checked) == "Compared with Python: 5 calls of 4 cache entries, DIFFERENT in 2."
-    assert checked_line(checked[:1]) == "Compared with Python: 2 calls of 1 cache entry, the same."
+    assert checked_line(checked) == "Compared with Python: 5 of 9 calls of 4 cache entries, DIFFERENT in 2."
+    assert checked_line(checked[:1]) == "Compared with Python: 2 of 4 calls of 1 cache entry, the same."
     assert checked_line(checked[3:]).endswith("nothing could be compared (random numbers).") and checked_line(()) == ""

@@ -23,7 +23,7 @@ from depyf.actions.claims.live_attributes import (
     in_class,
     is_module,
 )
-from depyf.actions.claims.object_model import ObjectModel
+from depyf.actions.claims.object_model import DICTS, ObjectModel
 from depyf.actions.claims.scope import Closure
 from depyf.actions.claims.terms import NotTriedError, Term
 from depyf.sources.live.pure_access import classes_of, own_attributes
@@ -41,6 +41,7 @@ _PURE = (
 """Functions that depend on the values of plain arguments alone."""
 _OF_LIST = frozenset(("append", "extend", "insert", "pop", "reverse", "copy", "index", "count"))
 _OF_DICT = frozenset(("get", "keys", "values", "items", "update", "setdefault", "pop", "copy"))
+_READS_DICT = frozenset(("get", "keys", "values", "items"))
 _OF_STR = frozenset(
     ("startswith", "endswith", "lower", "upper", "strip", "split", "join", "replace", "removeprefix", "removesuffix")
 )
@@ -140,7 +141,7 @@ class CallRules:
             if self.model.is_live(first) and name not in ("copy", "index", "count"):
                 raise NotTriedError("a list of the program is written")
             return self._of_list(first, name, args)
-        if type(first) is dict and name in _OF_DICT and not kwargs:
+        if type(first) in DICTS and not kwargs and name in (_OF_DICT if type(first) is dict else _READS_DICT):
             return self._of_dict(first, name, args)
         if type(first) is str and name in _OF_STR:
             given = [list(self.model.iterate(one)) if name == "join" else self.model.plain(one) for one in args]
@@ -314,7 +315,8 @@ _STATE: dict[str, Any] = {
 """What is the same in Python and in what torch.compile makes."""
 _LIVE_STATE = frozenset(
     ("torch._C.is_grad_enabled", "torch._C._is_grad_enabled", "torch.is_grad_enabled", "torch.is_autocast_enabled",
-     "torch.is_inference_mode_enabled", "torch.get_default_dtype", "torch.is_autocast_cpu_enabled")
+     "torch.is_inference_mode_enabled", "torch.get_default_dtype", "torch.is_autocast_cpu_enabled",
+     "torch._C._get_deterministic_algorithms", "torch._C._get_deterministic_algorithms_warn_only")
 )  # fmt: skip
 """What torch's guard on the global state looks at."""
 _NO_OVERRIDES = ("torch._C._has_torch_function", "torch.overrides.has_torch_function", "torch._C.has_torch_function")

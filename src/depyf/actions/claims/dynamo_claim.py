@@ -103,7 +103,7 @@ def _claim(
     compiled.calls.rules += [(graph, graph), *_of_dynamo(made)]
     code = types.FunctionType(transformed, space, function.__name__, function.__defaults__, function.__closure__)
     code.__kwdefaults__ = function.__kwdefaults__
-    theirs = compiled.call_function(code, *_seen(made, function, given))
+    theirs = compiled.call_transformed(code, *_seen(made, function, given))
     followed = TraceBeside(made.trace)
     own = ObjectModel(followed, leaves)
     original = Evaluator(own, function)

@@ -64,9 +64,17 @@ class Evaluator:
         self._depth = 0
         self._statements = 0
 
+    def call_transformed(self, function: types.FunctionType, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """What Dynamo wrote, by its text."""
+        return self._by_text(function_text(function.__code__, transformed=True), function, args, kwargs)
+
     def call_function(self, function: types.FunctionType, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """A Python function, by its text."""
-        text = function_text(function.__code__)
+        return self._by_text(function_text(function.__code__), function, args, kwargs)
+
+    def _by_text(
+        self, text: FunctionText, function: types.FunctionType, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
         scope = CallScope(text, function)
         self._bind(text.tree.args, scope, args, kwargs, self._defaults(function), function.__kwdefaults__ or {})
         return self._run(scope, text.tree)

@@ -16,8 +16,10 @@ from depyf.decompiler.driver.pipeline import decompile_code
 from depyf.errors import DepyfError
 from depyf.safety.unheard import parse
 
-_MOST = 4000
+_MOST = 16_000
 """Bytes of code: what is longer is no function that a person wrote."""
+_MOST_OF_DYNAMO = 400_000
+"""The same for transformed code, which loads each parameter of a model by a path of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +32,9 @@ class FunctionText:
 
 
 @functools.lru_cache(maxsize=512)
-def function_text(code: types.CodeType) -> FunctionText:
-    """NotTriedError where there is no proven text."""
-    if len(code.co_code) > _MOST:
+def function_text(code: types.CodeType, transformed: bool = False) -> FunctionText:
+    """NotTriedError where there is no proven text.  ``transformed``: Dynamo wrote it."""
+    if len(code.co_code) > (_MOST_OF_DYNAMO if transformed else _MOST):
         raise NotTriedError(f"{code.co_name} is too long")
     if code.co_flags & 0x2A0:  # a generator, a coroutine, an asynchronous generator
         raise NotTriedError(f"{code.co_name} is a generator or a coroutine")

@@ -7,6 +7,7 @@ it, too.  ``NotTriedError`` where an operator would run code of the program that
 
 from __future__ import annotations
 
+import collections
 import operator
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -41,7 +42,9 @@ _METADATA = frozenset(
         "nbytes",
     )
 )
-_CONTAINERS = (list, tuple, dict)
+DICTS: tuple[type, ...] = (dict, collections.OrderedDict)
+"""Of an OrderedDict what is looked up and gone through is as in a dict."""
+_CONTAINERS: tuple[type, ...] = (list, tuple, *DICTS)
 _RESHAPES = frozenset(
     ("t_", "transpose_", "squeeze_", "unsqueeze_", "resize_", "resize_as_", "set_", "swapaxes_", "swapdims_",
      "as_strided_", "rename_", "requires_grad_", "detach_", "apply_", "map_")
@@ -108,7 +111,7 @@ class ObjectModel:
                     self.alike.setdefault((known, path))
             if noted:
                 self.reads.setdefault(path, value)
-        elif isinstance(value, types.ModuleType):
+        else:
             self._paths.setdefault(id(value), (path, value))
         return value
 
@@ -230,7 +233,7 @@ class ObjectModel:
         return bool(self.plain(left) == self.plain(right))
 
     def _contains(self, container: Any, value: Any) -> bool:
-        if type(container) is dict:
+        if type(container) in DICTS:
             key = self.plain(value)
             if self.is_live(container):
                 self._asked_for(container, key)
@@ -283,7 +286,7 @@ class ObjectModel:
             if any(where == id(value) for where, _ in self.writes):
                 raise NotTriedError("the attributes of an object that is written")
             return self.seen(got, f"{self.path(value)}.__dict__")
-        return self.seen(got, f"{type(value).__name__}.{name}") if _is_data(got) else got
+        return self.seen(got, f"{self.path(value)}.{name}") if _is_data(got) else got
 
     def method_of(self, value: Any, name: str) -> Any:
         """A method that an operator calls: that of the class."""
@@ -319,7 +322,7 @@ class ObjectModel:
             return self.operation(operator.getitem, (holder, key))
         if isinstance(key, Term):
             raise NotTriedError("a container is indexed by a tensor")
-        if type(holder) in (list, tuple, dict, str, range) or _size(holder):
+        if type(holder) in (*_CONTAINERS, str, range) or _size(holder):
             got = holder[self.plain(key)]
             if not self.is_live(holder):
                 return self.own(got) if type(got) is list and type(key) is slice else got
@@ -374,7 +377,7 @@ class ObjectModel:
             return (self.item(value, n) for n in range(self.length(value)))
         if type(value) is range:
             return iter(value)
-        if type(value) is dict:
+        if type(value) in DICTS:
             self.length(value)
             return iter(list(value))
         got = self.call(self.method_of(value, "__iter__"), (), {})

@@ -17,7 +17,7 @@ from depyf.actions.claims.dynamo_claim import DynamoClaim
 from depyf.actions.claims.judged_claim import JudgedClaim
 from depyf.actions.comparing.call_outcome import CallOutcome, Output, outcome, outcomes_apart
 from depyf.actions.comparing.dynamo_step import dynamo_step
-from depyf.actions.comparing.stale_entries import guard_texts, why_stale
+from depyf.actions.comparing.stale_entries import Stale, guard_texts, why_stale
 from depyf.errors import DepyfError
 from depyf.safety.guarded import problem
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
@@ -26,6 +26,7 @@ from depyf.sources.live.caches.unentered import unentered
 from depyf.sources.live.pure_tensors import is_tensor
 from depyf.sources.live.state.images import Apart
 from depyf.sources.live.state.kept_tensors import has_history, keepable, own_copy
+from depyf.sources.live.state.printing import compiler_writes_output
 from depyf.sources.live.state.reached import OneShot, ReachedState
 from depyf.sources.live.target import Target, find_target
 
@@ -157,7 +158,15 @@ class Calls:
                 looked(value)
             return value
 
-        return outcome(self.state, call, self.output, copies)
+        return outcome(self.state, call, self.output if self._may_print() else None, copies)
+
+    def _may_print(self) -> bool:
+        return self.state.may_print or (self.backend is not None and compiler_writes_output(self.backend))
+
+    @property
+    def backend(self) -> Any:
+        """That of the compiled callable; None where it is compiled by none."""
+        return self.target.backend if self.target is not None else None
 
     def as_graphs(
         self, backend: Callable[..., Any], looked: Looked | None = None, then: Callable[[], object] = lambda: None
@@ -288,7 +297,7 @@ def against_python(
         said = tuple(f"the call uses up {once.path}, {once.what}, and only one run can" for once in used)
         return AgainstPython(ran=False, not_compared=said)
     remarks = [f"{path} cannot be put back" for path in calls.state.not_kept[:3]]
-    if entry is None and not calls.asked and calls.target is not None and calls.target.backend is not None:
+    if entry is None and not calls.asked and calls.backend is not None:
         remarks.append("the program's own compiled code, for no cache entry for this call was found")
     apart = calls.apart(python, captured)
     if apart:
@@ -301,32 +310,40 @@ def against_python(
     found = AgainstPython(compared=compared, not_compared=tuple(remarks), error=python.error, claim=claim)
     if own is None:
         return found
-    if entry is None:
-        return _of_backend(calls, python, own, found, graphs_agree, was_compared)
-    return _of_entry(calls, entry, python, own, found, graphs_agree, was_compared)
+    return _of_compiled(calls, entry, python, own, found, lambda: was_compared(calls.backend), graphs_agree)
 
 
-def _of_backend(
+def _of_compiled(
     calls: Calls,
+    entry: LiveEntry | None,
     python: CallOutcome,
     own: CallOutcome,
     found: AgainstPython,
+    was_compared: Callable[[], bool],
     graphs_agree: Callable[[], bool],
-    was_compared: Callable[[Any], bool],
 ) -> AgainstPython:
-    """What the call does compiled apart, as the caller of ``compare`` wants it."""
+    """What the call does by the program's own entry, as it would run in the program; without one, compiled apart as
+    the caller of ``compare`` wants it."""
+    name = entry.compile_id if entry is not None else ""
     apart = calls.apart(python, own)
-    found = replace(found, graphs_only=False)
+    if apart and python.drew:  # the graphs alone were compared
+        what = f"entry {name}" if name else "the compiled call"
+        said = f"{what}, for it draws other random numbers than Python"
+        return replace(found, not_compared=(*found.not_compared, said))
+    found = replace(found, entry=name, graphs_only=False)
     if not apart:
         return found
-    if python.drew:
-        return replace(
-            found, not_compared=(*found.not_compared, "the compiled call, for it draws other random numbers")
-        )
-    backend = calls.target.backend if calls.target is not None else None
-    if all(one.rounding for one in apart) and was_compared(backend) and graphs_agree():
+    causes: tuple[str, ...] = ()
+    ways: tuple[str, ...] = ()
+    may_round = list(apart)
+    if entry is not None:
+        anew, stale = _why_of_entry(calls, entry, python, own)
+        may_round += anew
+        causes, ways = stale.causes, stale.ways
+    if not causes and all(one.rounding for one in may_round) and was_compared() and graphs_agree():
         return replace(found, compared=(*found.compared, "up to rounding"))
-    return replace(found, apart=apart, causes=_backend_differs(was_compared(backend)))
+    causes = causes or _backend_differs(was_compared())
+    return replace(found, compared=(), apart=apart, causes=causes, ways=ways, claim=None, error=None)
 
 
 def _backend_differs(compared: bool) -> tuple[str, ...]:
@@ -334,45 +351,24 @@ def _backend_differs(compared: bool) -> tuple[str, ...]:
     return said if compared else (*said, 'backends=("eager", BACKEND) names the first operation that differs')
 
 
-def _of_entry(
-    calls: Calls,
-    entry: LiveEntry,
-    python: CallOutcome,
-    own: CallOutcome,
-    found: AgainstPython,
-    graphs_agree: Callable[[], bool],
-    was_compared: Callable[[Any], bool],
-) -> AgainstPython:
-    """What the program's own entry does, which ran as it would run in the program."""
+def _why_of_entry(
+    calls: Calls, entry: LiveEntry, python: CallOutcome, own: CallOutcome
+) -> tuple[tuple[Apart, ...], Stale]:
+    """Where an entry made anew differs, too, and why the one that ran should not have, if that one does not."""
     name = entry.compile_id
-    apart = calls.apart(python, own)
-    if not apart:
-        return replace(found, entry=name)
-    if python.drew:
-        said = f"entry {name}, for it draws other random numbers than Python"
-        return replace(found, not_compared=(*found.not_compared, said))
     if entry.made.apart and own.error is not None and str(own.error).startswith("GuardManager check failed"):
         layer = f"the layer is the guards: {name} was compiled ahead of time for other calls; depyf.why says which fail"
-        return AgainstPython(apart, entry=name, causes=(layer,), not_compared=found.not_compared)
-    backend = calls.target.backend if calls.target is not None else None
+        return (), Stale((layer,))
     guarded: list[str] = []
-    anew = calls.anew(backend or "inductor", then=lambda: guarded.extend(guard_texts(calls.entries())))
-    of_anew = calls.apart(python, anew)
-    ways: tuple[str, ...] = ()
-    if not of_anew and _guards_are_skipped():
-        layer = (
-            f"the layer is the guards: entry {name} ran, and the stance skip_guard_eval_unsafe leaves its guards out"
-        )
-        causes: tuple[str, ...] = (layer,)
-    elif not of_anew:
-        layer = f"the layer is the guards: entry {name} ran, and compiled anew the call does what Python does"
-        stale = why_stale(calls, entry, own, guarded)
-        causes, ways = (layer, *stale.causes), stale.ways
-    elif all(one.rounding for one in (*apart, *of_anew)) and was_compared(backend) and graphs_agree():
-        return replace(found, compared=(*found.compared, "up to rounding"), entry=name)
-    else:
-        causes = _backend_differs(was_compared(backend))
-    return AgainstPython(apart, entry=name, causes=causes, ways=ways, not_compared=found.not_compared)
+    anew = calls.anew(calls.backend or "inductor", then=lambda: guarded.extend(guard_texts(calls.entries())))
+    apart = calls.apart(python, anew)
+    if apart:
+        return apart, Stale()
+    layer = f"the layer is the guards: entry {name} ran, and"
+    if _guards_are_skipped():
+        return (), Stale((f"{layer} the stance skip_guard_eval_unsafe leaves its guards out",))
+    stale = why_stale(calls, entry, own, guarded)
+    return (), replace(stale, causes=(f"{layer} compiled anew the call does what Python does", *stale.causes))
 
 
 def _compared(state: ReachedState, python: CallOutcome) -> tuple[str, ...]:

@@ -2,6 +2,11 @@
 
 Input: the state that the call can reach (``reached.ReachedState``) and the call.  Output: ``CallOutcome``.  Invariant:
 afterwards the state is what it was, whatever the call raises.  What the call prints in this thread is kept, not shown.
+
+``print`` looks its stream up in ``sys``, so what one thread prints can be kept only by an object there.  A call that
+can reach nothing that prints runs without one.  For the others it is there while the call runs, and gives other
+threads the program's stream.  A forked child would need none, but threads of OpenMP and of autograd do not live on
+in one.
 """
 
 from __future__ import annotations
@@ -35,7 +40,7 @@ class CallOutcome:
 
 
 class Output:
-    """Standard output as this thread writes it, while a call is looked at."""
+    """Standard output as this thread writes it, while a call that may print is looked at."""
 
     def __init__(self) -> None:
         self._thread = threading.get_ident()
@@ -74,19 +79,21 @@ class Output:
 
 
 def outcome(
-    state: ReachedState, call: Callable[[], Any], output: Output, copies: Mapping[str, Any] | None = None
+    state: ReachedState, call: Callable[[], Any], output: Output | None, copies: Mapping[str, Any] | None = None
 ) -> CallOutcome:
-    """Make the call, look at what it did, and undo it.  ``copies``: tensors made for this call alone."""
+    """Make the call, look at what it did, and undo it.  ``output``: None for a call that cannot print; ``copies``:
+    tensors made for this call alone."""
     from torch.utils import _pytree
 
     made = CallOutcome()
+    heard = contextlib.nullcontext if output is None else output.heard
     try:
-        with output.heard():
+        with heard():
             try:
                 value = call()
             except Exception as error:
                 made.error = error
-        made.output = "".join(output.texts)
+        made.output = "" if output is None else "".join(output.texts)
         if made.error is None:
             made.result = Images(state.known, memory_of(state, copies or {})).of(value, RESULT)
         images = Images(state.known)
@@ -95,7 +102,7 @@ def outcome(
         made.drew = any(record.changed() for record in state.numbers)
         if made.error is None:
             wanted = {tensor.path: tensor.value for tensor in state.tensors if tensor.requires} | dict(copies or {})
-            with contextlib.suppress(Exception), output.heard():  # what has no backward has no gradients
+            with contextlib.suppress(Exception), heard():  # what has no backward has none
                 found = gradients_of(_pytree.tree_leaves(value), wanted)
                 made.gradients = {path: _gradient(part) for path, part in found.items()}
     finally:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from depyf.actions.comparing.against_python import AgainstPython, Calls
 from depyf.actions.comparing.call_outcome import CallOutcome, seen
-from depyf.actions.comparing.compare import Finding, compare, original_of
+from depyf.actions.comparing.compare import compare, original_of
+from depyf.actions.comparing.graph_finding import Finding
 from depyf.run.installed_files import library_file
 from depyf.run.program_calls.checked_calls import CallDifference, CheckedCalls
 from depyf.run.program_calls.compile_calls import CompileCall
@@ -66,7 +67,8 @@ class CheckedRun:
         session: Session,
     ) -> None:
         self._every = every
-        self._left = seconds
+        self._seconds = self._left = seconds
+        self._later = 0
         self._session = session
         self._served: dict[tuple[int, str], _Served] = {}
 
@@ -77,6 +79,7 @@ class CheckedRun:
 
     def entered(self, made: Any, call: CompileCall, args: tuple[Any, ...], kwargs: dict[str, Any]) -> After | None:
         if self.spent:
+            self._later += 1
             return None
         began = time.perf_counter()
         try:
@@ -102,9 +105,13 @@ class CheckedRun:
         return call & (call - 1) == 0 or call % self._every == 0
 
     def ended(self) -> None:
+        late = f"calls after {self._seconds:g} s of comparing (--check-seconds gives more): {self._later} in all"
         for served in self._served.values():
-            if served.checked or served.not_compared:
-                self._session.compared(served.record())
+            if not served.checked and not served.not_compared:
+                continue
+            if self._later:
+                served.not_compared[late] = None
+            self._session.compared(served.record())
 
     def _served_by(self, calls: Calls, entry: LiveEntry | None, call: CompileCall) -> _Served | None:
         target = calls.target

@@ -26,15 +26,17 @@ from depyf.actions.comparing.compiled_graph import (
     node_values,
     steady_random_numbers,
 )
+from depyf.actions.comparing.graph_finding import Finding, GraphComparison, finding_lines
 from depyf.actions.comparing.inductor_part import inductor_part
 from depyf.actions.comparing.reference import doubled, in_double, is_rounding
 from depyf.actions.comparing.undeclared_writes import has_custom_operators, undeclared_write
+from depyf.actions.comparing.wrong_fakes import wrong_fake
 from depyf.errors import DepyfError
 from depyf.safety.guarded import Door, problem
 from depyf.sources.live.ahead.ahead_functions import ahead_functions
 from depyf.sources.live.ahead.one_graph import one_graph_of
 from depyf.sources.live.caches.live_run import backend_name
-from depyf.sources.live.origins.probes import ProbedNode, clean_copy, describe, operations, with_offsets, with_outputs
+from depyf.sources.live.origins.probes import clean_copy, describe, operations, with_offsets, with_outputs
 from depyf.sources.live.state.graph_tensors import GraphTensors
 from depyf.sources.live.target import find_target
 from depyf.sources.live.tensors import TensorDifference, difference
@@ -48,49 +50,6 @@ _LAYERS = (
 )
 """Backends that stop after a layer, and that layer."""
 _INDUCTOR = "Inductor: the graphs that it is given agree with Python when PyTorch's own kernels run them"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The first node of a graph whose value, or gradient, is not the same on both backends."""
-
-    node: ProbedNode | None
-    """None where only the graph's results could be told apart, and no single node."""
-    gradient: bool
-    difference: TensorDifference | None
-    """None where the graph could not be compared."""
-    error: str = ""
-    used_by: tuple[ProbedNode, ...] = ()
-    """For a gradient: the operations that use the node.  The gradients after them agree, so the backward of one of
-    these is what went wrong."""
-    writes: tuple[str, str] | None = None
-    """An operator and the argument it writes to without declaring that; then ``difference`` is of the argument, before
-    and after."""
-    layer: str = ""
-    """The layer below Dynamo that makes the difference, in words; "" where that is not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class GraphComparison:
-    """One compiled graph: how many operations it has, and what differs."""
-
-    number: int
-    operations: int
-    place: str
-    """The user's line of its first operation; "" where torch does not know."""
-    finding: Finding | None
-
-    @property
-    def outcome(self) -> str:
-        if self.finding is None:
-            return "the same"
-        if self.finding.difference is None:
-            return "not compared"
-        return "DIFFERENT" if self.finding.writes is None else "AN UNDECLARED WRITE"
-
-    @property
-    def title(self) -> str:
-        return f"graph {self.number} ({self.operations} operations{', from ' + self.place if self.place else ''})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +91,7 @@ class Comparison:
         for graph in self.graphs:
             lines.append(f"{graph.title}: {self.outcome(graph)}")
             if graph.finding is not None:
-                lines += ["  " + line for line in _describe(graph.finding, *self.backends)]
+                lines += ["  " + line for line in finding_lines(graph.finding, *self.backends)]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -145,55 +104,6 @@ class Comparison:
         from depyf.actions.comparing.comparison_html import compare_html
 
         return compare_html(self)
-
-
-def headline(finding: Finding) -> str:
-    """What differs, in a line."""
-    if finding.writes is not None:
-        operator, argument = finding.writes
-        where = "" if finding.node is not None else " in the backward"
-        return f"{operator} writes to its argument {argument}{where}, and does not declare it"
-    if finding.node is None:
-        return f"its {'gradients differ' if finding.gradient else 'results differ'}; no single node shows it alone"
-    what = "gradient of " if finding.gradient else ""
-    return f"first difference: {what}{finding.node.name} ({finding.node.operation})"
-
-
-def advice_lines(finding: Finding) -> list[str]:
-    """What to do about it, where that is known."""
-    if finding.writes is None:
-        return []
-    argument = finding.writes[1].partition("[")[0]
-    return [
-        f'name it in mutates_args=("{argument}",), or in the schema as Tensor(a!) {argument}: '
-        "a compiler reorders calls, "
-        "reuses memory and keeps copies by what is declared"
-    ]
-
-
-def _describe(finding: Finding, first: str, second: str) -> list[str]:
-    if finding.difference is None:
-        return [finding.error]
-    lines = [headline(finding), *advice_lines(finding)]
-    if finding.node is not None and finding.node.place:
-        lines.append(f"from {finding.node.place}")
-    if finding.node is not None and finding.node.module:
-        lines.append(f"in module {finding.node.module}")
-    if finding.layer:
-        lines.append(f"the layer is {finding.layer}")
-    if finding.writes is not None:
-        first, second = "before", "after"
-    for user in finding.used_by:
-        place = f", {user.place}" if user.place else ""
-        lines.append(f"which the backward of {user.name} ({user.operation}) computes{place}")
-    if finding.error:
-        return [*lines, finding.error]
-    apart = finding.difference
-    width = max(len(first), len(second))
-    lines += [f"{first:{width}}: {apart.expected}", f"{second:{width}}: {apart.got}", apart.reason]
-    if apart.wrong:
-        lines.append(f"farthest apart at {list(apart.index)}: {apart.worst[0]:.8g} against {apart.worst[1]:.8g}")
-    return lines
 
 
 @dataclass
@@ -234,7 +144,10 @@ class _Run:
 
     def _of_backends(self, gm: Any, inputs: tuple[Any, ...]) -> Finding | None:
         first, second = (Compiled(backend, clean_copy(gm)) for backend in self.backends)
-        expected, got = first.outputs(inputs), second.outputs(inputs)
+        expected, raised = _outputs(first, inputs)
+        if raised is not None:
+            return _accepted(raised, second, inputs)
+        got = second.outputs(inputs)
         if len(expected) != len(got):
             counts = [len(values) - len(inputs) for values in (expected, got)]
             whole = TensorDifference(
@@ -244,6 +157,8 @@ class _Run:
         apart = self._first_apart(expected, got, lambda: Compiled("eager", in_double(gm)).outputs(doubled(inputs)))
         if apart is not None:
             found = self._locate(gm, inputs, apart[1], gradient=False)
+            if found.node is None and not found.error:
+                found = _of_written(gm, inputs, apart[0] - (len(expected) - len(inputs)), found)
             return replace(found, layer=self._layer(gm, inputs, expected, gradient=False))
         expected, got = first.gradients(inputs), second.gradients(inputs)
         apart = self._first_apart(expected, got, lambda: Compiled("eager", in_double(gm)).gradients(doubled(inputs)))
@@ -352,6 +267,44 @@ class _Run:
         return [gradients[order.index(name)] for name in names]
 
 
+def _outputs(compiled: Compiled, inputs: tuple[Any, ...]) -> tuple[list[Any], Exception | None]:
+    try:
+        return compiled.outputs(inputs), None
+    except Exception as error:
+        return [], error
+
+
+def _accepted(raised: Exception, second: Compiled, inputs: tuple[Any, ...]) -> Finding:
+    """The first backend raises an error: a difference where the second does not, with the same inputs."""
+    _, other = _outputs(second, inputs)
+    if other is not None:
+        raise raised
+    apart = TensorDifference(problem(raised), "no error", 0, (), (0.0, 0.0), "only one of them raises an error")
+    return Finding(None, False, apart)
+
+
+def _of_written(gm: Any, inputs: tuple[Any, ...], number: int, found: Finding) -> Finding:
+    """An input differs after the graph: with the operation that writes to it first.  torch counts the writes."""
+    import torch
+
+    own = copied(inputs)
+    if not 0 <= number < len(own) or not is_tensor(own[number]):
+        return found
+    writer: list[Any] = []
+
+    class Looking(torch.fx.Interpreter):  # type: ignore[misc]
+        def run_node(self, n: Any) -> Any:
+            before = own[number]._version
+            value = super().run_node(n)
+            if own[number]._version != before and not writer:
+                writer.append(n)
+            return value
+
+    with contextlib.suppress(Exception), steady_random_numbers(), GraphTensors(gm):
+        Looking(clean_copy(gm)).run(*own)
+    return replace(found, node=describe(writer[0]), written=True) if writer else found
+
+
 def _of_an_input(gm: Any, inputs: tuple[Any, ...], position: int, found: Finding) -> Finding:
     """The gradient of an input differs, and that of no operation: the backward of what uses the input is wrong."""
     placeholders = [node for node in gm.graph.nodes if node.op == "placeholder"]
@@ -363,10 +316,13 @@ def _of_an_input(gm: Any, inputs: tuple[Any, ...], position: int, found: Finding
 
 
 def _undeclared(gm: Any, inputs: tuple[Any, ...]) -> Finding | None:
-    """A write that an operator does not declare: it explains whatever else differs."""
+    """What a custom operator says of itself and does not do: it explains whatever else differs."""
     if not has_custom_operators(gm):
         return None
     with steady_random_numbers(), GraphTensors(gm), Door("depyf: what operators write to could not be checked"):
+        fake = wrong_fake(gm, copied(inputs))
+        if fake is not None:
+            return Finding(describe(fake.node), False, fake.difference, fake=fake.operator)
         found = undeclared_write(clean_copy(gm), copied(inputs))
         if found is not None:
             node = describe(found.node) if found.node is not None else None

@@ -9,7 +9,8 @@ from depyf.views.pages.notebook import Markup, Part, chip, dim, folded, joined, 
 
 if TYPE_CHECKING:
     from depyf.actions.comparing.against_model import ModelComparison
-    from depyf.actions.comparing.compare import Comparison, Finding, GraphComparison
+    from depyf.actions.comparing.compare import Comparison
+    from depyf.actions.comparing.graph_finding import Finding, GraphComparison
     from depyf.actions.comparing.value_traces import ModelDifference
 
 
@@ -76,7 +77,7 @@ def _graph(graph: GraphComparison, outcome: str, names: tuple[str, str]) -> Mark
 
 
 def _finding(finding: Finding, names: tuple[str, str]) -> list[Part]:
-    from depyf.actions.comparing.compare import advice_lines, headline
+    from depyf.actions.comparing.graph_finding import advice_lines, headline, labels
 
     if finding.difference is None:
         return [line(finding.error)]
@@ -86,7 +87,7 @@ def _finding(finding: Finding, names: tuple[str, str]) -> list[Part]:
         parts.append(_source(finding.node.place))
     if finding.node is not None and finding.node.module:
         parts.append(line(dim("in module "), notebook.code(finding.node.module)))
-    names = names if finding.writes is None else ("before", "after")
+    names = labels(finding, names)
     for user in finding.used_by:
         parts.append(line(f"which the backward of {user.name} ({user.operation}) computes"))
         parts.append(_source(user.place))

@@ -29,14 +29,14 @@ class UndeclaredWrite:
 def has_custom_operators(gm: Any) -> bool:
     """Whether the graph, or one in it, calls an operator that is not torch's own."""
     targets = [node.target for part in gm.modules() for node in getattr(getattr(part, "graph", None), "nodes", ())]
-    return any(_custom(target) for target in targets)
+    return any(is_custom(target) for target in targets)
 
 
-def _custom(target: Any) -> bool:
+def is_custom(target: Any) -> bool:
     import torch
 
     if isinstance(target, torch._ops.OpOverloadPacket):
-        return any(_custom(getattr(target, name)) for name in target.overloads())
+        return any(is_custom(getattr(target, name)) for name in target.overloads())
     return isinstance(target, torch._ops.OpOverload) and target.namespace not in _OF_TORCH
 
 
@@ -52,7 +52,7 @@ def undeclared_write(gm: Any, inputs: tuple[Any, ...]) -> UndeclaredWrite | None
     class Watching(TorchDispatchMode):  # type: ignore[misc]
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             kwargs = kwargs or {}
-            if found or not _custom(func):
+            if found or not is_custom(func):
                 return func(*args, **kwargs)
             before = [(name, value, value.detach().clone()) for name, value in _unwritten(func, args, kwargs)]
             result = func(*args, **kwargs)

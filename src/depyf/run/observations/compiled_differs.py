@@ -23,13 +23,14 @@ def compiled_differs(run: Run) -> Iterator[Observation]:
             found.setdefault((checked.place, checked.function), []).append(checked)
     for (place, function), own in found.items():
         ways = own[0].ways or (f"print(depyf.compare({function}, ...)) with the arguments of that call",)
-        calls = sum(one.checked for one in run.checked if (one.place, one.function) == (place, function))
+        of_it = [one for one in run.checked if (one.place, one.function) == (place, function)]
+        compared, calls = sum(one.checked for one in of_it), sum(one.calls for one in of_it)
         yield Observation(
             ObservationKind.DIFFERENT,
             place,
             f"the compiled `{function}` does not do what Python does",
             ways,
-            cost=f"call {own[0].differed_at} that its entry served; {counted(calls, 'call')} compared",
+            cost=f"call {own[0].differed_at} that its entry served; {compared} of {counted(calls, 'call')} compared",
             leads=True,
             details=tuple(_details(own)),
         )
@@ -52,8 +53,9 @@ def checked_line(checked: Sequence[CheckedCalls]) -> str:
     """What was checked, and what came of it; "" where nothing was."""
     if not checked:
         return ""
-    calls = counted(sum(one.checked for one in checked), "call")
-    said = f"Compared with Python: {calls} of {counted(len(checked), 'cache entry', 'cache entries')}"
+    calls = counted(sum(one.calls for one in checked), "call")
+    entries = counted(len(checked), "cache entry", "cache entries")
+    said = f"Compared with Python: {sum(one.checked for one in checked)} of {calls} of {entries}"
     different = sum(bool(one.apart) for one in checked)
     if different:
         return f"{said}, DIFFERENT in {different}."

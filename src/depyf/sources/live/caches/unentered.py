@@ -123,22 +123,20 @@ def _next_number() -> int:
 @contextlib.contextmanager
 def nothing_loaded() -> Iterator[None]:
     """Inside, torch neither loads entries of earlier processes nor stores those that are made, and the names of the
-    globals that it makes are none of those that it has loaded: it would refuse them (torch 2.13)."""
+    globals that it makes are none of those that it has loaded: it would refuse them (torch 2.13).
+
+    torch numbers these names.  Its counter goes on behind the numbers that are loaded, as with each compilation: a
+    number that is left out means nothing to any thread."""
     import torch._dynamo.config as config
     from torch._dynamo import bytecode_transformation as names
 
     scopes = [entry.globals or {} for code in codes_loaded() for entry in loaded_entries(code)]
     taken = [int(found[1]) for scope in scopes for name in list(scope) if (found := _OF_ATTEMPT.match(str(name)))]
-    first, before = max(taken, default=-1) + 1, getattr(names, "_unique_id_counter", None)
-    moved = before is not None and _next_number() < first
-    if moved:
-        names._unique_id_counter = itertools.count(first)
-    try:
-        with config.patch(caching_precompile=False) if hasattr(config, "caching_precompile") else _NO_CHANGE:
-            yield
-    finally:
-        if moved:
-            names._unique_id_counter = before
+    counter: Any = getattr(names, "_unique_id_counter", None)
+    for _ in range(_next_number(), max(taken, default=-1) + 1):
+        next(counter)
+    with config.patch(caching_precompile=False) if hasattr(config, "caching_precompile") else _NO_CHANGE:
+        yield
 
 
 _NO_CHANGE = contextlib.nullcontext()

@@ -45,6 +45,7 @@ from depyf.sources.live.state.kept import (
     KeptSlots,
 )
 from depyf.sources.live.state.kept_tensors import KeptStorage, KeptTensor, keepable
+from depyf.sources.live.state.printing import library_writes_output, writes_output
 
 _MOST = 200_000
 """How many objects are followed."""
@@ -85,8 +86,12 @@ class ReachedState:
         """What is there and cannot be put back."""
         self.known: dict[int, str] = {}
         """``id`` of an object -> its path.  The records keep the objects alive."""
+        self.may_print = False
+        """Whether a function within reach, or one of a library that such a function names, can write to standard
+        output."""
         self._alive: list[Any] = []
         self._storages: set[int] = set()
+        self._libraries: set[int] = set()
         self._names: dict[int, tuple[Any, str, set[str]]] = {}
         self._queue: collections.deque[tuple[str, Any]] = collections.deque(roots)
         self._packages = {package for _, value in roots for package in _packages(value)}
@@ -95,7 +100,9 @@ class ReachedState:
                 path, value = self._queue.popleft()
                 if len(self.known) >= _MOST:
                     self.not_kept.append(f"what is beyond {_MOST} objects")
+                    self.may_print = True
                     break
+                self.may_print = self.may_print or writes_output(value)
                 if type(value) in _PLAIN or id(value) in self.known:
                     continue
                 self.known[id(value)] = path
@@ -245,6 +252,7 @@ class ReachedState:
     def _function(self, path: str, function: types.FunctionType) -> None:
         own = own_attributes(function)
         if self._foreign(dict.get(function.__globals__, "__name__")):
+            self._library(function.__globals__)
             inner = [(own or {}).get(name) for name in ("_torchdynamo_orig_callable", "__wrapped__")]
             self._queue.extend((path, found) for found in inner if found is not None)
             return
@@ -260,8 +268,18 @@ class ReachedState:
         self._namespace(namespace, "", {*names, "__warningregistry__"})
         for name in names:
             found = dict.get(namespace, name)
-            if type(found) is types.ModuleType and not self._foreign(dict.get(vars(found), "__name__")):
+            if type(found) is not types.ModuleType:
+                continue
+            if self._foreign(dict.get(vars(found), "__name__")):
+                self._library(vars(found))
+            else:
                 self._namespace(vars(found), f"{name}.", names)
+
+    def _library(self, space: dict[str, Any]) -> None:
+        """A library is not followed, and may print."""
+        if not self.may_print and id(space) not in self._libraries:
+            self._libraries.add(id(space))
+            self.may_print = library_writes_output(space)
 
     def _namespace(self, namespace: dict[str, Any], owner: str, names: set[str]) -> None:
         known = self._names.setdefault(id(namespace), (namespace, owner, set()))[2]
