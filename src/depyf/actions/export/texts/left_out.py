@@ -1,6 +1,7 @@
 """What becomes of a function whose text loses statements: the statements that go with them, and where ``pass`` stands.
 
-Input: the tree of a function, and which of its statements and expressions are not the program's.  Output: ``LeftOut``.
+Input: the tree of a function, and which of its statements and expressions are not the program's.
+Output: ``DroppedStatements``.
 An ``if`` that has nothing left goes where its test does nothing; so does an assignment to a variable that only went to
 what is left out.  Another block that has nothing left becomes ``pass``: a header never stands alone.
 """
@@ -15,7 +16,7 @@ _BLOCKS = ("body", "orelse", "finalbody")
 
 
 @dataclass(slots=True)
-class LeftOut:
+class DroppedStatements:
     """The statements that go, the outermost ones; and the first statement of each block that is otherwise empty."""
 
     statements: set[ast.stmt] = field(default_factory=set)
@@ -24,10 +25,10 @@ class LeftOut:
 
 def left_out(
     function: ast.FunctionDef, unwanted: Callable[[ast.stmt], bool], is_constant: Callable[[ast.expr], bool]
-) -> LeftOut:
+) -> DroppedStatements:
     """``unwanted``: the statements to leave out.  ``is_constant``: expressions beside literals whose evaluation does
     nothing, and whose value is true or false without asking the program."""
-    found = LeftOut()
+    found = DroppedStatements()
     while _more(function, found, unwanted, is_constant):
         pass
     for node in _kept(function, found):
@@ -39,7 +40,7 @@ def left_out(
 
 def _more(
     function: ast.FunctionDef,
-    found: LeftOut,
+    found: DroppedStatements,
     unwanted: Callable[[ast.stmt], bool],
     is_constant: Callable[[ast.expr], bool],
 ) -> bool:
@@ -61,7 +62,7 @@ def _more(
     return len(found.statements) > before
 
 
-def _kept(function: ast.FunctionDef, found: LeftOut) -> list[ast.AST]:
+def _kept(function: ast.FunctionDef, found: DroppedStatements) -> list[ast.AST]:
     """``function`` and what it holds, without the statements that go."""
     kept: list[ast.AST] = []
     waiting: list[ast.AST] = [function]
@@ -78,7 +79,7 @@ def _blocks(node: ast.AST) -> list[list[ast.stmt]]:
     return [block for block in blocks if isinstance(block, list) and block]
 
 
-def _is_empty(node: ast.If, found: LeftOut) -> bool:
+def _is_empty(node: ast.If, found: DroppedStatements) -> bool:
     return all(statement in found.statements for statement in [*node.body, *node.orelse])
 
 
