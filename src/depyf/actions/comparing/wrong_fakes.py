@@ -32,7 +32,7 @@ def wrong_fake(gm: Any, inputs: tuple[Any, ...]) -> WrongFake | None:
     kept = {node.name: node for node in gm.graph.nodes}
     found: list[WrongFake] = []
 
-    class Running(torch.fx.Interpreter):  # type: ignore[misc]
+    class WithFakes(torch.fx.Interpreter):  # type: ignore[misc]
         def run_node(self, n: Any) -> Any:
             value = super().run_node(n)
             if not found and n.op == "call_function" and is_custom(n.target):
@@ -42,7 +42,7 @@ def wrong_fake(gm: Any, inputs: tuple[Any, ...]) -> WrongFake | None:
             return value
 
     with contextlib.suppress(Exception):  # what follows a wrong result may well fail
-        Running(clean_copy(gm)).run(*inputs)
+        WithFakes(clean_copy(gm)).run(*inputs)
     return found[0] if found else None
 
 
