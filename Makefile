@@ -2,6 +2,8 @@
 unexport PYTHONSAFEPATH  # `python -m tools...` finds tools/ here
 BIN := .venv/bin
 STAMP := .venv/.installed
+DOCS := .venv-docs
+ALL := $(wildcard $(STAMP))$(filter-out docs,$(MAKECMDGOALS))
 N ?= 20000
 VERSION_OF = $(shell $(1) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 
@@ -43,8 +45,14 @@ types: $(STAMP)
 	$(BIN)/mypy --strict src
 
 # The site, in build/docs/html: a warning is an error, and every link inside it leads somewhere
-docs: $(STAMP)
-	$(BIN)/python -m tools.docs.docs
+# The site needs no torch: where there is no environment yet, and nothing else is asked for, a small one is made
+docs: $(if $(ALL),$(STAMP),$(DOCS)/.installed)
+	$(if $(ALL),$(BIN),$(DOCS)/bin)/python -m tools.docs.docs
+
+$(DOCS)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --editable '.[docs,cli]'
+	touch $@
 
 # The commands on the site's pages, run anew, with what they print: make tutorials, or make tutorials PAGES=docs/tutorials/find_the_nan.md
 tutorials: $(STAMP)
