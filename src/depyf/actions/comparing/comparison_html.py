@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from depyf.run.causes.folding import counted
 from depyf.views.pages import notebook
-from depyf.views.pages.notebook import Markup, Part, chip, dim, folded, joined, line
+from depyf.views.pages.notebook import Markup, Part, chip, dim, fact, folded, joined, line
 
 if TYPE_CHECKING:
     from depyf.actions.comparing.against_model import ModelComparison
@@ -25,7 +26,7 @@ def compare_html(comparison: Comparison) -> Markup:
     lines += [line(dim(text)) for text in comparison.remarks()]
     graphs = [_graph(graph, comparison.outcome(graph), comparison.backends) for graph in comparison.graphs]
     return notebook.report(
-        " against ".join(comparison.backends), "", *lines, *graphs, chips=[chip(word, "good" if same else "bad")]
+        " against ".join(comparison.backends), "", *lines, *graphs, chips=[fact(word, "good" if same else "bad")]
     )
 
 
@@ -33,7 +34,7 @@ def model_html(comparison: ModelComparison) -> Markup:
     """Where the model first computes something else than its reference."""
     model, reference = comparison.names
     found = comparison.first
-    head = chip("the same", "good") if found is None else chip("DIFFERENT", "bad")
+    head = fact("the same", "good") if found is None else fact("DIFFERENT", "bad")
     return notebook.report(
         f"{model} against the reference {reference}",
         "",
@@ -68,8 +69,8 @@ def _graph(graph: GraphComparison, outcome: str, names: tuple[str, str]) -> Mark
     head = joined(
         [
             chip(outcome, "good" if finding is None else "bad"),
-            f"graph {graph.number} ",
-            dim(f"{graph.operations} operations"),
+            f"graph {graph.number}, ",
+            dim(counted(graph.operations, "operation")),
         ]
     )
     inside = _finding(finding, names) if finding is not None else [_source(graph.place) if graph.place else ""]

@@ -18,7 +18,7 @@ from depyf.run.causes.folding import counted
 from depyf.run.causes.ways_out import is_remedy
 from depyf.run.observations.observation import Observation
 from depyf.views.pages import notebook
-from depyf.views.pages.notebook import Markup, Part, chip, dim, folded, joined, line
+from depyf.views.pages.notebook import Markup, Part, chip, dim, fact, folded, joined, line
 from depyf.views.pages.sections.fix_first import cost_in_words
 from depyf.views.pages.sections.totals import words_of
 
@@ -96,9 +96,9 @@ def doctor_html(report: DoctorReport) -> Markup:
     """The causes, the most costly first: each with its line, what it costs and the way out."""
     measured = report.measured
     totals, words = measured.totals, words_of(measured.totals)
-    facts = [chip(words.compilations), chip(words.breaks, "warn" if totals.breaks else "")]
-    facts += [chip(f"{totals.ran_as_python} ran as Python", "warn")] if totals.ran_as_python else []
-    facts += [chip(counted(totals.errors, "error"), "bad")] if totals.errors else []
+    facts = [fact(words.compilations), fact(words.breaks, "warn" if totals.breaks else "")]
+    facts += [fact(f"{totals.ran_as_python} ran as Python", "warn")] if totals.ran_as_python else []
+    facts += [fact(counted(totals.errors, "error"), "bad")] if totals.errors else []
     leading = [one for one in measured.observations if one.leads]
     others = [one for one in measured.observations if not one.leads]
     causes = [_observation(number, one) for number, one in enumerate(leading, 1)]

@@ -10,7 +10,7 @@ from depyf.actions.explaining.terminal_view import fix_first_lines, forgotten_li
 from depyf.run.global_names import in_words
 from depyf.run.guards.known_kinds import plain
 from depyf.views.pages import notebook
-from depyf.views.pages.notebook import Markup, Part, chip, dim, folded, joined, line
+from depyf.views.pages.notebook import Markup, Part, chip, dim, fact, folded, joined, line
 
 if TYPE_CHECKING:
     from depyf.actions.explaining.explanation import EntryReport, Report
@@ -43,8 +43,8 @@ def explain_html(report: Report) -> Markup:
 def _facts(report: Report) -> list[Markup]:
     warned = ("graph break", "recompilation", "Python", "error")
     return [
-        chip(fact, "warn" if any(word in fact and not fact.startswith("0 ") for word in warned) else "")
-        for fact in report.facts()
+        fact(text, "warn" if any(word in text and not text.startswith("0 ") for word in warned) else "")
+        for text in report.facts()
     ]
 
 

@@ -2,7 +2,8 @@
 
 Input: plain text, of which everything is escaped, and ``Markup`` that this module made of it.  Output: one element with
 its style, without script.  It is light or dark as the notebook is (Jupyter, VS Code, Colab), elsewhere as the system
-is.
+is.  Where the style is taken away, as in a notebook that is not trusted, on GitHub and in nbviewer, it is still text,
+tables and folds.
 """
 
 from __future__ import annotations
@@ -42,13 +43,31 @@ def joined(parts: Iterable[Part], between: Part = "") -> Markup:
 
 def report(title: str, place: str, *parts: Part, chips: Sequence[Markup] = ()) -> Markup:
     """A whole report: its title and place in the program, facts beside them, and what follows."""
-    head = element("div", element("b", title), joined([" ", dim(place)]) if place else "", " ", *chips, cls="head")
+    head = element(
+        "div",
+        element("b", title),
+        joined([" ", dim(place)]) if place else "",
+        " ",
+        joined(chips, _unseen(", ")),
+        cls="head",
+    )
     return Markup(f'<div class="depyf"><style>{_STYLE}</style>{head}{joined(parts)}</div>')
 
 
 def chip(text: str, kind: str = "") -> Markup:
-    """A short fact in a frame; ``kind``: "" or "good", "warn", "bad"."""
+    """What is said of what follows, in a frame; ``kind``: "" or "good", "warn", "bad"."""
+    return joined([fact(text, kind), _unseen(": ")])
+
+
+def fact(text: str, kind: str = "") -> Markup:
+    """One of several short facts in a row, each in a frame; ``kind`` as for ``chip``."""
     return element("span", text, cls=f"chip {kind}".strip())
+
+
+def _unseen(text: str) -> Markup:
+    """What the look says with frames and colours: read aloud, copied, and shown where styles are taken away, as in
+    notebooks that are not trusted, on GitHub and in nbviewer."""
+    return element("span", text, cls="unseen")
 
 
 def dim(text: Part) -> Markup:
@@ -64,7 +83,8 @@ def source(place: str, code: str) -> Markup:
     """A line of the program: where it is, and its text; "" where neither is known."""
     if not place and not code:
         return Markup("")
-    return element("div", dim(place) if place else "", element("code", code) if code else "", cls="source")
+    between = _unseen(": ") if place and code else ""
+    return element("div", dim(place) if place else "", between, element("code", code) if code else "", cls="source")
 
 
 def folded(summary: Part, *parts: Part, opened: bool = False) -> Markup:
@@ -113,6 +133,7 @@ _STYLE = (
     "border:1px solid var(--edge);border-radius:6px;overflow-wrap:anywhere}"
     ".depyf .head{margin-bottom:.4em}.depyf .head>b{font-size:1.15em}"
     ".depyf .dim{color:var(--dim)}"
+    ".depyf .unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:pre}"
     ".depyf p{margin:.25em 0}"
     ".depyf .good{color:var(--good)}.depyf .warn{color:var(--warn)}.depyf .bad{color:var(--bad)}"
     ".depyf .chip{display:inline-block;border:1px solid var(--edge);border-radius:1em;padding:0 .6em;"

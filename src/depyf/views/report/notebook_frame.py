@@ -29,4 +29,6 @@ class NotebookFrame:
         return (
             f'<iframe title="depyf report" sandbox="allow-scripts" srcdoc="{html.escape(self.page)}" '
             'style="width:100%;height:80vh;border:1px solid #8884;border-radius:6px"></iframe>'
+            f"<p>The report of {html.escape(str(self.folder))}. Where it does not show: "
+            "<code>.save(path)</code> writes it to a file.</p>"
         )

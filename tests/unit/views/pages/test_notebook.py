@@ -72,3 +72,18 @@ def test_light_and_dark() -> None:
     made = notebook.report("x", "")
     assert "prefers-color-scheme:dark" in made and "--jp-layout-color0" in made and ".vscode-dark" in made
     assert "<script" not in made and "http" not in made and "@import" not in made
+
+
+def test_words_do_not_run_together_without_the_style() -> None:
+    made = notebook.report(
+        "f", "a.py:3",
+        notebook.line(notebook.chip("way out", "good"), "torch.cond"),
+        notebook.folded(notebook.joined([notebook.chip("0/1"), "1 graph"]), notebook.source("a.py:6", "if x:")),
+        chips=[notebook.fact("2 graphs"), notebook.fact("1 break", "warn")],
+    )  # fmt: skip
+    text = Elements(
+        made.replace("</p>", "\n</p>").replace("</div>", "\n</div>").replace("</summary>", "\n</summary>")
+    ).text
+    assert [line for line in text.splitlines() if line] == [
+        "f a.py:3 2 graphs, 1 break", "way out: torch.cond", "0/1: 1 graph", "a.py:6: if x:",
+    ]  # fmt: skip
