@@ -48,6 +48,8 @@ class BreakFacts:
     """The line that asks about the size of what the line that broke the graph computes, as ``m.py:7``; "" for none."""
     only_libraries: bool = False
     """Nothing of the program was being compiled: all the way to the line is torch's, or the standard library's."""
+    in_while: Callable[[], bool] = lambda: False
+    """Whether the line is in a ``while`` loop."""
 
     @property
     def said(self) -> str:
@@ -353,6 +355,8 @@ def for_break(facts: BreakFacts, in_loop: bool = False) -> Uses:
     found = make(facts)
     if _IN_MANAGER in facts.explanation:  # the whole function runs as Python
         found = (*_manager(facts), *found)
+    if in_loop and use("capture-scalars") in found and facts.in_while():  # how often it goes round is a value, too
+        found = (use("loop-outside"),)
     found = (*found, use("loop-body")) if in_loop else found
     return found if facts.owner is Owner.PROGRAM or make is _symbol else _not_edited(facts, found)
 

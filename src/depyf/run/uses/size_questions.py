@@ -1,7 +1,8 @@
 """What a function asks about the size of a tensor that one of its lines computes: ``if rows.numel() == 0:``.
 
 Input: the lines of a file, and a line that assigns.  Output: ``PlacedUse``, what each such number is used for, with its
-line.  A number that is no more than computed with is no question.  Nothing is run.
+line.  A number that is no more than computed with is no question.  Besides: whether a line is in a loop that goes round
+as often as a condition says.  Nothing is run.
 """
 
 from __future__ import annotations
@@ -33,6 +34,16 @@ def size_questions(lines: Sequence[str], line: int) -> tuple[PlacedUse, ...]:
     except RecursionError:
         return ()
     return tuple(sorted(one for one in found if one.use in _QUESTIONS))
+
+
+def in_while(lines: Sequence[str], line: int) -> bool:
+    """Whether a ``while`` loop of the innermost function around ``line`` has it in its body; False where the text is no
+    Python."""
+    module = parsed_lines(lines)
+    if module is None:
+        return False
+    loops = (node for node in ast.walk(around_line(module, line)) if isinstance(node, ast.While))
+    return any(one.body[0].lineno <= line <= (one.body[-1].end_lineno or line) for one in loops)
 
 
 def _assigned(scope: Scope, line: int) -> frozenset[str]:

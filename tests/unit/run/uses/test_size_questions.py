@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from depyf.run.uses.size_questions import size_questions
+from depyf.run.uses.size_questions import in_while, size_questions
 from depyf.run.uses.use_kinds import ValueUse
 
 HEAD = ["def f(x, mask):", "    rows, slot = torch.where(mask)"]
@@ -32,3 +32,16 @@ def test_questions(asked, use):
 )
 def test_no_questions(line):
     assert size_questions([*HEAD, line, "    return x[rows]"], 2) == ()
+
+
+def test_the_body_of_a_while_loop_of_the_same_function():
+    lines = [
+        "def f(x):",
+        "    while x.numel():",
+        "        def g(y):",
+        "            return y[0]",
+        "        x = x[1:]",
+        "    return x",
+    ]
+    assert [in_while(lines, number) for number in range(1, 7)] == [False, False, False, False, True, False]
+    assert not in_while(["while :", "    x"], 2)
