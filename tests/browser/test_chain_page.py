@@ -21,8 +21,30 @@ def lit(page: Any, which: str = "related") -> list[str]:
     return [text.strip() for text in page.locator(f"#panel-chain .line.mark-{which} .line-text").all_inner_texts()]
 
 
+def show_all(page: Any) -> None:
+    """All stages side by side."""
+    stages = page.get_by_role("group", name="Stages").get_by_role("button")
+    for number in range(stages.count()):
+        if stages.nth(number).get_attribute("aria-pressed") == "false":
+            stages.nth(number).click()
+
+
+def titles(page: Any) -> list[str]:
+    return [text.split("\n")[0] for text in page.locator("#panel-chain .pane-title").all_inner_texts()]
+
+
+def test_two_stages_are_shown_at_first(visit: Any, page_file: Path) -> None:
+    assert len(titles(visit(page_file, "#chain", width=1280))) == 2
+    for stage, title in (("Backward_graph", "AOTAutograd"), ("kernel_0.cpp_fused_cos_mean_mul_sub_tanh_0", "Kernel")):
+        page = visit(page_file, f"#0/0/{stage}/3", width=1280)
+        page.locator("#panel-chain .mark-selected").first.wait_for()
+        pressed = page.get_by_role("group", name="Stages").locator("[aria-pressed=true]").all_inner_texts()
+        assert [text.split("\n")[0] for text in pressed] == ["Source", title], "the source, and the stage of the link"
+
+
 def test_a_source_line_lights_its_relatives(visit: Any, page_file: Path) -> None:
     page = visit(page_file, "#chain", width=1600)
+    show_all(page)
     page.locator("#panel-chain .line", has_text="d = torch.softmax(c, -1)").first.click()
     found = lit(page)
     assert any("torch.softmax" in line for line in found), "the captured graph"
@@ -51,6 +73,7 @@ def test_a_backward_line_leads_to_the_forward_line(visit: Any, page_file: Path) 
 
 def test_a_pair_names_what_lies_between(visit: Any, page_file: Path) -> None:
     page = visit(page_file, "#0/0/program.py/23", width=1600)
+    show_all(page)
     page.locator("#panel-chain .line", has_text="cpp_fused__softmax_mul_sigmoid_sum_2(").first.click(
         modifiers=["Shift"]
     )

@@ -355,6 +355,7 @@ _DYNAMIC = {
     "changed": "changed between two compilations",
     "asked": "dynamic=True",
     "declared": "declared: dynamic_shapes= or mark_unbacked",
+    "layout": "a size of the tensor is a symbol",
 }
 """Why a size is a symbol, where nothing more is known."""
 _DEFAULTS = ("[2, int_oo]", "[0, int_oo]", "[-int_oo, int_oo]", "")
@@ -373,7 +374,8 @@ def _allowed(symbol: SymbolRecord, conditions: Sequence[_Condition]) -> tuple[Al
     if symbol.dynamic == "marked" and symbol.range not in _DEFAULTS:
         decisions[Decision(note="mark_dynamic(min=..., max=...)")] = None
     elif symbol.dynamic in _DYNAMIC:
-        decisions[Decision(note=_DYNAMIC[symbol.dynamic])] = None
+        layout = symbol.dynamic == "asked" and size_name(symbol.source).of_layout  # nobody asked for that
+        decisions[Decision(note=_DYNAMIC["layout" if layout else symbol.dynamic])] = None
     elif symbol.name.startswith("u"):
         decisions[Decision(symbol.place, note="a value that is known only when it runs")] = None
     values: list[int] = tried

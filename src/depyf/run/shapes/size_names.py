@@ -25,6 +25,11 @@ class SizeName:
     text: str
 
     @property
+    def of_layout(self) -> bool:
+        """Whether it is a stride or the offset of the storage."""
+        return bool(self.dimension) and not self.dimension.isdigit()
+
+    @property
     def order(self) -> tuple[str, int, str]:
         digits = self.dimension.rpartition(" ")[2]
         return self.input, int(digits) if digits.isdigit() else -1, self.dimension

@@ -21,7 +21,7 @@ from depyf.run.shapes.allowed_sizes import bounds, candidates, described, holdin
 from depyf.run.shapes.shape_table import heuristic, shapes_of
 from depyf.run.shapes.size_expression import read_size_expression
 from depyf.run.shapes.size_names import size_name
-from depyf.views.pages.run_data import RunFindings, shapes_data
+from depyf.views.pages.run_data import RunFindings, shape_rows, shapes_data
 from depyf.views.pages.shapes import folded, shapes_page, shapes_section
 from work import calls
 
@@ -109,6 +109,18 @@ def test_conditions_on_several_sizes_once_and_not_what_follows():
     assert [row.text for row in table.conditions] == ["x.size(0) >= x.size(1)"]
     assert [row.text for row in table.choices] == ["3*x.size(0)*x.size(1) <= 20480"]
     assert table.implied == 1
+
+
+def test_nobody_asked_for_a_symbol_of_the_layout():
+    symbols = [symbol(f"s{n}", f"L['x'].{what}", "[0, int_oo]", dynamic="asked")
+               for n, what in enumerate(("size()[0]", "stride()[0]", "storage_offset()"))]  # fmt: skip
+    run = Run("2.13", "3.11", (function(entry(0, symbols)),), (), ())
+    (table,) = [table for _, table in RunFindings(run).shapes]
+    notes = {row.name.text: [one.note for one in row.decisions] for row in table.sizes}
+    assert notes["x.size(0)"] == ["dynamic=True"]
+    assert notes["x.stride(0)"] == notes["x.storage_offset()"] == ["a size of the tensor is a symbol"]
+    rows = shape_rows(run.functions[0], table, "f", RunFindings(run))["sizes"]
+    assert {row["name"] for row in rows} == {*notes}
 
 
 def test_duck_sizing_and_constants_in_words():

@@ -28,7 +28,8 @@ const COLUMNS = [
   { id: "wrapper", title: "Wrapper", kinds: ["wrapper"], rank: 3 },
   { id: "kernel", title: "Kernel", kinds: ["kernel"], rank: 1 },
 ];
-const NARROWEST = 250;
+/** Columns that are shown at first: two on a screen of 1280 pixels. */
+const NARROWEST = 400;
 const SHOWN_NAMES = 5;
 
 /** The panel "Chain"; its address is `#0/1/STAGE/LINE`. */
@@ -116,6 +117,13 @@ export function showChain(container, data, page) {
       ),
     );
     drawTrail();
+  }
+
+  /** The source, and the stage that a link names. */
+  function showOnly(...ids) {
+    if (ids.every((id) => shown.has(id))) return;
+    shown = new Set(ids);
+    draw();
   }
 
   function chipOf(column) {
@@ -294,6 +302,8 @@ export function showChain(container, data, page) {
       ({ id, file }) => id === rest[0] || file.includes(`.${rest[0]}.`) || file === rest[0],
     );
     const line = Number(rest[1]);
+    if (at >= 0 && !shown.chosen)
+      showOnly("source", columns.find(({ panes }) => panes.some((one) => one.at === at)).id);
     if (at >= 0 && Number.isInteger(line) && !(selection?.at === at && selection.line === line)) select(at, line);
   }
 

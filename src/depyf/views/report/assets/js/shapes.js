@@ -54,11 +54,10 @@ function shapesCard(found, page) {
 }
 
 function sizeRow(row, page) {
-  const name = row.dimension === "" ? row.input : `${row.input}.size(${row.dimension})`;
   return el(
     "tr",
     {},
-    el("th", { scope: "row" }, el("code", {}, name)),
+    el("th", { scope: "row" }, el("code", {}, row.name)),
     el("td", {}, badge(row.constant ? "recompile" : "dimension", row.constant ? `only ${row.may_be}` : row.may_be)),
     el("td", {}, row.symbol ? el("code", {}, row.symbol) : ""),
     el("td", { class: "muted" }, foldedIds(row.entries)),
