@@ -83,7 +83,8 @@ def shape_rows(function: FunctionRecord, table: FunctionShapes, title: str, foun
     def size(row: SizeRow) -> dict[str, Any]:
         return {
             "name": row.name.text, "input": row.name.input, "dimension": row.name.dimension, "symbol": row.symbol,
-            "may_be": row.allowed, "constant": row.constant, "entries": list(row.entries), "decided_by": decided(row.decisions),
+            "may_be": row.allowed, "constant": row.constant, "entries": list(row.entries),
+            "decided_by": decided(row.decisions),
         }  # fmt: skip
 
     def condition(row: ConditionRow) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from depyf.run.bill.lowering import CodeLine, CostKind
 from depyf.run.bill.traced_calls import traced_lines
 from depyf.run.bill.traffic import Traffic, TrafficCost, traffic_of
+from depyf.run.global_names import in_words
 from depyf.run.records import Place
 from depyf.views.pages.bill.compile_time import owner_of, tracing_seconds
 from depyf.views.report.dump_view import DumpView
@@ -49,7 +50,7 @@ def _traced(view: DumpView) -> dict[str, Any] | None:
                 **({"generation": key.generation} if key.generation else {}),
                 "function": titles_of.get(key, ""),
                 "calls": [
-                    [call.depth, call.function, f"{call.file}:{call.line}", call.at, call.calls, call.seconds]
+                    [call.depth, in_words(call.function), f"{call.file}:{call.line}", call.at, call.calls, call.seconds]
                     for call in tree
                 ],
             }

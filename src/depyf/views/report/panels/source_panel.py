@@ -12,6 +12,7 @@ from typing import Any
 from depyf.run.advice.registry import text_of
 from depyf.run.causes.cause import Cause, CauseKind
 from depyf.run.records import CompileKey, Place
+from depyf.run.shapes.size_names import size_name
 from depyf.safety.escape import one_line
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.links.chain_links import chains_of, source_paths
@@ -115,11 +116,11 @@ def _function(badges: _Badges, function: ToldFunction) -> None:
             )  # fmt: skip
         for symbol in entry.record.symbols:
             if symbol.became and symbol.where is not None:
-                why = symbol.by or symbol.why
+                why, size = symbol.by or symbol.why, size_name(symbol.source).text
                 badges.add(
-                    symbol.where, "dimension", f"{symbol.source} = {symbol.became}",
+                    symbol.where, "dimension", f"{size} = {symbol.became}",
                     (
-                        f"{symbol.source} was dynamic and became the constant {symbol.became} here "
+                        f"{size} was dynamic and became the constant {symbol.became} here "
                         f"({entry.key.label}){': ' + why if why else ''}"
                     ),
                 )  # fmt: skip
