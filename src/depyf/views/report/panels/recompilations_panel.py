@@ -6,7 +6,7 @@ from typing import Any
 
 from depyf.run.advice.registry import text_of
 from depyf.run.causes.subjects import subject_of
-from depyf.run.records import Place, RecompileRecord
+from depyf.run.records import CompileKey, Place, RecompileRecord
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.told_entries import ToldEntry, ToldFunction, told_functions, written
 
@@ -42,6 +42,7 @@ def _matrix(function: ToldFunction, view: DumpView) -> dict[str, Any]:
     places_of: dict[str, Place | None] = {}
     rows: list[dict[str, Any]] = []
     before: tuple[object, ...] | None = None
+    ways = _ways(view)
     for entry in function.entries:
         reasons = _reasons(entry)
         cells: list[int | None] = [None] * len(columns)
@@ -53,7 +54,7 @@ def _matrix(function: ToldFunction, view: DumpView) -> dict[str, Any]:
         row = {**entry.to_json(), "cells": cells, "same": bool(reasons) and now == before}
         if reasons:
             row["first"] = guards.get(_guard(reasons[0]))
-            row["ways"] = [text for use in reasons[0].advice if (text := text_of(use))][:2]
+            row["ways"] = ways.get(entry.key, [])
         rows.append(row)
         before = now if reasons else None
     return {
@@ -65,6 +66,17 @@ def _matrix(function: ToldFunction, view: DumpView) -> dict[str, Any]:
             for guard, at, expected, actual in guards
         ],
     }
+
+
+def _ways(view: DumpView) -> dict[CompileKey, list[str]]:
+    """Compilation -> the first ways out of what made it, as Fix first has them; what is needed for, where there is
+    none."""
+    found: dict[CompileKey, list[str]] = {}
+    for cause in view.causes:
+        said = [way.text for way in cause.ways] or [text for use in cause.advice if (text := text_of(use))]
+        for key in cause.caused or cause.entries:
+            found.setdefault(key, said[:2])
+    return found
 
 
 def _alike(entry: ToldEntry, reasons: tuple[RecompileRecord, ...]) -> tuple[object, ...] | None:

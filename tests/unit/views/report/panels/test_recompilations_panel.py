@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from depyf.run.advice.registry import use
+from depyf.run.causes.collect import causes_of
+from depyf.run.causes.ways_out import WayOut
 from depyf.run.records import Place, RecompileRecord
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.panels.recompilations_panel import recompilations_panel
@@ -29,6 +32,18 @@ def test_rows_are_calls_and_columns_entries(tmp_path):
     texts = [[None if n is None else found["guards"][n]["actual"] for n in row["cells"]] for row in found["rows"]]
     assert texts == [[None, None, None], ["2", None, None], ["3", "3", None], ["3", "3", None]]
     assert found["guards"][found["rows"][2]["first"]]["guard"] == "L['n'] == 2"
+
+
+def test_the_ways_out_are_those_of_fix_first(tmp_path, monkeypatch):
+    view = DumpView(made_dump(tmp_path, {"functions": [{
+        "function": "f", "from": "a.py:1",
+        "entries": [entry("0/0"), entry("0/1", recompiled_because=[refused("0/0", "L['n'] == 1", "a.py:3", "1", "2")])],
+    }]}))  # fmt: skip
+    (cause,) = causes_of(view.run)
+    ways = tuple(WayOut((use(id),)) for id in ("compile-dynamic", "no-static", "compile-once"))
+    monkeypatch.setattr(DumpView, "causes", (replace(cause, ways=ways),))
+    (found,) = recompilations_panel(view, None)["functions"]
+    assert [row.get("ways") for row in found["rows"]] == [None, [way.text for way in ways[:2]]]
 
 
 def test_nothing_recompiled_is_no_panel(tmp_path):
