@@ -402,3 +402,23 @@ def test_where_only_numbers_are_compared_a_way_for_certain_is_better(tmp_path):
 
     ways = [way for cause in causes(run, tmp_path) if cause.kind is CauseKind.RECOMPILES for way in cause.ways]
     assert [[use.id for use in way.uses] for way in ways] == [["tensor-in-object"]], ways
+
+
+def test_an_rnn_of_packed_sequences_is_not_looked_into(tmp_path):
+    """A translator that packs its sentences: with allow_rnn the graph breaks inside of the RNN."""
+    rnn = nn.GRU(4, 4, batch_first=True)
+
+    def packed(x, lengths):
+        sequences = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True)
+        return rnn(sequences)[1] + 1
+
+    def plain(x):
+        return rnn(x)[1] + 1
+
+    def advised(name, run):
+        return [use.id for cause in causes(run, tmp_path / name) for use in cause.advice if "rnn" in use.id]
+
+    x = torch.ones(2, 3, 4)
+    assert advised("plain", lambda: torch.compile(plain, backend="eager")(x)) == ["rnn-apart", "allow-rnn"]
+    compiled = torch.compile(packed, backend="eager")
+    assert advised("packed", lambda: compiled(x, torch.tensor([3, 2]))) == ["rnn-apart"]

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.advice.registry import use
 from depyf.run.installed_files import Owner, package_of
+from depyf.run.uses.known_calls import PACKS
 from depyf.run.uses.use_kinds import ValueUse
 
 Uses = tuple[AdviceUse, ...]
@@ -48,6 +49,8 @@ class BreakFacts:
     """The line that asks about the size of what the line that broke the graph computes, as ``m.py:7``; "" for none."""
     only_libraries: bool = False
     """Nothing of the program was being compiled: all the way to the line is torch's, or the standard library's."""
+    made_by: Callable[[], frozenset[str]] = lambda: frozenset()
+    """The functions whose results the line reads."""
     in_while: Callable[[], bool] = lambda: False
     """Whether the line is in a ``while`` loop."""
 
@@ -295,6 +298,11 @@ def _called_outside(facts: BreakFacts) -> Uses:
     return (use("call-outside", function=_function(facts)),)
 
 
+def _rnn(facts: BreakFacts) -> Uses:
+    """Torch looks into an RNN where it is asked to, but not at what was packed for it."""
+    return (use("rnn-apart"),) if facts.made_by() & PACKS else (use("rnn-apart"), use("allow-rnn"))
+
+
 def _nothing(facts: BreakFacts) -> Uses:
     return ()
 
@@ -330,7 +338,7 @@ _REASONS: tuple[tuple[str, Callable[[BreakFacts], Uses]], ...] = (
     ("'skip function", _skipped),
     ("copy.deepcopy", lambda facts: (use("call-outside", function="copy.deepcopy"),)),
     ("unsupported context manager", _manager),
-    ("rnn, gru, or lstm", lambda facts: (use("rnn-apart"), use("allow-rnn"))),
+    ("rnn, gru, or lstm", _rnn),
     ("torch.nn.parameter()", _one("parameter-outside")),
     ("__build_class__", _one("class-outside")),
     ("load_build_class", _one("class-outside")),

@@ -10,6 +10,9 @@ from __future__ import annotations
 import ast
 import functools
 import textwrap
+from collections.abc import Sequence
+
+from depyf.run.uses.value_uses import around_line, parsed_lines
 
 _NO_TREE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
@@ -33,6 +36,29 @@ def computed_from(source: str, line: int, first: int) -> frozenset[str]:
         known = len(found)
         found |= {name for _, stored, loaded in assigned if loaded & found for name in stored}
     return frozenset(found)
+
+
+def made_by(lines: Sequence[str], line: int) -> frozenset[str]:
+    """The last names of the functions whose results ``line``, a line of a file, reads, directly or through variables of
+    its function that are assigned once."""
+    module = parsed_lines(lines)
+    if module is None:
+        return frozenset()
+    scope = around_line(module, line)
+    given: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(scope):
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            if isinstance(target, ast.Name) and isinstance(node, ast.Assign):
+                given.setdefault(target.id, []).append(node.value)
+    reading = [node for node in ast.walk(scope) if isinstance(node, ast.expr) and node.lineno == line]
+    read = {node.id for node in reading if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    once = [value for name in read for value in given.get(name, ()) if len(given[name]) == 1]
+    calls = [node for node in (*once, *reading) if isinstance(node, ast.Call)]
+    return frozenset(
+        call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id
+        for call in calls
+        if isinstance(call.func, (ast.Attribute, ast.Name))
+    )
 
 
 def _stored(node: ast.AST) -> frozenset[str]:

@@ -24,6 +24,8 @@ COLLECTS = frozenset("append appendleft extend extendleft insert add update setd
 """Methods of containers that keep what they get."""
 TAKES_OUT = frozenset("pop popleft get index count".split())
 """Methods of containers that give back one of what is in them."""
+PACKS = frozenset(("pack_padded_sequence", "pack_sequence"))
+"""They make what an RNN reads of sequences of several lengths."""
 LOGS = frozenset(
     "debug info warning warn error exception critical log add_scalar add_scalars add_text log_metric log_metrics "
     "log_dict set_postfix set_postfix_str set_description write writelines echo".split()

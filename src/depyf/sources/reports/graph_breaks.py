@@ -15,6 +15,7 @@ from depyf.run.advice.for_breaks import BreakFacts, for_break
 from depyf.run.advice.registry import ADVICE, applicable, option_key
 from depyf.run.installed_files import Owner, installed
 from depyf.run.records import BreakRecord, Place
+from depyf.run.uses.computed_from import made_by
 from depyf.run.uses.size_questions import in_while, size_questions
 from depyf.run.uses.use_kinds import ValueUse
 from depyf.run.uses.value_uses import is_read, reads_used_at, uses_at
@@ -121,6 +122,7 @@ def parse_break(
         lambda: reads_used_at(linecache.getlines(shown.filename), shown.line) if shown is not None else frozenset(),
         lambda: _size_question(shown),
         bool(traced) and all(of_libraries(frame.place.filename) for frame in traced),
+        lambda: made_by(linecache.getlines(shown.filename), shown.line) if shown is not None else frozenset(),
         lambda: shown is not None and in_while(linecache.getlines(shown.filename), shown.line),
     )
     given = for_break(facts, is_in_loop(text))
