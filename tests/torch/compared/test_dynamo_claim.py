@@ -305,6 +305,20 @@ def test_a_write_that_is_left_out_is_not_proven():
     assert claim.why_not == "what is written to objects of the program is not shown to be the same"
 
 
+class OfClass(nn.Module):
+    bias = 4.0
+
+    def forward(self, x):
+        return x + self.bias
+
+
+def test_an_attribute_that_the_class_has():
+    """Guards look at it in the class, and that the object has none."""
+    assert "self.bias" not in str(depyf.compare(OfClass(), torch.ones(2)).python.claim)
+    assumed = claim_of(OfClass(), torch.ones(2)).assumed  # no guards were given
+    assert {"self.bias", "'bias' is not in self"} <= {*assumed}
+
+
 def test_guards_pin_what_they_look_at():
     guards = GuardSources([
         "L['self']._modules['fc'].k == 2", "L['x'] is L['y']", "same_value(G['S'], (1, 2))", "len(L['v']) == 3",
@@ -313,6 +327,8 @@ def test_guards_pin_what_they_look_at():
     ])  # fmt: skip
     assert known_path("L['self'].__dict__['_modules']['fc'].k") == "L['self'].fc.k"
     assert guards.pin("L['self'].fc.k") and guards.pin("G['S'][1]") and guards.pin("a.b.K")
+    of_class = GuardSources(["same_value(dict(type(L['self'].b).__mro__[1].__dict__)['k'], 4.0)"])
+    assert of_class.pin("L['self'].b.k") and not of_class.pin("L['self'].b")
     for name in ("self.fc.k", "L['self'].t", "L['v']", "L['n']", "L['a']", "L['S']", "G['K']"):
         assert not guards.pin(name), name
     assert guards.look_at("L['self'].t") and not guards.look_at("L['self'].u")

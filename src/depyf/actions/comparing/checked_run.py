@@ -17,7 +17,7 @@ from depyf.actions.comparing.against_python import AgainstPython, Calls
 from depyf.actions.comparing.call_outcome import CallOutcome, seen
 from depyf.actions.comparing.compare import compare, original_of
 from depyf.actions.comparing.graph_finding import Finding
-from depyf.run.installed_files import library_file
+from depyf.run.installed_files import of_library
 from depyf.run.program_calls.checked_calls import CallDifference, CheckedCalls
 from depyf.run.program_calls.compile_calls import CompileCall
 from depyf.run.records import CompileKey, Place
@@ -121,7 +121,7 @@ class CheckedRun:
         found = self._served.get((id(target.code), compile_id))
         if found is None:
             body = call.body
-            place = call.place if body is None or library_file(body.filename) else body
+            place = call.place if body is None or of_library(body.filename) else body
             key = self._session.capture.key(compile_id) if compile_id else None
             found = self._served[id(target.code), compile_id] = _Served(call.wrapped, place, key)
         return found
