@@ -108,6 +108,13 @@ class Ordered(nn.Module):
         return x * self.scales["first"] + self.scales.get("third", len(self.scales))
 
 
+def parts_taken_late(x):
+    """The graph takes all parts out where they are made."""
+    parts = torch.split(x, 1, 1)
+    y = parts[1].sin()
+    return y + parts[-1] * parts[0]
+
+
 class Scales:
     factor = 2.0
 
@@ -151,6 +158,7 @@ PROVEN = [
     (nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.MaxPool2d(2)), (torch.ones(1, 3, 8, 8),)),
     (nn.TransformerEncoderLayer(8, 2, 16), (torch.ones(2, 3, 8),)),
     (Ordered(), (torch.ones(2, 3),)),
+    (parts_taken_late, (torch.ones(2, 3),)),
     (many_layers(), (torch.ones(1, 2),)),
 ]
 
@@ -260,6 +268,14 @@ def test_an_ordered_dict_in_another_order_is_not_proven():
 
     found = claim_of(Ordered(), torch.ones(2, 3), tamper=swapped)
     assert not found.proven and "mul" in found.why_not
+
+
+def test_other_parts_are_not_proven():
+    def swapped(graph):
+        one, other = [node for node in graph.nodes if node.target is operator.getitem][:2]
+        (one.args, other.args) = (one.args[0], other.args[1]), (other.args[0], one.args[1])
+
+    assert not claim_of(parts_taken_late, torch.ones(2, 3), tamper=swapped).proven
 
 
 def test_an_attribute_of_a_class_is_named_by_the_class():

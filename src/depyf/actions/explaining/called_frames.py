@@ -12,7 +12,7 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.actions.claims.live_attributes import in_class, is_module
+from depyf.actions.claims.live_attributes import in_class, is_module, runs_forward
 from depyf.run.installed_files import of_library
 from depyf.sources.live.pure_access import attribute, own_attributes
 
@@ -35,11 +35,7 @@ def called_frame(path: str, called: Any) -> CalledFrame | None:
     """Of a call of this object, which the program calls ``path``."""
     if type(called) is types.FunctionType:
         return CalledFrame(called, "") if _is_inlined(called) else None
-    if not is_module(called):
-        return None
-    import torch
-
-    if in_class(type(called), "__call__") is not in_class(torch.nn.Module, "__call__"):
+    if not is_module(called) or not runs_forward(called):
         return None
     return method_frame(path, called, "forward")
 
