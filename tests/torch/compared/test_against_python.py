@@ -454,6 +454,17 @@ def test_other_threads_compile_as_before(capsys, tmp_path):
     assert capsys.readouterr().out == "of another thread\n" * lines.count("default")
 
 
+def test_an_iterator_is_compared_and_kept():
+    def each(values):
+        return [value + 1 for value in values]
+
+    given = iter([torch.ones(2), torch.zeros(2)])
+    next(given)
+    found = depyf.compare(each, given, backends=QUICK)
+    assert found.python.ran and not found.python.apart, found
+    assert len(list(given)) == 1
+
+
 def test_a_call_that_cannot_print_leaves_sys_stdout_alone(tmp_path):
     """``sys.stdout`` is a setting of the process."""
     file = tmp_path / "streams"

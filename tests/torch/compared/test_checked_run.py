@@ -90,6 +90,36 @@ each(torch.ones(2) for _ in range(2))
 """
 
 
+ITERATORS = """
+import torch
+numbers = (n for n in range(100))
+@torch.compile(backend="eager")
+def each(xs):
+    return [x + 1 for x in xs]
+@torch._dynamo.disable
+def take():
+    return next(numbers)
+@torch.compile(backend="eager")
+def f(x):
+    return x + take()
+for i in range(4):
+    print(len(each(iter([torch.ones(2)]))), f(torch.ones(1)).item())
+"""
+FAKE = """
+import torch
+@torch.library.custom_op("checked::as_double", mutates_args=())
+def as_double(x: torch.Tensor) -> torch.Tensor:
+    return x.double()
+@as_double.register_fake
+def _(x):
+    return torch.empty_like(x)
+@torch.compile
+def f(x):
+    return as_double(x) + 1
+f(torch.ones(3))
+"""
+
+
 def run(tmp_path, text, *options, command="run"):
     program = tmp_path / "program.py"
     program.write_text(text)
@@ -183,3 +213,21 @@ def test_doctor(tmp_path):
     assert wrong.returncode == 2
     wrong = subprocess.run([sys.executable, "-m", "depyf", "run", "--check-every", "0", program], capture_output=True)
     assert wrong.returncode == 4 and b"must be positive" in wrong.stderr
+
+
+def test_iterators_are_not_used_up_for_the_check(tmp_path):
+    """An iterator that has ended cannot be put back, and neither can a generator."""
+    plain = subprocess.run([sys.executable, "-c", ITERATORS], capture_output=True, text=True, cwd=tmp_path)
+    done, checked = run(tmp_path, ITERATORS, "--check-every", "1")
+    assert done.stdout == plain.stdout and plain.stdout.endswith("1 4.0\n"), done.stderr
+    assert not any(one.apart for one in checked.checked)
+    assert next(one for one in checked.checked if one.function == "each").checked
+    said = {text for one in checked.checked if one.function == "f" for text in one.not_compared}
+    assert said == {"numbers is a generator, and only one run can use it"}
+
+
+def test_a_fake_kernel_is_named(tmp_path):
+    done, checked = run(tmp_path, FAKE, "--check")
+    (one,) = checked.checked
+    assert any("the fake kernel of checked::as_double" in cause for cause in one.causes), one.causes
+    assert "torch.library.opcheck tests it" in done.stderr

@@ -108,6 +108,13 @@ class Ordered(nn.Module):
         return x * self.scales["first"] + self.scales.get("third", len(self.scales))
 
 
+def parts_taken_late(x):
+    """The graph takes all parts out where they are made."""
+    parts = torch.split(x, 1, 1)
+    y = parts[1].sin()
+    return y + parts[-1] * parts[0]
+
+
 class Scales:
     factor = 2.0
 
@@ -151,6 +158,7 @@ PROVEN = [
     (nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.MaxPool2d(2)), (torch.ones(1, 3, 8, 8),)),
     (nn.TransformerEncoderLayer(8, 2, 16), (torch.ones(2, 3, 8),)),
     (Ordered(), (torch.ones(2, 3),)),
+    (parts_taken_late, (torch.ones(2, 3),)),
     (many_layers(), (torch.ones(1, 2),)),
 ]
 
@@ -262,6 +270,14 @@ def test_an_ordered_dict_in_another_order_is_not_proven():
     assert not found.proven and "mul" in found.why_not
 
 
+def test_other_parts_are_not_proven():
+    def swapped(graph):
+        one, other = [node for node in graph.nodes if node.target is operator.getitem][:2]
+        (one.args, other.args) = (one.args[0], other.args[1]), (other.args[0], one.args[1])
+
+    assert not claim_of(parts_taken_late, torch.ones(2, 3), tamper=swapped).proven
+
+
 def test_an_attribute_of_a_class_is_named_by_the_class():
     assert claim_of(of_a_class, torch.ones(2)).assumed == ("Scales.factor",)
 
@@ -305,6 +321,20 @@ def test_a_write_that_is_left_out_is_not_proven():
     assert claim.why_not == "what is written to objects of the program is not shown to be the same"
 
 
+class OfClass(nn.Module):
+    bias = 4.0
+
+    def forward(self, x):
+        return x + self.bias
+
+
+def test_an_attribute_that_the_class_has():
+    """Guards look at it in the class, and that the object has none."""
+    assert "self.bias" not in str(depyf.compare(OfClass(), torch.ones(2)).python.claim)
+    assumed = claim_of(OfClass(), torch.ones(2)).assumed  # no guards were given
+    assert {"self.bias", "'bias' is not in self"} <= {*assumed}
+
+
 def test_guards_pin_what_they_look_at():
     guards = GuardSources([
         "L['self']._modules['fc'].k == 2", "L['x'] is L['y']", "same_value(G['S'], (1, 2))", "len(L['v']) == 3",
@@ -313,6 +343,8 @@ def test_guards_pin_what_they_look_at():
     ])  # fmt: skip
     assert known_path("L['self'].__dict__['_modules']['fc'].k") == "L['self'].fc.k"
     assert guards.pin("L['self'].fc.k") and guards.pin("G['S'][1]") and guards.pin("a.b.K")
+    of_class = GuardSources(["same_value(dict(type(L['self'].b).__mro__[1].__dict__)['k'], 4.0)"])
+    assert of_class.pin("L['self'].b.k") and not of_class.pin("L['self'].b")
     for name in ("self.fc.k", "L['self'].t", "L['v']", "L['n']", "L['a']", "L['S']", "G['K']"):
         assert not guards.pin(name), name
     assert guards.look_at("L['self'].t") and not guards.look_at("L['self'].u")

@@ -4,6 +4,7 @@ runs; each that is not named is changed, too: it does not."""
 from __future__ import annotations
 
 import math
+import types
 
 import pytest
 import torch
@@ -95,3 +96,105 @@ def test_a_closure_and_a_constant_of_a_library():
     }
     assert "no guard on factor (test_unguarded.py:" in str(report)
     assert [value["name"] for value in report.to_json()["unguarded"]] == [value.name for value in report.unguarded]
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale, self.gain = 2.0, 3.0
+
+    def forward(self, x):
+        return self.louder(x) * self.scale
+
+    def louder(self, x):
+        return x * self.gain
+
+
+class Outer(nn.Module):
+    bias = 4.0
+
+    def __init__(self):
+        super().__init__()
+        self.block, self.blocks = Block(), nn.ModuleList([Block()])
+
+    def forward(self, x):
+        return doubled(self.block(x)) + self.bias + self.blocks[0](x)
+
+
+FACTOR = 2.0
+
+
+def doubled(x):
+    return x * FACTOR
+
+
+@torch._dynamo.disable
+def apart(x):
+    return x * SCALE
+
+
+CALLED = {
+    "self.block.scale": lambda model: setattr(model.block, "scale", 9.0),
+    "self.block.gain": lambda model: setattr(model.block, "gain", 9.0),
+    "FACTOR": lambda model: globals().update(FACTOR=9.0),
+    "self.bias": lambda model: setattr(model, "bias", 9.0),
+}
+
+
+@pytest.mark.parametrize("keep", (None, none, without("gain", "FACTOR"), without("scale")))
+def test_of_functions_methods_and_modules_that_are_called(keep, monkeypatch):
+    monkeypatch.setitem(globals(), "FACTOR", 2.0)
+
+    def fresh():
+        torch._dynamo.reset()
+        globals()["FACTOR"] = 2.0
+        model, count = Outer(), []
+        options = {"options": {"guard_filter_fn": keep}} if keep else {}
+        compiled = torch.compile(model, backend=lambda gm, _: count.append(gm) or gm.forward, **options)
+        compiled(torch.ones(2))
+        return model, compiled, count
+
+    report = depyf.explain(fresh()[1])
+    names = {value.name for value in report.unguarded if not value.name.startswith("the hooks")}
+    assert names <= CALLED.keys()
+    for name, change in CALLED.items():
+        model, compiled, count = fresh()
+        change(model)
+        compiled(torch.ones(2))
+        assert (len(count) == 1) is (name in names), name
+
+
+def test_the_line_is_that_of_the_callee():
+    torch._dynamo.reset()
+    compiled = torch.compile(Outer(), backend="eager", options={"guard_filter_fn": none})
+    compiled(torch.ones(2))
+    found = {value.name: value.place for value in depyf.explain(compiled).unguarded}
+    assert found["FACTOR"].function == "doubled" and found["FACTOR"].text == "return x * FACTOR"
+    assert found["self.block.gain"].function == "louder"
+
+
+def test_what_the_rest_after_a_break_looks_at_is_guarded():
+    def broken(x):
+        y = x + TABLE["k"]
+        torch._dynamo.graph_break()
+        return apart(y) * SCALE
+
+    torch._dynamo.reset()
+    compiled = torch.compile(broken, backend="eager")
+    compiled(torch.ones(2))
+    assert depyf.explain(compiled).unguarded == ()
+
+
+def test_a_module_of_the_program_is_no_library(monkeypatch):
+    settings = types.ModuleType("settings")
+    settings.__file__, settings.K = "/home/someone/settings.py", 3.0
+    monkeypatch.setitem(globals(), "settings", settings)
+
+    def scaled(x):
+        return x * settings.K
+
+    torch._dynamo.reset()
+    compiled = torch.compile(scaled, backend="eager", options={"guard_filter_fn": none})
+    compiled(torch.ones(2))
+    (found,) = depyf.explain(compiled).unguarded
+    assert (found.name, found.why) == ("settings.K", "guard_filter_fn left its guard out")

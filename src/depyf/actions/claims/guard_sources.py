@@ -6,6 +6,7 @@ Input: guards as Python.  Output: ``GuardSources``, asked by names as the progra
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from collections.abc import Iterable, Iterator
 
@@ -34,11 +35,43 @@ def spelled_plainly(path: str) -> str:
     return _VARIABLE.sub(r"\2", path)
 
 
+def read_guard(text: str) -> ast.expr | None:
+    """A guard as a tree in which an attribute that an object has of its class is written as one of the object: Dynamo
+    looks at ``dict(type(x).__dict__)['k']``, and that ``k`` is not in ``x.__dict__``."""
+    tree = tree_of(text)
+    if tree is None or "__dict__)" not in text:
+        return tree
+    made: ast.expr = _OfClass().visit(copy.deepcopy(tree))
+    return made
+
+
+class _OfClass(ast.NodeTransformer):
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        match node:
+            case ast.Subscript(
+                ast.Call(ast.Name("dict"), [ast.Attribute(ast.Call(ast.Name("type"), [value]), "__dict__")]),
+                ast.Constant(str(name)),
+            ) | ast.Subscript(
+                ast.Call(
+                    ast.Name("dict"),
+                    [
+                        ast.Attribute(
+                            ast.Subscript(ast.Attribute(ast.Call(ast.Name("type"), [value]), "__mro__")), "__dict__"
+                        )
+                    ],
+                ),
+                ast.Constant(str(name)),
+            ):
+                return ast.Attribute(value, name, ast.Load())
+        return node
+
+
 class GuardSources:
     """The values that some guards look at."""
 
     def __init__(self, guards: Iterable[str]) -> None:
-        self._trees = [tree for text in guards if (tree := tree_of(text)) is not None]
+        self._trees = [tree for text in guards if (tree := read_guard(text)) is not None]
         self._of = [list(map(known_path, sources_in(tree))) for tree in self._trees]
         self._pinned = frozenset(name for tree in self._trees for name in _pinned_by(tree))
         self._all = frozenset(source for sources in self._of for source in sources)

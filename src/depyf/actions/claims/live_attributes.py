@@ -148,6 +148,13 @@ def _bound(of_class: Any, value: Any) -> Any:
     return of_class
 
 
+def runs_forward(module: Any) -> bool:
+    """Whether a call of ``module`` is that of ``nn.Module``, which runs ``forward``."""
+    import torch
+
+    return in_class(type(module), "__call__") is in_class(torch.nn.Module, "__call__")
+
+
 def check_no_hooks(module: Any) -> None:
     """NotTriedError where a call of ``module`` runs something besides its ``forward``."""
     import torch
@@ -158,5 +165,5 @@ def check_no_hooks(module: Any) -> None:
         raise NotTriedError("a hook of a module")
     if own.get("_compiled_call_impl") is not None or "forward" in own:
         raise NotTriedError("a module that is called in another way")
-    if in_class(type(module), "__call__") is not in_class(torch.nn.Module, "__call__"):
+    if not runs_forward(module):
         raise NotTriedError(f"{type(module).__name__} has a __call__ of its own")

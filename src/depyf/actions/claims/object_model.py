@@ -286,7 +286,11 @@ class ObjectModel:
             if any(where == id(value) for where, _ in self.writes):
                 raise NotTriedError("the attributes of an object that is written")
             return self.seen(got, f"{self.path(value)}.__dict__")
-        return self.seen(got, f"{self.path(value)}.{name}") if _is_data(got) else got
+        if not _is_data(got):
+            return got
+        if not own and not isinstance(value, (type, SuperView)):  # the class has it, and the object has none
+            self.absent.setdefault((self.path(value), name))
+        return self.seen(got, f"{self.path(value)}.{name}")
 
     def method_of(self, value: Any, name: str) -> Any:
         """A method that an operator calls: that of the class."""

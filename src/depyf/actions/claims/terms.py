@@ -7,6 +7,7 @@ order do the same, whatever they are: also where they write to a tensor or draw 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,8 @@ Key = tuple[Any, ...]
 """What can be compared: of equal keys, what they are of is the same."""
 
 
+_FIRST_PART = 10_000_000
+"""The number of the first term that is a part of another one."""
 _OF_VALUES = ("Tensor", "Generator")
 """Of torch, and no constants: which one it is may be another matter in the next call."""
 
@@ -104,9 +107,26 @@ class TermTrace:
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
+        self.parts: dict[tuple[int, int], Term] = {}
+        """(an operation with several results, position) -> that result."""
+
+    def part(self, of: Any, args: Any) -> Term | None:
+        """One of several results of an operation, which is no operation itself: when it is taken out is all the same.
+        None for everything else."""
+        if of is not operator.getitem or len(args) != 2 or type(args[0]) is not Term or type(args[1]) is not int:
+            return None
+        whole, position = args
+        if type(whole.example) not in (tuple, list) or not -len(whole.example) <= position < len(whole.example):
+            return None
+        key = (whole.number, position % len(whole.example))
+        if key not in self.parts:
+            self.parts[key] = Term(_FIRST_PART + len(self.parts), f"{whole}[{key[1]}]", whole.example[key[1]])
+        return self.parts[key]
 
     def made(self, of: Any, args: Any, kwargs: Mapping[str, Any], line: str = "", example: Any = None) -> Term:
         """The result of an operation."""
+        if (part := self.part(of, args)) is not None:
+            return part
         operands = (key_of(tuple(args)), *((name, key_of(kwargs[name])) for name in sorted(kwargs)))
         result = Term(len(self.operations), f"value {len(self.operations)}", example)
         self.operations.append(Operation(of, operands, result, line))
@@ -127,6 +147,8 @@ class TraceBeside(TermTrace):
         self.alone: list[Operation] = []
 
     def made(self, of: Any, args: Any, kwargs: Mapping[str, Any], line: str = "", example: Any = None) -> Term:
+        if (part := self.known.part(of, args)) is not None:
+            return part
         operands = (key_of(tuple(args)), *((name, key_of(kwargs[name])) for name in sorted(kwargs)))
         wanted = self.known.operations[self.next] if self.next < len(self.known.operations) else None
         mine = Operation(of, operands, Term(1_000_000 + len(self.alone), f"the value of line {line}", example), line)

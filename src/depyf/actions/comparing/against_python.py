@@ -9,6 +9,7 @@ Where they part, the layer is named, and the cause where a check confirms it.  A
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,7 +28,7 @@ from depyf.sources.live.pure_tensors import is_tensor
 from depyf.sources.live.state.images import Apart
 from depyf.sources.live.state.kept_tensors import has_history, keepable, own_copy
 from depyf.sources.live.state.printing import compiler_writes_output
-from depyf.sources.live.state.reached import OneShot, ReachedState
+from depyf.sources.live.state.reached import COPIED_ITERATORS, OneShot, ReachedState
 from depyf.sources.live.target import Target, find_target
 
 
@@ -136,12 +137,20 @@ class Calls:
 
     def one_shot(self) -> OneShot | None:
         """An argument that only one run can use."""
+        given, copied = self._given(), COPIED_ITERATORS
+        return next((one for one in self.state.once if id(one.value) in given and type(one.value) not in copied), None)
+
+    def _given(self) -> set[int]:
         from torch.utils import _pytree
 
-        given: set[int] = set()
         with contextlib.suppress(RecursionError):  # a container that holds itself
-            given = {id(leaf) for leaf in _pytree.tree_leaves((self.args, self.kwargs))}
-        return next((once for once in self.state.once if id(once.value) in given), None)
+            return {id(leaf) for leaf in _pytree.tree_leaves((self.args, self.kwargs))}
+        return set()
+
+    def used_up_elsewhere(self) -> OneShot | None:
+        """What the call may take values out of, and is no argument."""
+        given = self._given()
+        return next((one for one in self.state.once if one.used_up and id(one.value) not in given), None)
 
     def as_python(self, looked: Looked | None = None) -> CallOutcome:
         """The program's own code, and nothing compiled.  ``looked`` is given the result while it is there."""
@@ -239,7 +248,7 @@ class Calls:
 
 def _with_own_history(args: Any, kwargs: Any) -> tuple[Any, Any, dict[str, Any]]:
     """The arguments, with a copy of each tensor that something computed: a write to it would add to its history, and
-    autograd lets nobody undo that."""
+    autograd lets nobody undo that.  Iterators are copied, too, so that each call has all of their values."""
     from torch.utils import _pytree
 
     try:
@@ -247,14 +256,19 @@ def _with_own_history(args: Any, kwargs: Any) -> tuple[Any, Any, dict[str, Any]]
     except RecursionError:  # a container that holds itself
         return args, kwargs, {}
     computed = [n for n, leaf in enumerate(leaves) if is_tensor(leaf) and keepable(leaf) and has_history(leaf)]
-    if not computed:
+    iterators = [n for n, leaf in enumerate(leaves) if type(leaf) in COPIED_ITERATORS]
+    if not computed and not iterators:
         return args, kwargs, {}
+    again: dict[int, Any] = {}
+    for number in iterators:
+        leaf = leaves[number]
+        leaves[number] = again[id(leaf)] = again[id(leaf)] if id(leaf) in again else copy.copy(leaf)
     made: dict[int, Any] = {}
     for number in computed:
         leaf = leaves[number]
         leaves[number] = made[id(leaf)] = made[id(leaf)] if id(leaf) in made else own_copy(leaf)
     args, kwargs = _pytree.tree_unflatten(leaves, spec)
-    return args, kwargs, {f"argument {n + 1}": copy for n, copy in enumerate(made.values())}
+    return args, kwargs, {f"argument {n + 1}": copied for n, copied in enumerate(made.values())}
 
 
 @contextlib.contextmanager

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from depyf.actions.comparing.against_python import AgainstPython, Calls
 from depyf.actions.comparing.call_outcome import CallOutcome, seen
 from depyf.actions.comparing.compare import compare, original_of
-from depyf.actions.comparing.graph_finding import Finding
-from depyf.run.installed_files import library_file
+from depyf.actions.comparing.graph_finding import Finding, advice_lines, headline
+from depyf.run.installed_files import of_library
 from depyf.run.program_calls.checked_calls import CallDifference, CheckedCalls
 from depyf.run.program_calls.compile_calls import CompileCall
 from depyf.run.records import CompileKey, Place
@@ -121,7 +121,7 @@ class CheckedRun:
         found = self._served.get((id(target.code), compile_id))
         if found is None:
             body = call.body
-            place = call.place if body is None or library_file(body.filename) else body
+            place = call.place if body is None or of_library(body.filename) else body
             key = self._session.capture.key(compile_id) if compile_id else None
             found = self._served[id(target.code), compile_id] = _Served(call.wrapped, place, key)
         return found
@@ -137,8 +137,8 @@ class CheckedRun:
         self._compared(calls, served, python, calls.by_entry(entry))
 
     def _only_once(self, calls: Calls, served: _Served) -> bool:
-        once = calls.one_shot()
-        if once is not None:
+        once = calls.one_shot() or calls.used_up_elsewhere()
+        if once is not None:  # the program's own call is still to come
             served.not_compared[f"{once.path} is {once.what}, and only one run can use it"] = None
             self._session.compared(served.record())
         return once is not None
@@ -224,4 +224,6 @@ def _first_operation(finding: Finding) -> list[str]:
     if finding.node is None:
         return []
     place = f", {finding.node.place}" if finding.node.place else ""
+    if finding.fake or finding.writes is not None or finding.written:
+        return [headline(finding) + place, *advice_lines(finding)]
     return [f"the first operation that differs is {finding.node.name} ({finding.node.operation}){place}"]

@@ -1,39 +1,44 @@
 """What compiled code took from the program, and no guard looks at: it may change, and the entry runs all the same.
 
 Input: a function, and the run of its live cache entries.  Output: ``Unguarded`` records.  What the function reads is in
-its source: globals, cells, attributes and items with constant keys, in the statements that every call runs.  What a
-guard looks at is in the guards.  Of modules also the hooks, which no guard looks at while a setting says so.  Nothing
-of the program runs, and nothing is compiled.
+its source: globals, cells, attributes and items with constant keys, in the statements that every call runs; also what
+the functions, methods and modules of the program read that these statements call (``called_frames.py``), as far as
+torch inlined them.  What a guard looks at is in the guards of the entry, and of the rests of the function after graph
+breaks.  Of modules also the hooks, which no guard looks at while a setting says so.  Nothing of the program runs, and
+nothing is compiled.
 """
 
 from __future__ import annotations
 
 import ast
 import linecache
-import re
 import sys
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.actions.claims.guard_sources import known_path, read_guard, spelled_plainly
+from depyf.actions.explaining.called_frames import CalledFrame, called_frame, member, method_frame
 from depyf.run.causes.folding import counted
-from depyf.run.guards.guard_kind import sources_in, tree_of
-from depyf.run.installed_files import library_file
-from depyf.run.records import GuardRecord, Place
+from depyf.run.guards.guard_kind import sources_in
+from depyf.run.installed_files import of_library
+from depyf.run.records import Place
 from depyf.run.run import Run
 from depyf.safety.unheard import parse
-from depyf.sources.live.caches.entries import cache_entries
+from depyf.sources.live.caches.entries import LiveEntry, cache_entries
+from depyf.sources.live.guards.guard_tree import live_guards
 from depyf.sources.live.pure_access import SCALARS, UnreadableError, attribute, in_classes, item, own_attributes
 from depyf.sources.live.recording.code_record import code_record
+from depyf.sources.live.resume import resume_targets
 from depyf.sources.live.target import Target, free_variables
 from depyf.sources.reports.program_sources import ProgramSources
 
 _SETTING = "torch._dynamo.config.skip_nnmodule_hook_guards"
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-_OF_MODULE = re.compile(r"\.(?:_modules|_parameters|_buffers|__dict__)\[(['\"])([A-Za-z_]\w*)\1\]")
-_VARIABLE = re.compile(r"^[LG]\[(['\"])(.+?)\1\]")
 _MOST = 2000
+_MOST_CALLED = 200
+"""How many functions are looked at."""
 _GONE = object()
 
 
@@ -71,32 +76,44 @@ def unguarded(target: Target, compiled: Any, run: Run) -> tuple[Unguarded, ...]:
     reads = list(_reads(target))
     known = {entry.key.text: entry.guards for function in run.functions for entry in function.entries}
     read: dict[str, list[str]] = {}
-    looked_at = {entry.compile_id: _looked_at(known.get(entry.compile_id, ()), read) for entry in entries}
+    looked_at: dict[str, set[str]] = {}
+    for entry in entries:
+        own = [guard.expression for guard in known.get(entry.compile_id, ())]
+        looked_at[entry.compile_id] = _looked_at([*own, *_of_rests(entry)], read)
     found = []
-    for name, line, value in reads:
-        own = tuple(key for key, names in looked_at.items() if not _covered(name, names))
-        if own:
-            found.append(Unguarded(name, _place(target, line), _why(value, compiled), own))
+    for name, place, value in reads:
+        without = tuple(key for key, names in looked_at.items() if not _covered(name, names))
+        if without:
+            found.append(Unguarded(name, place, _why(value, compiled), without))
     return (*found, *_hooks(target, tuple(looked_at)))
 
 
-def _place(target: Target, line: int) -> Place:
-    code = target.code
+def _of_rests(entry: LiveEntry) -> Iterator[str]:
+    """The guards of what follows graph breaks: the rests of the function are compiled apart."""
+    met: set[int] = set()
+    queue = [code for _, code in resume_targets(entry)]
+    while queue:
+        code = queue.pop()
+        if id(code) in met:
+            continue
+        met.add(id(code))
+        for rest in cache_entries(code):
+            yield from (guard.record.expression for guard in live_guards(rest))
+            queue += [inner for _, inner in resume_targets(rest)]
+
+
+def _place(code: types.CodeType, line: int) -> Place:
     text = linecache.getline(code.co_filename, line).strip()
     return Place(code.co_filename, line, code.co_name, text)
 
 
-def plain_source(source: str) -> str:
-    """``L['self']._modules['fc'].weight`` as ``self.fc.weight``."""
-    return _OF_MODULE.sub(lambda match: f".{match[2]}", _VARIABLE.sub(r"\2", source))
-
-
-def _looked_at(guards: Sequence[GuardRecord], read: dict[str, list[str]]) -> set[str]:
+def _looked_at(guards: Sequence[str], read: dict[str, list[str]]) -> set[str]:
     """``read``: expression -> what it looks at; entries have most of them in common."""
-    for expression in {guard.expression for guard in guards}.difference(read):
-        tree = tree_of(expression)
-        read[expression] = [] if tree is None else list(map(plain_source, sources_in(tree)))
-    return {source for guard in guards for source in read[guard.expression]}
+    for expression in set(guards).difference(read):
+        tree = read_guard(expression)
+        sources = [] if tree is None else sources_in(tree)
+        read[expression] = [spelled_plainly(known_path(source)) for source in sources]
+    return {source for guard in guards for source in read[guard]}
 
 
 def _covered(name: str, looked_at: set[str]) -> bool:
@@ -105,7 +122,7 @@ def _covered(name: str, looked_at: set[str]) -> bool:
 
 def _why(value: _Value, compiled: Any) -> str:
     owner = value.owner
-    if type(owner) is types.ModuleType and library_file(getattr(owner, "__file__", "") or ""):
+    if type(owner) is types.ModuleType and of_library(getattr(owner, "__file__", "") or ""):
         return f"a constant of the library {owner.__name__.partition('.')[0]}"
     if _filter_of(compiled) is not None:
         return "guard_filter_fn left its guard out"
@@ -127,20 +144,42 @@ class _Value:
     """What it is an attribute or an item of."""
 
 
-def _reads(target: Target) -> Iterator[tuple[str, int, _Value]]:
+def _reads(target: Target) -> Iterator[tuple[str, Place, _Value]]:
     """The values that are no objects of their own, each once, at the first line that reads it."""
-    function = target.function
-    tree = _tree(function)
-    if tree is None:
-        return
-    roots = _roots(target, tree)
+    first = CalledFrame(target.function, "", target.leading[0] if target.leading else None)
+    queue = [first]
     said: set[str] = set()
-    for node in _run_always(tree.body):
-        name, value = _chain(node, roots)
-        if name in said or value is None or not _is_plain(value.value):
+    met: set[tuple[int, str]] = set()
+    while queue and len(met) < _MOST_CALLED:
+        frame = queue.pop(0)
+        key = (id(frame.function.__code__), frame.path)
+        tree = None if key in met else _tree(frame.function)
+        met.add(key)
+        if tree is None:
             continue
-        said.add(name)
-        yield name, node.lineno + function.__code__.co_firstlineno - 1, value
+        code, roots = frame.function.__code__, _roots(frame, tree, first)
+        for node in _run_always(tree.body):
+            if isinstance(node, ast.Call):
+                queue += _called(node, roots)
+                continue
+            name, value = _chain(node, roots)
+            if name in said or value is None or not _is_plain(value.value):
+                continue
+            said.add(name)
+            yield name, _place(code, node.lineno + code.co_firstlineno - 1), value
+
+
+def _called(node: ast.Call, roots: Mapping[str, _Root]) -> list[CalledFrame]:
+    """What a call runs, if torch has inlined it."""
+    found = None
+    if isinstance(node.func, ast.Attribute):
+        owner, holder = _chain(node.func.value, roots, whole=True)
+        found = method_frame(owner, holder.value, node.func.attr) if holder is not None else None
+    if found is None:
+        name, value = _chain(node.func, roots, whole=True)
+        found = called_frame(name, value.value) if value is not None else None
+    inlined = found is not None and not cache_entries(found.function.__code__)
+    return [found] if found is not None and inlined else []
 
 
 def _tree(function: types.FunctionType) -> ast.FunctionDef | None:
@@ -152,20 +191,36 @@ def _tree(function: types.FunctionType) -> ast.FunctionDef | None:
     return first if isinstance(first, ast.FunctionDef) else None
 
 
-def _roots(target: Target, tree: ast.FunctionDef) -> dict[str, _Value]:
-    """The variables whose values are known without a call: ``self``, cells, globals."""
-    function = target.function
+@dataclass(frozen=True, slots=True)
+class _Root:
+    """What a variable of a function is: its name in the function that is compiled, and its value."""
+
+    name: str
+    value: _Value
+
+
+def _roots(frame: CalledFrame, tree: ast.FunctionDef, first: CalledFrame) -> dict[str, _Root]:
+    """The variables whose values are known without a call: ``self``, cells, globals.  Another function than the
+    compiled one has cells and variables that are called alike, and are others."""
+    function = frame.function
+    own = function.__globals__ is first.function.__globals__
+    module = "" if own else f"{dict.get(function.__globals__, '__name__')}."
     stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
-    known: dict[str, _Value] = {
-        name: _Value(value, function.__globals__) for name, value in function.__globals__.items() if type(name) is str
+    known = {
+        name: _Root(f"{module}{name}", _Value(value, function.__globals__))
+        for name, value in function.__globals__.items()
+        if type(name) is str
     }
-    known |= {name: _Value(value, None) for name, value in free_variables(function).items()}
+    for name, value in free_variables(function).items():
+        known.pop(name, None)
+        if frame is first:
+            known[name] = _Root(name, _Value(value, None))
     for name in {*function.__code__.co_varnames, *stored}:
         known.pop(name, None)
-    if target.leading and function.__code__.co_argcount:
-        first = function.__code__.co_varnames[0]
-        if first not in stored:
-            known[first] = _Value(target.leading[0], None)
+    if frame.first is not None and function.__code__.co_argcount:
+        variable = function.__code__.co_varnames[0]
+        if variable not in stored:
+            known[variable] = _Root(frame.path or variable, _Value(frame.first, None))
     return known
 
 
@@ -199,6 +254,8 @@ def _evaluated(node: ast.AST) -> Iterator[ast.expr]:
             return
     if isinstance(node, (ast.Lambda, ast.GeneratorExp)):
         return
+    if isinstance(node, ast.Call) and _spelled(node.func):
+        yield node
     if isinstance(node, ast.BoolOp):
         yield from _evaluated(node.values[0])
     elif isinstance(node, ast.IfExp):
@@ -227,19 +284,23 @@ def _spelled(node: ast.expr) -> str:
     return ""
 
 
-def _chain(node: ast.expr, roots: Mapping[str, _Value]) -> tuple[str, _Value | None]:
-    """Its name, and its value; the value of the longest part that is plain: ``self.size`` of ``self.size.numel``."""
-    name = _spelled(node)
+def _chain(node: ast.expr, roots: Mapping[str, _Root], whole: bool = False) -> tuple[str, _Value | None]:
+    """Its name, and its value; unless it is wanted as a ``whole``, the value of the longest part that is plain:
+    ``self.size`` of ``self.size.numel``."""
     if isinstance(node, ast.Name):
-        return name, roots.get(node.id)
-    assert isinstance(node, (ast.Attribute, ast.Subscript))
-    inner_name, inner = _chain(node.value, roots)
-    if inner is None or _is_plain(inner.value, containers=False):
+        root = roots.get(node.id)
+        return (node.id, None) if root is None else (root.name, root.value)
+    if not isinstance(node, (ast.Attribute, ast.Subscript)):
+        return "", None
+    inner_name, inner = _chain(node.value, roots, whole)
+    if inner is None or (not whole and _is_plain(inner.value, containers=False)):
         return inner_name, inner
     if isinstance(node, ast.Attribute):
-        value = attribute(inner.value, node.attr, _GONE)
+        name, value = f"{inner_name}.{node.attr}", member(inner.value, node.attr, _GONE)
     else:
-        assert isinstance(node.slice, ast.Constant)
+        if not isinstance(node.slice, ast.Constant):
+            return inner_name, None
+        name = f"{inner_name}[{node.slice.value!r}]"
         try:
             value = item(inner.value, node.slice.value)
         except UnreadableError:  # it is not there now
@@ -261,7 +322,7 @@ def _hooks(target: Target, entries: tuple[str, ...]) -> Iterator[Unguarded]:
     if modules:
         more = f" and {counted(len(modules) - 1, 'more module')}" if len(modules) > 1 else ""
         name = f"the hooks of {modules[0][0]}{more}"
-        yield Unguarded(name, _place(target, target.code.co_firstlineno), f"{_SETTING} is True", entries)
+        yield Unguarded(name, _place(target.code, target.code.co_firstlineno), f"{_SETTING} is True", entries)
 
 
 def _modules(path: str, value: Any) -> Iterator[tuple[str, Any]]:

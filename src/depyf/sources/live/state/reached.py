@@ -53,7 +53,8 @@ _LIBRARIES = frozenset(
     ("torch", "numpy", "depyf", "triton", "sympy", "torchgen", "functorch", *sys.stdlib_module_names)
 )
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice, type(...), types.BuiltinFunctionType)
-_ITERATORS: tuple[Any, ...] = (type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")))
+COPIED_ITERATORS: tuple[Any, ...] = (type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")))
+"""``copy.copy`` makes another one at the same place.  One that has ended cannot be put back."""
 _SUBMODULE = re.compile(r"\._(?:modules|parameters|buffers)\['([^']*)'\]")
 
 
@@ -66,6 +67,8 @@ class OneShot:
     value: Any
     position: Callable[[], Any]
     before: Any
+    used_up: bool = True
+    """Whether a call takes values out of it, which are gone then; False for a file and a socket."""
 
     @property
     def moved(self) -> bool:
@@ -190,8 +193,8 @@ class ReachedState:
         import torch
 
         kind = type(value)
-        if kind in _ITERATORS:
-            self.records.append(KeptBy(value, path, lambda it: it.__reduce__()[1:], _move))
+        if kind in COPIED_ITERATORS:
+            self._once(path, value, f"a {kind.__name__}", functools.partial(_left, value))
         elif kind is array.array:
             self.records.append(KeptBy(value, path, bytes, _fill_array))
         elif kind is torch.Generator:
@@ -204,9 +207,9 @@ class ReachedState:
             self._once(path, value, f"a {kind.__name__.replace('_', ' ')}", functools.partial(_where, value))
         elif is_a(value, io.IOBase):
             if value not in (sys.__stdout__, sys.__stderr__, sys.__stdin__):
-                self._once(path, value, "an open file", functools.partial(_told, value))
+                self._once(path, value, "an open file", functools.partial(_told, value), used_up=False)
         elif kind.__name__ == "socket":
-            self._once(path, value, "a socket", int)
+            self._once(path, value, "a socket", int, used_up=False)
         elif any("__next__" in class_namespace(cls) for cls in classes_of(value)) and class_module(kind) in (
             "builtins", "itertools"):  # fmt: skip
             self._once(path, value, f"a {kind.__name__} iterator", int)
@@ -214,8 +217,8 @@ class ReachedState:
             return False
         return True
 
-    def _once(self, path: str, value: Any, what: str, position: Callable[[], Any]) -> None:
-        self.once.append(OneShot(path, what, value, position, position()))
+    def _once(self, path: str, value: Any, what: str, position: Callable[[], Any], *, used_up: bool = True) -> None:
+        self.once.append(OneShot(path, what, value, position, position(), used_up))
 
     def _array(self, path: str, value: Any) -> None:
         if value.dtype.hasobject or not value.flags.writeable:
@@ -367,9 +370,8 @@ def _leaves(history: Any) -> list[Any]:
     return found
 
 
-def _move(iterator: Any, kept: tuple[Any, ...]) -> None:
-    if len(kept) > 1:
-        iterator.__setstate__(kept[1])
+def _left(iterator: Any) -> int:
+    return int(iterator.__length_hint__())
 
 
 def _fill_array(value: Any, kept: bytes) -> None:

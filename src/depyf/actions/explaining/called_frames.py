@@ -1,0 +1,79 @@
+"""The functions of the program that a call runs: a function, a method, the ``forward`` of a module.
+
+Input: what is called, a live object with its name.  Output: a ``CalledFrame``, or None for what torch does not inline
+as the program wrote it: functions of libraries, those that are disabled or allowed in graphs, generators, classes and
+callable objects.  Nothing of the program runs.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from dataclasses import dataclass
+from typing import Any
+
+from depyf.actions.claims.live_attributes import in_class, is_module, runs_forward
+from depyf.run.installed_files import of_library
+from depyf.sources.live.pure_access import attribute, own_attributes
+
+_NOT_PLAIN = 0x2A0
+"""Flags of the code of a generator, a coroutine, an asynchronous generator."""
+
+
+@dataclass(frozen=True, slots=True)
+class CalledFrame:
+    """A function that is run."""
+
+    function: types.FunctionType
+    path: str
+    """Its first argument, as the function that is compiled would write it; "" where that is not known."""
+    first: Any = None
+    """That argument."""
+
+
+def called_frame(path: str, called: Any) -> CalledFrame | None:
+    """Of a call of this object, which the program calls ``path``."""
+    if type(called) is types.FunctionType:
+        return CalledFrame(called, "") if _is_inlined(called) else None
+    if not is_module(called) or not runs_forward(called):
+        return None
+    return method_frame(path, called, "forward")
+
+
+def method_frame(path: str, holder: Any, name: str) -> CalledFrame | None:
+    """Of a call of ``path.name``: a method of the class of ``holder``, a function of a module."""
+    if type(holder) is types.ModuleType:
+        function = vars(holder).get(name)
+        return called_frame(name, function) if type(function) is types.FunctionType else None
+    own = own_attributes(holder) or {}
+    if isinstance(holder, type) or name in own or name in own.get("_modules", ()):
+        return None
+    function = in_class(type(holder), name)
+    if type(function) is types.FunctionType and _is_inlined(function):
+        return CalledFrame(function, path, holder)
+    return None
+
+
+def member(holder: Any, name: str, default: Any) -> Any:
+    """``holder.name``; of an ``nn.Module`` also a module in it."""
+    inner = (own_attributes(holder) or {}).get("_modules") if is_module(holder) else None
+    if type(inner) is dict and name in inner:
+        return inner[name]
+    return attribute(holder, name, default)
+
+
+def _is_inlined(function: types.FunctionType) -> bool:
+    code = function.__code__
+    if of_library(code.co_filename) or code.co_flags & _NOT_PLAIN:
+        return False
+    if attribute(function, "_torchdynamo_disable") or attribute(function, "_torchdynamo_orig_callable") is not None:
+        return False
+    rules = sys.modules.get("torch._dynamo.trace_rules")
+    allowed = attribute(rules, "_allowed_callable_ids")
+    return not (allowed is not None and id(function) in _numbers(allowed))
+
+
+def _numbers(allowed: Any) -> Any:
+    """torch keeps the addresses of functions that ``allow_in_graph`` was given."""
+    found = attribute(allowed, "function_ids")
+    return found if isinstance(found, (set, frozenset, dict)) else ()
