@@ -7,7 +7,9 @@ import torch
 from precompiled_artefacts import Net, broken, call, captured, loaded, of_frames, step
 
 import depyf
+from depyf.cli.programs.run_program import _where_to_look as where_to_look
 from depyf.run.made import Made
+from depyf.run.observations.all_observations import nothing_to_fix
 from depyf.run.store.loading import load
 
 pytestmark = pytest.mark.torch
@@ -58,6 +60,9 @@ def test_a_capture_that_the_program_holds_has_its_function_and_its_checks(tmp_pa
     assert "`input 0: sizes (2, 3), torch.float32, cpu`" in index
     (graph,) = (tmp_path / "dump").glob("*Captured_Graph*.py")
     assert "aten.relu" in graph.read_text()
+    made = "1 graph made ahead of time (torch.compiler.precompile)"
+    assert where_to_look(tmp_path / "dump") == f"{made}; read {tmp_path / 'dump' / 'index.md'} first"
+    assert "was made ahead of time (torch.compiler.precompile)" in nothing_to_fix([load(tmp_path / "dump")])
 
 
 def test_loaded_frames_are_recorded_as_loaded(tmp_path):

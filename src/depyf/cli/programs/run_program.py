@@ -387,6 +387,8 @@ def _where_to_look(folder: Path) -> str:
     except DepyfError:
         return f"nothing was written to {folder}"
     pages = sorted(path.name for path in first.glob("full_code_for_*.py"))
+    if not pages and (ahead := _made_ahead(first)):
+        return ahead
     if not pages:
         return f"torch compiled nothing while the program ran; {first / 'manifest.json'} has the notes"
     entry = INDEX if (first / INDEX).exists() else pages[0]
@@ -394,3 +396,19 @@ def _where_to_look(folder: Path) -> str:
         (f"rank {current_rank()}: ", f"; `depyf merge {folder}` compares the ranks") if first != folder else ("", "")
     )
     return f"{rank}{len(pages)} compiled function{'s' if len(pages) > 1 else ''}; read {first / entry} first{merge}"
+
+
+def _made_ahead(folder: Path) -> str:
+    """That the graphs in a dump were made ahead of time; "" where it has none."""
+    from depyf.run.causes.folding import counted
+    from depyf.run.observations.all_observations import made_ahead_by
+    from depyf.run.store.loading import load
+
+    try:
+        run = load(folder)
+    except DepyfError:
+        return ""
+    if not run.graph_count:
+        return ""
+    graphs = counted(run.graph_count, "graph")
+    return f"{graphs} made ahead of time ({made_ahead_by([run])}); read {folder / INDEX} first"

@@ -34,6 +34,11 @@ def observations_of(run: Run) -> tuple[Observation, ...]:
     return tuple(observation for kind in _KINDS for observation in kind(run))
 
 
+def made_ahead_by(runs: Sequence[Run]) -> str:
+    """What made the graphs of runs in which torch.compile compiled nothing."""
+    return "torch.compiler.precompile" if any(run.precompiled for run in runs) else "torch.export, AOTInductor"
+
+
 def nothing_to_fix(runs: Sequence[Run]) -> str:
     """That there is nothing to fix, with what was looked at."""
     totals = totals_of(runs)
@@ -42,7 +47,7 @@ def nothing_to_fix(runs: Sequence[Run]) -> str:
         ahead = sum(run.graph_count for run in runs)
         if ahead and not loaded:
             graphs = "There is 1 graph that was" if ahead == 1 else f"There are {ahead} graphs that were"
-            return f"torch.compile compiled nothing. {graphs} made ahead of time (torch.export, AOTInductor)."
+            return f"torch.compile compiled nothing. {graphs} made ahead of time ({made_ahead_by(runs)})."
         return f"torch compiled nothing while the program ran{loaded}."
     calls = [call for run in runs for call in run.compile_calls if not compiled_ahead(run, call)]
     results, called = sum(call.made for call in calls), sum(call.called for call in calls)

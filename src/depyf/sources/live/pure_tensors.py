@@ -356,7 +356,7 @@ def has_memory(value: Any) -> bool:
             or torch._C._functorch.is_functorch_wrapped_tensor(value)
         ):
             return False
-        if getattr(torch._C, "_is_cow_tensor", bool)(value):
+        if _is_copied_when_written(value):
             return False
         if device == "cuda" and torch.cuda.is_current_stream_capturing():
             return False
@@ -365,6 +365,15 @@ def has_memory(value: Any) -> bool:
             return False
         held = _BASE.untyped_storage(value).nbytes()
         return type(held) is int and span(value)[1] <= held
+
+
+def _is_copied_when_written(value: Any) -> bool:
+    """Whether the tensor shares its memory until one of both is written; reading it through Python would copy it."""
+    asked = getattr(torch._C, "_is_cow_tensor", None)
+    try:
+        return asked is not None and bool(asked(value))
+    except RuntimeError:  # torch 2.15 answers for no subclass that Python dispatches
+        return False
 
 
 def span(value: Any) -> tuple[int, int]:
