@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from depyf.errors import BytecodeError, DecompilationError, DepyfError, NonFiniteError
     from depyf.explain import explain
     from depyf.report import report
-    from depyf.run.where import Where, where
+    from depyf.run.places.where import Where, where
 
 __version__ = "1.0.0.dev0"
 

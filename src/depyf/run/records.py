@@ -20,6 +20,7 @@ from depyf.run.graphs.node_origins import NodeOrigins
 from depyf.run.graphs.unrolled_loops import UnrolledLoop
 from depyf.run.guards.difference import Difference
 from depyf.run.made import Made
+from depyf.run.places.place import Place
 
 ELSEWHERE = {"stored": False}
 """Metadata of a field that is not in the line of its record: it has a line, or a file, by itself."""
@@ -69,20 +70,6 @@ def _numbers(text: str) -> tuple[int, ...]:
 def slug(generation: int, text: str) -> str:
     slug = re.sub(r"[^0-9A-Za-z]+", "_", text.replace("!", "ca")).strip("_") or "unknown"
     return f"{slug}r{generation}" if generation else slug
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A line of source; ``text`` is the line itself where torch reported it."""
-
-    filename: str
-    line: int
-    function: str = ""
-    text: str = ""
-
-    def __str__(self) -> str:
-        where = f"{self.filename}:{self.line}"
-        return f"{where} in {self.function}" if self.function else where
 
 
 @dataclass(frozen=True, slots=True)

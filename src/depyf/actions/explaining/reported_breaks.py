@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.run.records import BreakRecord, CodeRecord, EntryRecord, EntryState, Place
+from depyf.run.places.place import Place
+from depyf.run.records import BreakRecord, CodeRecord, EntryRecord, EntryState
 from depyf.safety.escape import cut
 from depyf.sources.live.caches.kept_breaks import NO_CAUSE
 

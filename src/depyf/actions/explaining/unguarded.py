@@ -20,7 +20,8 @@ from typing import Any
 from depyf.run.causes.folding import counted
 from depyf.run.guards.guard_kind import sources_in, tree_of
 from depyf.run.installed_files import library_file
-from depyf.run.records import GuardRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import GuardRecord
 from depyf.run.run import Run
 from depyf.safety.unheard import parse
 from depyf.sources.live.caches.entries import cache_entries

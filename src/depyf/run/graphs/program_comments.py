@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 RUNS = "if __name__ == "
 """How the part of a page begins that stands below what torch printed, and runs it."""

@@ -17,7 +17,8 @@ from depyf.run.advice.advice import AdviceUse
 from depyf.run.advice.registry import use
 from depyf.run.advice.source_names import named
 from depyf.run.guards.difference import UNKNOWN, Difference, GuardSide
-from depyf.run.records import GuardRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import GuardRecord
 
 Uses = tuple[AdviceUse, ...]
 NOT_THERE = "is not there"

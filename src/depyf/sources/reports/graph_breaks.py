@@ -14,7 +14,8 @@ from depyf.run.advice.advice import AdviceUse, SwitchKind
 from depyf.run.advice.for_breaks import BreakFacts, for_break
 from depyf.run.advice.registry import ADVICE, applicable, option_key
 from depyf.run.installed_files import Owner, installed
-from depyf.run.records import BreakRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import BreakRecord
 from depyf.run.uses.size_questions import size_questions
 from depyf.run.uses.use_kinds import ValueUse
 from depyf.run.uses.value_uses import is_read, reads_used_at, uses_at

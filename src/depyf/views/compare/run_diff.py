@@ -12,7 +12,8 @@ from functools import partial
 from depyf.run.global_names import in_words
 from depyf.run.guards.difference import values_beside
 from depyf.run.installed_files import installed, library_file
-from depyf.run.records import EntryState, FunctionRecord, Place, RecompileRecord
+from depyf.run.places.place import Place
+from depyf.run.records import EntryState, FunctionRecord, RecompileRecord
 from depyf.safety.escape import one_line
 from depyf.views.compare.pairing import Met, Pairing, met, moved, pairing
 from depyf.views.compare.program_folder import from_folder, program_folders

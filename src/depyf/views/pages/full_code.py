@@ -23,15 +23,8 @@ from depyf.run.guard_vocabulary import ASKING, CHECKS
 from depyf.run.guards.difference import values_beside
 from depyf.run.guards.known_kinds import with_handle
 from depyf.run.made import Made
-from depyf.run.records import (
-    BreakRecord,
-    CodeRecord,
-    EntryRecord,
-    FunctionRecord,
-    GuardRecord,
-    Place,
-    RecompileRecord,
-)
+from depyf.run.places.place import Place
+from depyf.run.records import BreakRecord, CodeRecord, EntryRecord, FunctionRecord, GuardRecord, RecompileRecord
 from depyf.safety.escape import one_line, printable, safe_name
 from depyf.safety.unheard import spelled_out
 from depyf.views.pages.function_pages import places_of_source

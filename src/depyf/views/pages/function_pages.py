@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from depyf.decompiler.emit.comments import comments, source_lines
 from depyf.run.files.line_table import NO_ORIGIN, LineOrigin, LineTable, line_table
-from depyf.run.records import CodeRecord, CompileKey, FunctionRecord, Place, TransformedRecord
+from depyf.run.places.place import Place
+from depyf.run.records import CodeRecord, CompileKey, FunctionRecord, TransformedRecord
 from depyf.safety.escape import one_line
 
 

@@ -8,6 +8,7 @@ from depyf.run.advice.registry import use
 from depyf.run.causes.cause import Cause, CauseKind
 from depyf.run.causes.collect import causes_of
 from depyf.run.compile_stages import CAPTURED
+from depyf.run.places.place import Place
 from depyf.run.records import (
     BreakRecord,
     CallerRecord,
@@ -16,7 +17,6 @@ from depyf.run.records import (
     EntryRecord,
     FunctionRecord,
     GraphRecord,
-    Place,
     RecompileRecord,
     TransformedRecord,
 )

@@ -18,7 +18,8 @@ from depyf.run.guards.known_kinds import (
     sentence,
     stated,
 )
-from depyf.run.records import Place, RecompileRecord
+from depyf.run.places.place import Place
+from depyf.run.records import RecompileRecord
 from depyf.run.store.codec import made, plain
 
 

@@ -32,7 +32,7 @@ from depyf.run.guards.guard_kind import (
     source_of,
     tree_of,
 )
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 _KEY_ERROR = re.compile(r"^(?:KeyError|AttributeError|IndexError) on (?P<source>.*)$", re.S)
 _OWN_KEYS = re.compile(r"list\((?P<source>.*)\.keys\(\)\) == (?P<keys>\[.*\])", re.S)

@@ -13,7 +13,7 @@ from depyf.run.advice.registry import use
 from depyf.run.advice.source_names import named
 from depyf.run.guards.difference import RECEIVER, Difference, GuardSide
 from depyf.run.guards.guard_kind import GuardFact, GuardKind, Look, PrintedGuard, Uses, arguments, source_of, spelled
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 _PRINTED = re.compile(
     r"^___check_(?:type_id|fake_script_type)\((?P<source>.*), \d+\)(?:, type=<(?:class|enum) '(?P<name>[^']+)'>)?$"

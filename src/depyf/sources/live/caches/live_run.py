@@ -19,6 +19,7 @@ from depyf.decompiler.bytecode.host.written_names import qualified_name
 from depyf.run.causes.folding import counted
 from depyf.run.global_names import readable_globals
 from depyf.run.nearest import nearest_first, without_lone_marks
+from depyf.run.places.place import Place
 from depyf.run.records import (
     CallerRecord,
     CodeRecord,
@@ -27,7 +28,6 @@ from depyf.run.records import (
     FunctionRecord,
     GraphRecord,
     GuardRecord,
-    Place,
     TransformedRecord,
 )
 from depyf.run.run import Run, TimesRecord
