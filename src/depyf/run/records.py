@@ -278,6 +278,8 @@ class CodeRecord:
     """The function of the program for which it stands, where it is a decorator's own."""
     wrapped: str = ""
     """What it calls, where it is torch's wrapper around a callable object: ``net (Sequential)``."""
+    goes_on: tuple[int, ...] = ()
+    """Of a resume function: the lines of the program at which ``source`` goes on in that of another one."""
 
     @property
     def shown(self) -> str:

@@ -37,6 +37,16 @@ def places_in(text: str) -> Iterator[Place]:
         yield Place(found["file"], int(found["line"]), found["function"] or "", (found["code"] or "").strip())
 
 
+def with_places(text: str, moved: Callable[[Place], Place]) -> str:
+    """``text`` with the files and lines that ``moved`` gives for the places that lines name."""
+
+    def again(found: re.Match[str]) -> str:
+        place = moved(Place(found["file"], int(found["line"]), found["function"] or ""))
+        return f"{found['start']}{place.filename}:{place.line}{found['rest'][1 + len(found['line']) :]}"
+
+    return _COMMENT.sub(again, text) if "File: " in text else text
+
+
 def with_file(line: str, named: Callable[[str], str], before: Callable[[str], str] = str) -> str:
     """``line`` with another name of the file, and another text before it, where it names a place."""
     found = _COMMENT.search(line) if "File: " in line else None

@@ -135,9 +135,9 @@ def _breaks(function: FunctionRecord, folder: str, pairs: Pairing | None = None)
         for broken in entry.breaks:
             if not broken.limit:  # that the function is given up is told
                 at = broken.caller or broken.place
-                here = _place(at, folder)
+                there = pairs.place(at, folder) if pairs is not None and at is not None else at
                 where = f"{at.filename}:{at.line}" if at is not None else "a line that torch did not name"
-                found[here if pairs is None else pairs.text(here, "")] = f"breaks the graph at {where}: {broken.cause}"
+                found[_place(there, folder)] = f"breaks the graph at {where}: {broken.cause}"
     return found
 
 

@@ -17,15 +17,19 @@ from depyf.run.records import CodeRecord, CompileKey, FunctionRecord, Transforme
 from depyf.safety.escape import one_line
 
 
+def source_of(code: CodeRecord) -> str:
+    """What a page shows as the source of a function."""
+    return code.source or "(its source cannot be read)"
+
+
 def original_page(function: FunctionRecord) -> str:
     """The whole ``__original_code_*`` file: where the function is, its source (decompiled, for a resume function), its
     bytecode."""
     code = function.code
     what = "The rest of a function after a graph break:" if function.resume_of is not None else "The function"
-    source = code.source or "(its source cannot be read)"
     return (
         f"{what} {code.qualname}, {code.filename}:{code.line}, as Dynamo was given it.\n\n"
-        f"{source}\n\nBytecode:\n\n{code.disassembly or '(the function is gone)'}\n"
+        f"{source_of(code)}\n\nBytecode:\n\n{code.disassembly or '(the function is gone)'}\n"
     )
 
 
