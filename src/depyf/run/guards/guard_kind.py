@@ -206,8 +206,8 @@ class GuardKind:
 
     def advise(self, differences: tuple[Difference, ...], place: Place | None) -> Uses:
         """The same of all that one guard found."""
-        if any(one.found.missing for one in differences):
-            return (use("always-there"),)
+        if missing := [one for one in differences if one.found.missing]:
+            return (use("always-there", name=named(missing[0].source)),)
         return next((found for one in differences if (found := self.advice(one, place))), ())
 
     def told(self, differences: tuple[Difference, ...], placed: bool, shown: Callable[[str], str]) -> str:

@@ -156,7 +156,11 @@ class KeysGuard(GuardKind):
         return ""
 
     def advice(self, difference: Difference, place: Place | None) -> Uses:
-        return (use("same-keys"),) if difference.what == KEYS else (use("always-there"),)
+        if difference.what == KEYS:
+            return (use("same-keys"),)
+        owner = named(difference.source)
+        name = f"{difference.others[0]} of {owner}" if difference.what == MEMBER else owner
+        return (use("always-there", name=name),)
 
 
 def _member(tree: ast.expr) -> tuple[ast.expr, ast.expr, str] | None:
