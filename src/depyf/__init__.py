@@ -22,7 +22,7 @@ __version__ = "1.0.0.dev0"
 
 _FROM = {
     "api": ("compare", "debug", "edited", "install", "prepare_debug", "replay", "uninstall", "watch", "why"),
-    "run.where": ("Where", "where"),
+    "run.places.where": ("Where", "where"),
     "decompiler": ("Decompiler", "decompile", "decompile_pyc"),
     "errors": ("BytecodeError", "DecompilationError", "DepyfError", "NonFiniteError"),
     "decompiler.verify.verdict": ("Status", "Verdict"),

@@ -367,6 +367,8 @@ class TransformedRecord:
     lines: tuple[tuple[int, int], ...] = ()
     """A line of ``source``, and the line of the function's file that it and those below it come from, where that
     changes."""
+    definitions: tuple[str, ...] = ()
+    """Statements that define constants without a literal, which a text by itself begins with."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,6 +192,7 @@ class DecompiledCode:
             resumes=tuple(self.renamed.get(name, name) for name in resume_globals(self.made.co_names)),
             needs=tuple(map(self.stable, self._needs())),
             lines=line_changes(self.found.linemap) if self.found is not None else (),
+            definitions=self.found.definitions if self.found is not None else (),
         )
 
     def _needs(self) -> tuple[str, ...]:
