@@ -46,7 +46,8 @@ class ReportedBreak:
     @property
     def line(self) -> int | None:
         """The program's; None where torch does not keep it."""
-        place = self.broken.place if self.broken is not None and self.raised is None else None
+        broken = self.broken if self.raised is None else None
+        place = None if broken is None else broken.caller or broken.place
         return place.line if place is not None else None
 
     @property
