@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from depyf.errors import BytecodeError, DecompilationError, DepyfError, NonFiniteError
     from depyf.explain import explain
     from depyf.report import report
-    from depyf.run.where import Where, where
+    from depyf.run.places.where import Where, where
 
 __version__ = "1.0.0.dev0"
 
 _FROM = {
     "api": ("compare", "debug", "edited", "install", "prepare_debug", "replay", "uninstall", "watch", "why"),
-    "run.where": ("Where", "where"),
+    "run.places.where": ("Where", "where"),
     "decompiler": ("Decompiler", "decompile", "decompile_pyc"),
     "errors": ("BytecodeError", "DecompilationError", "DepyfError", "NonFiniteError"),
     "decompiler.verify.verdict": ("Status", "Verdict"),

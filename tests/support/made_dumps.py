@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from depyf.run.files.writer import DumpWriter
-from depyf.run.records import CallerRecord, CodeRecord, CompileKey, EntryRecord, FunctionRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import CallerRecord, CodeRecord, CompileKey, EntryRecord, FunctionRecord
 from depyf.run.run import Run, TimesRecord
 from depyf.views.dump.whole_dump import write_pages
 

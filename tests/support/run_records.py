@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from depyf.run.records import BreakRecord, CodeRecord, CompileKey, EntryRecord, FunctionRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import BreakRecord, CodeRecord, CompileKey, EntryRecord, FunctionRecord
 
 
 def place(text: str) -> Place | None:

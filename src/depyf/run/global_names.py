@@ -23,6 +23,9 @@ RESUME_FN = re.compile(r"^__resume_at_\d+_\d+(?:_.*)?$")
 _CHANGING = re.compile(r"_[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{12}|_\d{12,}(?=_|$)")
 """Parts of invented names that differ in every run: uuids and object ids."""
 _WORD = re.compile(r"\b\w+\b")
+_AT_OFFSET = re.compile(r"\b(__(?:original_)?resume)_at_\d+_(\d+)\b")
+"""Dynamo names a resume function after the offset of the instruction that it goes on at, and a counter."""
+_COUNTED = re.compile(r"\b(?P<stem>__(?:original_|nested_)*resume_|__builtins_dict___)\d+\b")
 
 
 def resumed(name: str) -> tuple[str, int] | None:
@@ -40,6 +43,30 @@ def in_words(name: str) -> str:
     """Dynamo's name of a function as a sentence says it: ``the rest of Net.forward after line 9``."""
     rest = resumed(name)
     return name if rest is None else f"the rest of {rest[0]} after line {rest[1]}"
+
+
+def without_offsets(text: str) -> str:
+    """``text`` with ``__resume_13`` for ``__resume_at_110_13``: where the code goes on depends on Python's version."""
+    return _AT_OFFSET.sub(r"\1_\2", text)
+
+
+def with_counters(before: str, after: str) -> str:
+    """``before`` with the counters that Dynamo has in names as in ``after``, where they are others throughout.
+
+    >>> with_counters("__resume_3(__resume_4, __resume_3)", "__resume_8(__resume_9, __resume_8)")
+    '__resume_8(__resume_9, __resume_8)'
+    """
+    one, two = list(_COUNTED.finditer(before)), list(_COUNTED.finditer(after))
+    names = {a[0]: b[0] for a, b in zip(one, two)}
+    alike = len(one) == len(two) and len(set(names.values())) == len(names)
+    if not alike or any((names[a[0]], a["stem"]) != (b[0], b["stem"]) for a, b in zip(one, two)):
+        return before
+    return _COUNTED.sub(lambda match: names[match[0]], before)
+
+
+def goes_on_name(line: int | None) -> str:
+    """What a text of ours calls where it goes on in another text, which has the program's ``line``."""
+    return "goes_on" if line is None else f"goes_on_from_line_{line}"
 
 
 def transformed_name(key: CompileKey, function: str) -> str:

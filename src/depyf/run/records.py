@@ -20,6 +20,7 @@ from depyf.run.graphs.node_origins import NodeOrigins
 from depyf.run.graphs.unrolled_loops import UnrolledLoop
 from depyf.run.guards.difference import Difference
 from depyf.run.made import Made
+from depyf.run.places.place import Place
 
 ELSEWHERE = {"stored": False}
 """Metadata of a field that is not in the line of its record: it has a line, or a file, by itself."""
@@ -69,20 +70,6 @@ def _numbers(text: str) -> tuple[int, ...]:
 def slug(generation: int, text: str) -> str:
     slug = re.sub(r"[^0-9A-Za-z]+", "_", text.replace("!", "ca")).strip("_") or "unknown"
     return f"{slug}r{generation}" if generation else slug
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A line of source; ``text`` is the line itself where torch reported it."""
-
-    filename: str
-    line: int
-    function: str = ""
-    text: str = ""
-
-    def __str__(self) -> str:
-        where = f"{self.filename}:{self.line}"
-        return f"{where} in {self.function}" if self.function else where
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +278,8 @@ class CodeRecord:
     """The function of the program for which it stands, where it is a decorator's own."""
     wrapped: str = ""
     """What it calls, where it is torch's wrapper around a callable object: ``net (Sequential)``."""
+    goes_on: tuple[int, ...] = ()
+    """Of a resume function: the lines of the program at which ``source`` goes on in that of another one."""
 
     @property
     def shown(self) -> str:
@@ -378,6 +367,8 @@ class TransformedRecord:
     lines: tuple[tuple[int, int], ...] = ()
     """A line of ``source``, and the line of the function's file that it and those below it come from, where that
     changes."""
+    definitions: tuple[str, ...] = ()
+    """Statements that define constants without a literal, which a text by itself begins with."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from depyf.run.advice.advice import AdviceUse
 from depyf.run.bill.traced_calls import TracedCall
 from depyf.run.compile_stages import CAPTURED, FORWARD, WRAPPER
 from depyf.run.phase_times import PhaseTime
+from depyf.run.places.place import Place
 from depyf.run.program_calls.checked_calls import CheckedCalls
 from depyf.run.program_calls.compile_calls import CompileCall, FailedExport
 from depyf.run.program_calls.precompiled_graphs import PrecompiledGraph
@@ -26,7 +27,6 @@ from depyf.run.records import (
     EntryState,
     FunctionRecord,
     GraphRecord,
-    Place,
 )
 
 

@@ -133,6 +133,51 @@ def test_an_optimizer(name, kept):
     assert "torch's own, nothing to change: 1 graph break" in text and "Remove the" not in text, text
 
 
+class Stepped:
+    def __init__(self):
+        self.parameter = nn.Parameter(torch.ones(3))
+        self.optimizer = torch.optim.SGD([self.parameter], lr=0.1, momentum=0.9)
+
+    def step(self):
+        self.optimizer.step()
+
+    def asked(self, x):
+        y = x + 1
+        torch._dynamo.graph_break()
+        return y * 2
+
+
+def steps(stepped, kind):
+    """A function that steps an optimizer, which it reaches in one of several ways."""
+    optimizer = stepped.optimizer
+    found = {"method": stepped.step, "closure": lambda: optimizer.step()}
+    globals()["GLOBAL"] = optimizer
+    return {**found, "global": step_of_global}[kind]
+
+
+def step_of_global():
+    GLOBAL.step()  # noqa: F821
+
+
+@pytest.mark.parametrize("kind", ["method", "closure", "global"])
+def test_a_break_that_an_optimizer_asks_for_is_not_the_programs(kind):
+    stepped = Stepped()
+    step = torch.compile(steps(stepped, kind), backend="eager")
+    for _ in range(2):
+        (stepped.parameter * 2).sum().backward()
+        step()
+    text = str(depyf.explain(step))
+    assert "torch's own, nothing to change: 1 graph break" in text, text
+    assert "graph_break()" not in text.partition("Call tree")[0], text
+    assert "the first step of an optimizer makes its state" in text and "keep len(" not in text, text
+
+
+def test_a_break_that_the_program_asks_for_is_its_own():
+    asked = torch.compile(Stepped().asked, backend="eager")
+    asked(torch.ones(3))
+    assert "way out: remove the call of torch._dynamo.graph_break()" in str(depyf.explain(asked))
+
+
 class Trainer:
     def __init__(self):
         self.model = torch.compile(Block(), backend="eager")

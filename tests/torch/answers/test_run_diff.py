@@ -378,7 +378,7 @@ def test_the_guard_that_tells_why(tmp_path):
     for name, *more in (("one",), ("two", "-v")):
         assert recorded(name, "p.py", *more, cwd=tmp_path).returncode == 0
     said = python("-m", "depyf", "diff", "one", "two", cwd=tmp_path).stdout
-    assert "    -    L['self'].verbose is False\n    +    L['self'].verbose is True\n" in said, said
+    assert "    -L['self'].verbose is False\n    +L['self'].verbose is True\n" in said, said
     assert "1/0: only in 2\n" in said and "only in 2  1/0: " in said and "_1_0.Captured" not in said, said
 
 

@@ -25,7 +25,7 @@ def test_the_planted_line_is_named(program, tmp_path):
     assert costs, [*traffic_of(run).costs]
     first = costs[0]
     other = marked(program.source, "with")
-    assert (first.line.file, first.line.line) == (module.__file__, marked(program.source, "here"))
+    assert (first.line.filename, first.line.line) == (module.__file__, marked(program.source, "here"))
     assert first.line.text == program.source.splitlines()[first.line.line - 1].strip()
     assert not other or first.other.line == other
     assert not program.reason or first.reason == program.reason

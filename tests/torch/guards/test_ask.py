@@ -251,7 +251,7 @@ def test_what_is_not_there_and_what_is_of_another_class():
     compiled = torch.compile(f, backend="eager")
     compiled(X, {"k": 2}, True)
     expected, actual, advice = refusal(compiled, X, {"z": 2}, True)
-    assert expected == "2" and "KeyError" in actual and advice == "let it be there in every call, or in none"
+    assert expected == "2" and "KeyError" in actual and advice == "let d['k'] be there in every call, or in none"
     assert refusal(compiled, X, {"k": 2}, 1) == (
         "True (bool)", "1 (int)", "let flag be a bool in every call, or an int in every call",
     )  # fmt: skip

@@ -22,7 +22,7 @@ import torch
 from dumps import qualified
 
 import depyf
-from depyf.run.two_places import lines_in_dump
+from depyf.run.places.two_places import lines_in_dump
 from depyf.sources.live.processes.ranks import rank_directory
 
 pytestmark = pytest.mark.torch

@@ -14,7 +14,7 @@ from dumps import NOT_FOLLOWED, followed, precompiled
 from torch._dynamo.utils import counters
 
 import depyf
-from depyf.run import two_places
+from depyf.run.places import two_places
 from depyf.sources.live.caches.entries import cache_entries
 
 pytestmark = [pytest.mark.torch, pytest.mark.skipif(not followed(), reason=NOT_FOLLOWED)]

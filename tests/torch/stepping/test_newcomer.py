@@ -14,7 +14,7 @@ from torch._dynamo.eval_frame import skip_code
 from torch.utils.checkpoint import checkpoint
 
 import depyf
-from depyf.run.where import where_is
+from depyf.run.places.where import where_is
 
 pytestmark = pytest.mark.torch
 

@@ -139,7 +139,7 @@ import torch
 from triton_on_cpu import DEVICE
 import triton, triton.language as tl
 import depyf
-from depyf.run.where import where_is
+from depyf.run.places.where import where_is
 
 @triton.jit
 def fma(a, b, c):

@@ -11,7 +11,7 @@ import pytest
 from dumps import lacks, run_python
 
 import depyf
-from depyf.run.where import where_is
+from depyf.run.places.where import where_is
 
 pytestmark = pytest.mark.torch
 

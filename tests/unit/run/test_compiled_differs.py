@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from depyf.run.observations.compiled_differs import checked_line, compiled_differs
+from depyf.run.places.place import Place
 from depyf.run.program_calls.checked_calls import CallDifference, CheckedCalls
-from depyf.run.records import CompileKey, Place
+from depyf.run.records import CompileKey
 from depyf.run.run import Run
 
 HERE = Place("/p.py", 3, "f", "def f(x):")

@@ -11,8 +11,8 @@ from typing import Any
 from depyf.errors import DepyfError
 from depyf.run.files.layout import full_code_files
 from depyf.run.files.writer import write_whole
+from depyf.run.places.two_places import lines_in_dump
 from depyf.run.records import CompileKey, EntryRecord, FunctionRecord
-from depyf.run.two_places import lines_in_dump
 from depyf.safety.escape import printable
 from depyf.sources.live import page_access as live
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries, guard_text

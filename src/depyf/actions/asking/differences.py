@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.run.guards.known_kinds import SAYS_ALL, plain, subject
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 from depyf.safety.escape import cut, cut_around
 from depyf.sources.live.guards.guard_values import GuardStep
 from depyf.sources.reports.guards.guard_remarks import program_place

@@ -8,7 +8,8 @@ from __future__ import annotations
 import types
 
 from depyf.actions.asking.watch import Seen
-from depyf.run.records import BreakRecord, EntryRecord, EntryState, FunctionRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import BreakRecord, EntryRecord, EntryState, FunctionRecord
 from depyf.sources.live.caches.broken_calls import BrokenCalls
 from depyf.sources.live.caches.live_run import live_run
 

@@ -16,7 +16,7 @@ from typing import Any
 from depyf.actions.asking.differences import Refusal, refusal_lines
 from depyf.decompiler.bytecode.host.written_names import qualified_name
 from depyf.run.global_names import in_words
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.caches.inner_functions import InnerFunction, InnerFunctions
 from depyf.sources.live.events.torch_options import recompile_limit

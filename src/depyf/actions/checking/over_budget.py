@@ -13,7 +13,8 @@ from depyf.actions.checking.measures import BY_NAME, Measure, Views
 from depyf.run.causes.cause import Cause
 from depyf.run.causes.collect import causes_of
 from depyf.run.causes.folding import folded_ids
-from depyf.run.records import EntryState, Place
+from depyf.run.places.place import Place
+from depyf.run.records import EntryState
 from depyf.views.findings.finding import Level, LocatedFinding, of_cause, over_budget
 
 _SHOWN = 3

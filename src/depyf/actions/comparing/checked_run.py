@@ -18,9 +18,10 @@ from depyf.actions.comparing.call_outcome import CallOutcome, seen
 from depyf.actions.comparing.compare import compare, original_of
 from depyf.actions.comparing.graph_finding import Finding, advice_lines, headline
 from depyf.run.installed_files import of_library
+from depyf.run.places.place import Place
 from depyf.run.program_calls.checked_calls import CallDifference, CheckedCalls
 from depyf.run.program_calls.compile_calls import CompileCall
-from depyf.run.records import CompileKey, Place
+from depyf.run.records import CompileKey
 from depyf.sources.live.caches.entries import LiveEntry
 from depyf.sources.live.entrances.call_watch import After
 from depyf.sources.live.state.images import Apart

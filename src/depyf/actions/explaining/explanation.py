@@ -29,14 +29,8 @@ from depyf.run.guards.broken_guards import GuardsLeftOut, left_out
 from depyf.run.guards.difference import values_beside
 from depyf.run.made import Made
 from depyf.run.observations.all_observations import observations_of
-from depyf.run.records import (
-    EntryRecord,
-    EntryState,
-    FunctionRecord,
-    GuardRecord,
-    Place,
-    RecompileRecord,
-)
+from depyf.run.places.place import Place
+from depyf.run.records import EntryRecord, EntryState, FunctionRecord, GuardRecord, RecompileRecord
 from depyf.run.run import Run, totals_of
 from depyf.run.shapes.shape_table import FunctionShapes, shapes_of
 from depyf.safety.escape import cut

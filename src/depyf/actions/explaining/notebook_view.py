@@ -15,7 +15,8 @@ from depyf.views.pages.notebook import Markup, Part, chip, dim, fact, folded, jo
 if TYPE_CHECKING:
     from depyf.actions.explaining.explanation import EntryReport, Report
     from depyf.actions.explaining.reported_breaks import ReportedBreak
-    from depyf.run.records import GuardRecord, Place
+    from depyf.run.places.place import Place
+    from depyf.run.records import GuardRecord
 
 
 def explain_html(report: Report) -> Markup:

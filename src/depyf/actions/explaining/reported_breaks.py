@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.run.records import BreakRecord, CodeRecord, EntryRecord, EntryState, Place
+from depyf.run.places.place import Place
+from depyf.run.records import BreakRecord, CodeRecord, EntryRecord, EntryState
 from depyf.safety.escape import cut
 from depyf.sources.live.caches.kept_breaks import NO_CAUSE
 
@@ -45,7 +46,8 @@ class ReportedBreak:
     @property
     def line(self) -> int | None:
         """The program's; None where torch does not keep it."""
-        place = self.broken.place if self.broken is not None and self.raised is None else None
+        broken = self.broken if self.raised is None else None
+        place = None if broken is None else broken.caller or broken.place
         return place.line if place is not None else None
 
     @property

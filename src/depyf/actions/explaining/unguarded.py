@@ -23,7 +23,7 @@ from depyf.actions.explaining.called_frames import CalledFrame, called_frame, me
 from depyf.run.causes.folding import counted
 from depyf.run.guards.guard_kind import sources_in
 from depyf.run.installed_files import of_library
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 from depyf.run.run import Run
 from depyf.safety.unheard import parse
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries

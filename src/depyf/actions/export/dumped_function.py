@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from depyf.actions.scripts.dumped_graphs import CompiledGraph, dumped_graphs
+from depyf.decompiler.emit.comments import source_lines
 from depyf.errors import DepyfError
 from depyf.run.files.layout import transformed_file
 from depyf.run.files.reading import DumpError, Manifest, read_file, read_manifest
 from depyf.run.global_names import transformed_name
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.recorded.recorded_inputs import Recorded, read_recorded
-from depyf.run.records import CodeRecord, EntryRecord, FunctionRecord, GuardRecord
+from depyf.run.records import CodeRecord, EntryRecord, FunctionRecord, GuardRecord, TransformedRecord
 from depyf.run.run import Run
 from depyf.run.store.earlier import NOT_KEPT
 from depyf.run.store.loading import load
@@ -59,6 +60,10 @@ class DumpedEntry:
     source: str
     guards: tuple[GuardRecord, ...]
     graphs: tuple[str, ...]
+    lines: tuple[tuple[int, str], ...] = ()
+    """A line of ``source`` at which another line of the program begins, and that, ``train.py:3``."""
+    definitions: tuple[str, ...] = ()
+    """Statements that define constants of ``source``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +187,7 @@ def _dumped_code(
         given=tuple(code.spelled[local] for local in code.locals),
         call=code.forwarded,
         entries=tuple(
-            _entry(folder, transformed_name(entry.key, code.name), entry, graphs)
+            _entry(folder, code, entry, graphs)
             for entry in function.entries
             if transformed_file(entry.key, code) in manifest.names
         ),
@@ -227,10 +232,25 @@ def _literal(value: ast.expr) -> bool:
         return False
 
 
-def _entry(folder: Path, name: str, entry: EntryRecord, graphs: dict[str, DumpedGraph]) -> DumpedEntry:
+def _entry(folder: Path, code: CodeRecord, entry: EntryRecord, graphs: dict[str, DumpedGraph]) -> DumpedEntry:
+    name = transformed_name(entry.key, code.name)
     source = read_file(folder, f"{name}.py")
     used = tuple(name for name in _names_in(source) if name in graphs)
-    return DumpedEntry(name, entry.key.slug, entry.key.text, source, entry.guards, used)
+    made = entry.transformed
+    return DumpedEntry(
+        name, entry.key.slug, entry.key.text, source, entry.guards, used, _lines(source, code, made),
+        made.definitions if made is not None else (),
+    )  # fmt: skip
+
+
+def _lines(page: str, code: CodeRecord, made: TransformedRecord | None) -> tuple[tuple[int, str], ...]:
+    """Of a page the lines at which other lines of the program begin; () where it was edited."""
+    text = made.source.rstrip("\n") if made is not None else ""
+    head = page.rstrip("\n").removesuffix(text)
+    if made is None or not text or head == page.rstrip("\n"):
+        return ()
+    above, file = len(source_lines(head)), Path(code.filename).name
+    return tuple((above + number, f"{file}:{line}") for number, line in made.lines)
 
 
 def _names_in(source: str) -> list[str]:

@@ -111,7 +111,9 @@ class _Making:
         }
         called = self.names.for_transformed(function)
         self.rewritten: dict[str, Rewritten] = {
-            entry.name: rewrite(entry.source, self.names.entries[entry.name], called, self.modules)
+            entry.name: rewrite(
+                entry.source, self.names.entries[entry.name], called, self.modules, entry.lines, entry.definitions
+            )
             for entry in function.entries
         }
         self.free = {

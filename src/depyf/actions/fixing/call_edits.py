@@ -12,7 +12,7 @@ import libcst as cst
 
 from depyf.actions.fixing.edit_case import Change, EditCase, Tree, code_of, dotted
 from depyf.run.advice.source_names import root
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 Texts = dict[str, str]
 _COMPREHENSIONS = (cst.GeneratorExp, cst.ListComp, cst.SetComp, cst.DictComp, cst.Lambda)

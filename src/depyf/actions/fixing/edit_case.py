@@ -15,7 +15,8 @@ from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, Posi
 
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.causes.cause import Cause
-from depyf.run.records import FunctionRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import FunctionRecord
 from depyf.run.run import Run
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)

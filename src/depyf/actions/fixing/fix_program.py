@@ -23,7 +23,7 @@ from depyf.actions.fixing.all_edits import Patch, patches, unified
 from depyf.actions.fixing.mirror import Mirror, mirrored
 from depyf.errors import DepyfError
 from depyf.run.installed_files import of_library
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 from depyf.run.run import Run
 from depyf.run.store.loading import load_ranks
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from depyf.actions.doctor.trial import Measured
 from depyf.actions.fixing.fix_program import Fixes, TriedPatch
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 from depyf.safety.escape import cut, printable
 from depyf.views.findings.finding import shown_path
 from depyf.views.pages.sections.totals import words_of

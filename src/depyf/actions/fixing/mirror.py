@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from dataclasses import replace
 from depyf.run.causes.cause import CauseKind
 from depyf.run.causes.events import CostlyEvent, events_of, program_names
 from depyf.run.causes.sentences import break_sentence, failure_sentence, recompile_sentence
-from depyf.run.records import CompileKey, EntryRecord, EntryState, FunctionRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import CompileKey, EntryRecord, EntryState, FunctionRecord
 from depyf.run.run import Run
 from depyf.safety.escape import cut, one_line, printable
 

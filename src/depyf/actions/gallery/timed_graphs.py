@@ -112,7 +112,7 @@ def _about(script: Script, run: Run) -> str:
     """The largest cost of the graph's kernels, in words."""
     for cost in traffic_of(run).costs:
         if any(key.text == script.compile_id for key in cost.keys) and cost.line is not None:
-            name = cost.line.file.replace("\\", "/").rpartition("/")[2]
+            name = cost.line.filename.replace("\\", "/").rpartition("/")[2]
             return f"{cost.kind.value}, {shown_bytes(cost.bytes)}, {name}:{cost.line.line}: {cost.words}"
     return ""
 

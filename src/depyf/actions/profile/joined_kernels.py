@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from depyf.actions.profile.chrome_trace import ChromeTrace, KernelRun
-from depyf.run.bill.lowering import CodeLine
 from depyf.run.causes.folding import counted
 from depyf.run.files.file_record import FileRecord
 from depyf.run.files.writer import write_whole
 from depyf.run.installed_files import package_of
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 from depyf.safety.escape import cut, printable
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.links.chain_links import chains_of
@@ -35,7 +34,7 @@ class JoinedKernel:
     compile_id: str
     file: str
     """Of the dump; "" where it has none of this name."""
-    lines: tuple[CodeLine, ...] = ()
+    lines: tuple[Place, ...] = ()
     """The lines of the program that it computes, in the order in which they run."""
     calls: int = 0
     microseconds: float = 0.0
@@ -76,17 +75,17 @@ def joined(runs: Iterable[KernelRun], dump: Path) -> tuple[tuple[JoinedKernel, .
     return tuple(ordered), [(run, found[key]) for run, key in of_run]
 
 
-def _lines_of(view: DumpView) -> dict[str, tuple[CodeLine, ...]]:
+def _lines_of(view: DumpView) -> dict[str, tuple[Place, ...]]:
     """File of a kernel -> the lines of the program whose operations it computes: of each the innermost line that is
     not torch's."""
-    found: dict[str, tuple[CodeLine, ...]] = {}
+    found: dict[str, tuple[Place, ...]] = {}
     for chain in chains_of(view):
         stacks = chain.operations.stacks
         for pane in chain.panes:
             if pane.kind == "kernel":
                 numbers = sorted(frozenset[int]().union(*pane.direct.values(), *pane.around.values()))
                 places = dict.fromkeys(_own(stacks[number]) for number in numbers if stacks[number])
-                found[pane.file] = tuple(CodeLine(f, n, "", view.line(Place(f, n))) for f, n in places)
+                found[pane.file] = tuple(Place(f, n, "", view.line(Place(f, n))) for f, n in places)
     return found
 
 
@@ -104,7 +103,7 @@ def write_joined(trace: ChromeTrace, runs: Sequence[Joined], out: Path) -> None:
             **(told if isinstance(told, dict) else {}),
             "depyf compile id": kernel.compile_id,
             "depyf file": kernel.file,
-            "depyf lines": [f"{line.file}:{line.line}: {line.text}" for line in kernel.lines],
+            "depyf lines": [f"{line.filename}:{line.line}: {line.text}" for line in kernel.lines],
         }
     write_whole(str(out), json.dumps(trace.document))
 
@@ -131,7 +130,9 @@ def table_of(kernels: Sequence[JoinedKernel], most: int = 30) -> list[str]:
 
 
 def _row(kernel: JoinedKernel, whole: float) -> tuple[str, ...]:
-    shown = [f"{printable(_base(one.file))}:{one.line} `{printable(cut(one.text, _LONGEST))}`" for one in kernel.lines]
+    shown = [
+        f"{printable(_base(one.filename))}:{one.line} `{printable(cut(one.text, _LONGEST))}`" for one in kernel.lines
+    ]
     line = ", ".join(shown[:_LINES]) + (f" and {len(shown) - _LINES} more" if len(shown) > _LINES else "")
     others = f" (or of {kernel.others} more)" if kernel.others else ""
     return (

@@ -354,6 +354,11 @@ _BY_HINT = ("capture_scalar_outputs", "capture_dynamic_output_shape_ops")
 """Hints that say more than the reason they come with."""
 
 
+def is_asked_for(reason: str) -> bool:
+    """Whether torch gives as its reason of a break that code asked for it."""
+    return next((make for part, make in _REASONS if part in reason.lower()), _nothing) is _asked_for
+
+
 def for_break(facts: BreakFacts, in_loop: bool = False) -> Uses:
     """The advice on one graph break; ``in_loop``: torch could not go on after it, because a loop was running."""
     delayed = facts.explanation.partition(" Reason: ")[2] if _DELAYED in facts.reason else ""

@@ -13,7 +13,7 @@ from depyf.run.advice.advice import AdviceUse
 from depyf.run.advice.registry import use
 from depyf.run.advice.source_names import named
 from depyf.run.installed_files import library_file
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 Uses = tuple[AdviceUse, ...]
 

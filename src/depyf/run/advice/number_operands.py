@@ -21,7 +21,8 @@ from depyf.run.advice import for_guards as advice
 from depyf.run.advice.source_names import named
 from depyf.run.advice.symbol_places import NO_SYMBOLS, SymbolPlaces
 from depyf.run.guards.guard_kind import is_literal, tree_of
-from depyf.run.records import GuardRecord, Place, RecompileRecord
+from depyf.run.places.place import Place
+from depyf.run.records import GuardRecord, RecompileRecord
 
 _PASS = "torch/fx/passes/_tensorify_python_scalars.py"
 

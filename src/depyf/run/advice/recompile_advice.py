@@ -340,7 +340,7 @@ VALUES = (
     Advice(
         "always-there",
         "a key or an attribute that is there in some calls",
-        "let it be there in every call, or in none",
+        "let {name} be there in every call, or in none",
         _ONE_ENTRY,
     ),
     Advice(

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from depyf.run.advice.source_names import named
-from depyf.run.records import Place, SymbolRecord
+from depyf.run.places.place import Place
+from depyf.run.records import SymbolRecord
 
 
 @dataclass(frozen=True, slots=True)

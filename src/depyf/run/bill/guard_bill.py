@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from depyf.run.records import CompileKey, EntryRecord, EntryState, FunctionRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import CompileKey, EntryRecord, EntryState, FunctionRecord
 from depyf.run.run import Run
 
 COLD = "guards_of_one_call"

@@ -9,6 +9,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from depyf.run.places.place import Place
+
 
 class CostKind(enum.Enum):
     """What costs memory traffic."""
@@ -26,16 +28,6 @@ class CostKind(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class CodeLine:
-    """A line of source, as it was when it was compiled."""
-
-    file: str
-    line: int
-    function: str
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class LoweringCost:
     """One thing that makes the kernels of a graph move memory."""
 
@@ -48,11 +40,11 @@ class LoweringCost:
     """The values in the reason."""
     operators: tuple[str, ...] = ()
     """The operators of the graph that it is part of: ``aten.clone``."""
-    lines: tuple[CodeLine, ...] = ()
+    lines: tuple[Place, ...] = ()
     """The lines of the program that asked for these, each once, the last one first."""
     other_operators: tuple[str, ...] = ()
     """Of the second kernel; of a buffer: of the kernels that read it."""
-    other_lines: tuple[CodeLine, ...] = ()
+    other_lines: tuple[Place, ...] = ()
     """The first one first."""
 
 

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from depyf.run.bill.cost_reasons import COPIES, FALLBACKS, fusion_words
-from depyf.run.bill.lowering import CodeLine, CostKind, LoweredGraph, LoweringCost
+from depyf.run.bill.lowering import CostKind, LoweredGraph, LoweringCost
 from depyf.run.compile_stages import WRAPPER
+from depyf.run.places.place import Place
 from depyf.run.records import CompileKey, GraphRecord
 from depyf.run.run import Run
 
@@ -25,8 +26,8 @@ class TrafficCost:
     reason: str
     words: str
     """The reason in plain words."""
-    line: CodeLine | None
-    other: CodeLine | None
+    line: Place | None
+    other: Place | None
     """The line of the second kernel, or of the first one that reads the buffer."""
     operators: tuple[str, ...]
     other_operators: tuple[str, ...]
@@ -117,5 +118,5 @@ def _one(found: Sequence[tuple[CompileKey, LoweringCost]]) -> TrafficCost:
     )
 
 
-def _first(lines: Sequence[CodeLine]) -> CodeLine | None:
+def _first(lines: Sequence[Place]) -> Place | None:
     return lines[0] if lines else None

@@ -13,7 +13,8 @@ from typing import Any
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.advice.registry import ADVICE
 from depyf.run.causes.ways_out import WayOut
-from depyf.run.records import CompileKey, Place
+from depyf.run.places.place import Place
+from depyf.run.records import CompileKey
 from depyf.run.run import RawRecord
 
 

@@ -21,7 +21,8 @@ from depyf.run.causes.guard_replay import GuardedValue, guarded_value
 from depyf.run.causes.sentences import break_sentence, consequence, failure_sentence, recompile_sentence
 from depyf.run.causes.through_libraries import in_spelling
 from depyf.run.causes.ways_out import FunctionReplay, WayOut, is_remedy, unpredicted, ways_out
-from depyf.run.records import CompileKey, FunctionRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import CompileKey, FunctionRecord
 from depyf.run.run import Run
 from depyf.run.uses.computed_from import computed_from
 

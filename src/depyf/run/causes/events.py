@@ -17,7 +17,8 @@ from depyf.run.causes.deciding import DecidingGuards
 from depyf.run.causes.stack_names import stack_names
 from depyf.run.causes.subjects import GLOBAL, Subject, stack_variables
 from depyf.run.installed_files import of_library
-from depyf.run.records import BreakRecord, CodeRecord, EntryRecord, FunctionRecord, Place, RecompileRecord
+from depyf.run.places.place import Place
+from depyf.run.records import BreakRecord, CodeRecord, EntryRecord, FunctionRecord, RecompileRecord
 from depyf.run.run import Run
 from depyf.run.uses.counted import counting_line
 

@@ -21,7 +21,8 @@ from itertools import combinations
 from depyf.run.advice.source_names import named
 from depyf.run.guards.difference import Difference
 from depyf.run.guards.kinds.tensor_guard import layout_of
-from depyf.run.records import EntryRecord, EntryState, FailedGuardRecord, Place, RefusalRecord
+from depyf.run.places.place import Place
+from depyf.run.records import EntryRecord, EntryState, FailedGuardRecord, RefusalRecord
 
 _LARGEST = 3
 """Values of a set, those that always fail together counted once."""

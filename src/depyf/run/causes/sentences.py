@@ -16,7 +16,7 @@ from depyf.run.causes.folding import counted, listed
 from depyf.run.causes.subjects import GLOBAL, in_code
 from depyf.run.guards.kinds.object_guard import IDENTITY
 from depyf.run.guards.known_kinds import differences_in, sentence
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 _INTEGER = re.compile(r"-?\d+")
 _FLOAT = re.compile(r"-?(?:\d+\.\d*(?:e[+-]?\d+)?|\d+e[+-]?\d+|inf|nan)")

@@ -19,7 +19,8 @@ from depyf.run.causes.subjects import GLOBAL
 from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.guards.known_kinds import advice
 from depyf.run.installed_files import installed
-from depyf.run.records import EntryRecord, FunctionRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import EntryRecord, FunctionRecord
 from depyf.run.uses.use_kinds import ValueUse
 from depyf.run.uses.value_uses import indexed_by, uses_of
 

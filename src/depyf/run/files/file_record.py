@@ -70,6 +70,18 @@ _GRAPH = re.compile(
 )
 
 
+_TRANSFORMED = re.compile(r"__transformed_code_(?P<ca>ca)?(?P<id>\d+(?:_\d+)+)(?:r(?P<reset>\d+))?_for_.*\.py")
+
+
+def written_meanwhile(name: str) -> FileRecord | None:
+    """What the name of a file says that is written while the program runs; None for any other file."""
+    match = _TRANSFORMED.fullmatch(name)
+    if match is None:
+        return file_by_name(name)
+    id = ("!" if match["ca"] else "") + match["id"].replace("_", "/")
+    return FileRecord(name, "transformed_code", compile_id=id, generation=int(match["reset"] or 0))
+
+
 def file_by_name(name: str) -> FileRecord | None:
     """What the name of a graph or a wrapper says, where no manifest lists it; None for any other file."""
     match = _GRAPH.fullmatch(name)

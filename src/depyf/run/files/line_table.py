@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 
 @dataclass(frozen=True, slots=True)

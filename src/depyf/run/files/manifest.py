@@ -52,16 +52,8 @@ from depyf.run.files.reading import FORMAT, MANIFEST, DumpError, is_plain, read_
 from depyf.run.files.writer import unfinished_files
 from depyf.run.global_names import RESUME_PREFIX
 from depyf.run.observations.all_observations import observations_of
-from depyf.run.records import (
-    LOGGED,
-    BreakRecord,
-    CallerRecord,
-    CompileKey,
-    EntryRecord,
-    FunctionRecord,
-    GraphRecord,
-    Place,
-)
+from depyf.run.places.place import Place
+from depyf.run.records import LOGGED, BreakRecord, CallerRecord, CompileKey, EntryRecord, FunctionRecord, GraphRecord
 from depyf.run.run import Run
 from depyf.run.store.codec import plain
 from depyf.safety.escape import one_line

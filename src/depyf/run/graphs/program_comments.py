@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 RUNS = "if __name__ == "
 """How the part of a page begins that stands below what torch printed, and runs it."""
@@ -35,6 +35,16 @@ def places_in(text: str) -> Iterator[Place]:
     """The places that some lines name, in order; the text of the program's line is with them where torch printed it."""
     for found in _COMMENT.finditer(text) if "File: " in text else ():
         yield Place(found["file"], int(found["line"]), found["function"] or "", (found["code"] or "").strip())
+
+
+def with_places(text: str, moved: Callable[[Place], Place]) -> str:
+    """``text`` with the files and lines that ``moved`` gives for the places that lines name."""
+
+    def again(found: re.Match[str]) -> str:
+        place = moved(Place(found["file"], int(found["line"]), found["function"] or ""))
+        return f"{found['start']}{place.filename}:{place.line}{found['rest'][1 + len(found['line']) :]}"
+
+    return _COMMENT.sub(again, text) if "File: " in text else text
 
 
 def with_file(line: str, named: Callable[[str], str], before: Callable[[str], str] = str) -> str:

@@ -17,7 +17,8 @@ from depyf.run.advice.advice import AdviceUse
 from depyf.run.advice.registry import use
 from depyf.run.advice.source_names import named
 from depyf.run.guards.difference import UNKNOWN, Difference, GuardSide
-from depyf.run.records import GuardRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import GuardRecord
 
 Uses = tuple[AdviceUse, ...]
 NOT_THERE = "is not there"
@@ -205,8 +206,8 @@ class GuardKind:
 
     def advise(self, differences: tuple[Difference, ...], place: Place | None) -> Uses:
         """The same of all that one guard found."""
-        if any(one.found.missing for one in differences):
-            return (use("always-there"),)
+        if missing := [one for one in differences if one.found.missing]:
+            return (use("always-there", name=named(missing[0].source)),)
         return next((found for one in differences if (found := self.advice(one, place))), ())
 
     def told(self, differences: tuple[Difference, ...], placed: bool, shown: Callable[[str], str]) -> str:

@@ -26,7 +26,8 @@ from depyf.run.guards.guard_kind import (
     spelled,
     tree_of,
 )
-from depyf.run.records import GuardRecord, Place, RecompileRecord
+from depyf.run.places.place import Place
+from depyf.run.records import GuardRecord, RecompileRecord
 
 
 def _found() -> Iterator[GuardKind]:

@@ -17,7 +17,7 @@ from depyf.run.graphs.graph_source import Printed, read_printed
 from depyf.run.graphs.program_comments import place_in
 from depyf.run.graphs.value_types import Number
 from depyf.run.memory.tensor_bytes import TensorBytes, tensor_bytes
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 from depyf.run.shapes.size_names import size_name
 
 _STATEMENT = re.compile(r"(?P<name>\w+) = (?P<value>.+)$", re.S)

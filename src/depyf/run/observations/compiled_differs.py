@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from depyf.run.causes.folding import counted
 from depyf.run.observations.observation import Observation, ObservationKind
+from depyf.run.places.place import Place
 from depyf.run.program_calls.checked_calls import NOT_THE_SAME, CheckedCalls
-from depyf.run.records import Place
 from depyf.run.run import Run
 
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from depyf.run.bill.lowering import CodeLine, CostKind
+from depyf.run.bill.lowering import CostKind
 from depyf.run.bill.traffic import TrafficCost, traffic_of
 from depyf.run.memory.tensor_bytes import shown_bytes
 from depyf.run.observations.observation import Observation, ObservationKind
-from depyf.run.records import Place
 from depyf.run.run import Run
 
 LEAST = 1 << 20
@@ -34,7 +33,7 @@ def memory_traffic(run: Run) -> Iterator[Observation]:
         share = f"{shown_bytes(cost.bytes)} of the {shown_bytes(traffic.bytes)} that the kernels move in a call"
         yield Observation(
             _KINDS[cost.kind],
-            _place(cost.line),
+            cost.line,
             _sentence(cost),
             entries=cost.keys,
             cost=f"{share} ({100 * cost.bytes / traffic.bytes:.0f} %)",
@@ -56,15 +55,11 @@ def _sentence(cost: TrafficCost) -> str:
 def _where(cost: TrafficCost) -> str:
     if cost.other is None:
         return "an operation without a line"
-    if cost.line is not None and cost.other.file == cost.line.file:
+    if cost.line is not None and cost.other.filename == cost.line.filename:
         return "the same line" if cost.other.line == cost.line.line else f"line {cost.other.line}"
-    return f"{cost.other.file}:{cost.other.line}"
+    return f"{cost.other.filename}:{cost.other.line}"
 
 
 def _details(cost: TrafficCost) -> Iterator[str]:
     if cost.kind is CostKind.NOT_FUSED and cost.other is not None and cost.other.text and cost.other != cost.line:
         yield f"line {cost.other.line}: `{cost.other.text}`"
-
-
-def _place(line: CodeLine | None) -> Place | None:
-    return None if line is None else Place(line.file, line.line, line.function, line.text)

@@ -9,7 +9,8 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.run.records import CompileKey, Place
+from depyf.run.places.place import Place
+from depyf.run.records import CompileKey
 
 
 class ObservationKind(enum.Enum):

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from depyf.run.causes.folding import counted
 from depyf.run.installed_files import package_of
 from depyf.run.observations.observation import Observation, ObservationKind
-from depyf.run.records import CompileKey, Place
+from depyf.run.places.place import Place
+from depyf.run.records import CompileKey
 from depyf.run.run import Run
 
 _FRAME = re.compile(r'^ *File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<function>.+)\n *(?P<text>.*)$', re.M)

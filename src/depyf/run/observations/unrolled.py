@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from depyf.run.causes.folding import counted
 from depyf.run.graphs.unrolled_loops import UnrolledLoop
 from depyf.run.observations.observation import Observation, ObservationKind
-from depyf.run.records import EntryState, GraphRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import EntryState, GraphRecord
 from depyf.run.run import Run
 
 

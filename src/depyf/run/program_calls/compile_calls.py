@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from depyf.run.records import GraphRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import GraphRecord
 
 
 class WrappedKind(enum.Enum):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from depyf.run.records import CompileKey, Place
+from depyf.run.places.place import Place
+from depyf.run.records import CompileKey
 
 
 @dataclass(frozen=True, slots=True)

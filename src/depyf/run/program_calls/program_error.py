@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 
 class RaisedIn(enum.Enum):

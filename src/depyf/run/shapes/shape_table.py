@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from depyf.run.guards.kinds.tensor_guard import layout_of
-from depyf.run.records import CodeRecord, EntryRecord, FunctionRecord, Place, ShapeFact, SymbolRecord
+from depyf.run.places.place import Place
+from depyf.run.records import CodeRecord, EntryRecord, FunctionRecord, ShapeFact, SymbolRecord
 from depyf.run.shapes.allowed_sizes import AllowedSizes, bounds, candidates, described, holding
 from depyf.run.shapes.guard_symbols import symbols_of_guards
 from depyf.run.shapes.joint_sizes import jointly_allowed

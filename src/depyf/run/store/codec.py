@@ -3,8 +3,8 @@
 Input of ``plain``: a frozen dataclass whose fields are texts, numbers, truth values, enums, None, tuples of these, and
 such dataclasses.  Output: dictionaries and lists for ``json``; a field that has its default is left out.  Input of
 ``made``: what anybody may have written.  Output invariant: each field has the type that its class says; fields that the
-class does not have are ignored, so that a newer depyf's files can be read.  ``NotThat`` says where a value is of
-another type.
+class does not have are ignored, so that a newer depyf's files can be read; a field whose metadata has ``earlier`` is
+also read under that name, which an earlier depyf gave it.  ``NotThat`` says where a value is of another type.
 """
 
 from __future__ import annotations
@@ -135,6 +135,11 @@ def _of_record(kind: type) -> Coding:
         for field in dataclasses.fields(kind)
         if not field.metadata.get("stored", True) and field.default is field.default_factory is dataclasses.MISSING
     }
+    earlier = {
+        field.metadata["earlier"]: field.metadata.get("as", field.name)
+        for field in dataclasses.fields(kind)
+        if "earlier" in field.metadata
+    }
     required = frozenset(key for _, key, default, _ in fields if default is dataclasses.MISSING)
 
     values_of = operator.attrgetter(*(name for name, *_ in fields), "__class__")  # of several names it gives a tuple
@@ -151,6 +156,8 @@ def _of_record(kind: type) -> Coding:
     def to_made(value: Any, where: str) -> Any:
         if type(value) is not dict:
             raise NotThat(f"{where} is not an object")
+        if not earlier.keys().isdisjoint(value):
+            value = {earlier.get(key, key): item for key, item in value.items()}
         missing = required - value.keys()
         if missing:
             raise NotThat(f"{where} has no {min(missing)!r}")

@@ -14,6 +14,7 @@ from depyf.run.advice.advice import AdviceUse
 from depyf.run.files.layout import GUARDS_DATA
 from depyf.run.files.reading import DumpError, read_json, read_manifest
 from depyf.run.graphs.given_graph import GivenRecord
+from depyf.run.places.place import Place
 from depyf.run.records import (
     BreakRecord,
     CacheRecord,
@@ -24,7 +25,6 @@ from depyf.run.records import (
     FunctionRecord,
     GraphRecord,
     GuardRecord,
-    Place,
     RecompileRecord,
     ShapeFact,
     SymbolRecord,

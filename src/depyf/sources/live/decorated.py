@@ -17,7 +17,8 @@ from dataclasses import replace
 from typing import Any
 
 from depyf.run.installed_files import installed
-from depyf.run.records import CodeRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import CodeRecord
 from depyf.sources.live.pure_access import (
     cell_contents,
     class_mro,

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from depyf.errors import DepyfError
 from depyf.run.global_names import resumed
-from depyf.run.records import Place
-from depyf.run.where import where_is
+from depyf.run.places.place import Place
+from depyf.run.places.where import where_is
 
 _FRAME = re.compile(r'^  File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$')
 

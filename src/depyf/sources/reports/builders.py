@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from depyf.run.graphs.node_origins import NodeOrigins
 from depyf.run.graphs.unrolled_loops import UnrolledLoop, unrolled_loops
 from depyf.run.made import Made
+from depyf.run.places.place import Place
 from depyf.run.records import (
     BreakRecord,
     CacheRecord,
@@ -19,7 +20,6 @@ from depyf.run.records import (
     CompileKey,
     GraphRecord,
     GuardRecord,
-    Place,
     RecompileRecord,
     RefusalRecord,
     TransformedRecord,

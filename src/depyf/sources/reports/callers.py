@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from depyf.decompiler.bytecode.host.written_names import written_name
-from depyf.run.records import CallerRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import CallerRecord
 from depyf.sources.reports.library_files import of_libraries
 
 _THIRD_PARTY = ("/site-packages/", "/dist-packages/")

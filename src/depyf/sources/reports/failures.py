@@ -16,7 +16,8 @@ from typing import Any
 from depyf.run.addresses import without_addresses
 from depyf.run.advice.source_names import named
 from depyf.run.installed_files import installed
-from depyf.run.records import Place, RecompileRecord
+from depyf.run.places.place import Place
+from depyf.run.records import RecompileRecord
 from depyf.safety.escape import cut
 from depyf.sources.reports.break_stack import TracedFrame
 from depyf.sources.reports.library_files import of_libraries

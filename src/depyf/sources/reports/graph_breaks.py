@@ -14,7 +14,8 @@ from depyf.run.advice.advice import AdviceUse, SwitchKind
 from depyf.run.advice.for_breaks import BreakFacts, for_break
 from depyf.run.advice.registry import ADVICE, applicable, option_key
 from depyf.run.installed_files import Owner, installed
-from depyf.run.records import BreakRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import BreakRecord
 from depyf.run.uses.computed_from import made_by
 from depyf.run.uses.size_questions import in_while, size_questions
 from depyf.run.uses.use_kinds import ValueUse

@@ -20,7 +20,8 @@ from depyf.run.guards.difference import PARAMETER, Difference
 from depyf.run.guards.guard_kind import Look
 from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.guards.known_kinds import NO_CALL, recompile_record, reported_differences
-from depyf.run.records import GuardRecord, Place, RecompileRecord, RefusalRecord
+from depyf.run.places.place import Place
+from depyf.run.records import GuardRecord, RecompileRecord, RefusalRecord
 from depyf.sources.reports.guards.guard_remarks import program_place, split_comment
 from depyf.sources.reports.guards.guard_text import PLAIN_READER, GuardReader
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from depyf.run.advice.symbol_places import SymbolPlaces, places_of
-from depyf.run.records import Place, ShapeFact, SymbolRecord
+from depyf.run.places.place import Place
+from depyf.run.records import ShapeFact, SymbolRecord
 from depyf.run.trace_events import TraceEvent
 from depyf.sources.reports.library_files import of_libraries
 from depyf.sources.reports.shape_questions import FinalSymbol, ShapeQuestion

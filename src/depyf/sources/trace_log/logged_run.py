@@ -14,6 +14,7 @@ from dataclasses import replace
 from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
 from depyf.run.global_names import RESUME_FN, readable_globals
 from depyf.run.nearest import nearest_first, without_lone_marks
+from depyf.run.places.place import Place
 from depyf.run.records import (
     LOGGED,
     CallerRecord,
@@ -21,7 +22,6 @@ from depyf.run.records import (
     EntryRecord,
     FunctionRecord,
     GraphRecord,
-    Place,
     TransformedRecord,
 )
 from depyf.run.run import RawRecord, Run

@@ -5,10 +5,8 @@ Input: a ``DumpComparison`` and its differences.  Output: lines for people.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection, Sequence
-from itertools import pairwise
 
 from depyf.views.compare.stages import DumpComparison, StageDifference
 
@@ -31,27 +29,12 @@ def first_change(item: StageDifference, width: int = 150) -> list[str]:
     if item.where != "both":
         return []
     body = [line for line in item.diff if not line.startswith(("---", "+++", "@@")) and _TELLING.match(line)]
-    found = _other_value(body) if item.stage == "full_code" else []
+    found = [sign + text for sign, text in zip("-+", item.values or ())]
     found = found or [next((line for line in body if line.startswith(sign)), "") for sign in "-+"]
     lines = [line for line in found if line]
     parts = [line[1:] for line in lines] if any(len(line) > width for line in lines) else []
     at = next((i for i, (one, two) in enumerate(zip(*parts)) if one != two), 0) if len(parts) == 2 else 0
     return [_around(line, at, width) for line in lines]
-
-
-def _other_value(body: Sequence[str]) -> list[str]:
-    """The first guard that is there on both sides with another value: more telling than those of one side only, which
-    follow from what was compiled."""
-    for one, two in pairwise(body):
-        if one.startswith("-") and two.startswith("+") and not _JUMPS.match(one):
-            if difflib.SequenceMatcher(None, one[1:], two[1:]).ratio() > _NEARLY:
-                return [one, two]
-    return []
-
-
-_NEARLY = 0.8
-_JUMPS = re.compile(r"-\s*(?:return |[\w.]+ = |def |@|if )")
-"""Statements of a page that are no guards."""
 
 
 def _around(line: str, at: int, width: int) -> str:

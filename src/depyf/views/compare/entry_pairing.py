@@ -6,6 +6,7 @@ the entry.  torch tries the newest entry first, so that the places in its list s
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Hashable, Sequence
 
@@ -39,6 +40,25 @@ def _nearness(mine: EntryRecord, other: EntryRecord) -> tuple[int, bool]:
 def guards_of_entry(entry: EntryRecord) -> frozenset[str]:
     """What they say, without the numbers in torch's names."""
     return frozenset(_COUNTED.sub("N", guard.expression or guard.text) for guard in entry.guards)
+
+
+_NEARLY = 0.8
+"""How alike the texts of two guards are that ask the same for another value."""
+
+
+def other_value(mine: EntryRecord, other: EntryRecord) -> tuple[str, str] | None:
+    """The first guard that both have with another value: more telling than those of one side only, which follow from
+    what was compiled.  None where there is none."""
+    sides = [[guard.expression or guard.text for guard in entry.guards] for entry in (mine, other)]
+    known = [{_COUNTED.sub("N", text) for text in side} for side in sides]
+    ours, theirs = (
+        [text for text in side if _COUNTED.sub("N", text) not in there] for side, there in zip(sides, known[::-1])
+    )
+    for one in ours:
+        for two in theirs:
+            if difflib.SequenceMatcher(None, one, two).ratio() > _NEARLY:
+                return one, two
+    return None
 
 
 def _code(entry: EntryRecord) -> Hashable:

@@ -1,8 +1,9 @@
 """Normalises a dumped text: removes what depends on the installed Python or torch and has no meaning.
 
 Input: a file of a dump.  Output: text that is the same for two files that differ only in comments (places, headers,
-line numbers), layout, the bytecode offset in the name of a resume function, the folder torch is installed in, when a
-local variable is released, and Python's own bytecode.
+line numbers), layout, the bytecode offset in the name of a resume function, the folder torch is installed in, and when
+a local variable is released; of a page of ours also without what finds its function and its entries in the process that
+compiled.
 
     return __resume_at_110_13([], h)  # prog.py:9        ->   return __resume_13([], h)
 """
@@ -12,36 +13,28 @@ from __future__ import annotations
 import ast
 import re
 
+from depyf.run.global_names import without_offsets
 from depyf.run.installed_files import PACKAGES
 from depyf.safety.unheard import parse
+from depyf.views.compare.page_names import AskingNames
 
-_RESUME = re.compile(r"\b(__(?:original_)?resume)_at_\d+_(\d+)\b")
-"""Dynamo names a resume function after the offset of the instruction it goes on at, and a counter."""
-_AFTER = re.compile(r"(?<=` after line )\d+")
-"""The rest of a function after a graph break, as the pages call it; the place beside it is the same line, paired."""
 _INSTALLED = re.compile(rf"/[^\s'\"]*{PACKAGES}")
-_BYTECODE = "\nBytecode:\n"
 
 
-def meaning(name: str, text: str) -> str:
-    """``text`` of the file ``name``, for comparing."""
-    if name.startswith("__original_code_"):
-        text = text.partition(_BYTECODE)[0]
-    elif name.endswith(".py"):
-        text = _code(text)
-    elif name.endswith(".md"):
-        text = _AFTER.sub("N", text)
-    return _INSTALLED.sub("<installed>/", _RESUME.sub(r"\1_\2", text))
+def meaning(name: str, text: str, asking: AskingNames | None = None) -> str:
+    """``text`` of the file ``name``, for comparing; ``asking``: the names by which a page of ours asks torch."""
+    text = code_meaning(text, asking) if name.endswith(".py") else text
+    return _INSTALLED.sub("<installed>/", without_offsets(text))
 
 
-def _code(text: str) -> str:
+def code_meaning(text: str, asking: AskingNames | None = None) -> str:
     """Python without comments, module docstring and ``del`` of local names; as it is where it cannot be parsed."""
     try:
         tree = parse(text)
         first = tree.body[0] if tree.body else None
         if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
             tree.body = tree.body[1:]  # the heading of a full_code page
-        return ast.unparse(_Plain().visit(tree))
+        return ast.unparse(_Plain(asking or AskingNames()).visit(tree))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
 
@@ -49,17 +42,24 @@ def _code(text: str) -> str:
 class _Plain(ast.NodeTransformer):
     """Without releases of local names; guards one a line, without their places among torch's own."""
 
+    def __init__(self, asking: AskingNames) -> None:
+        self._asking = asking
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
         last = node.body[-1] if node.body else None
-        if node.name.startswith("guards_") and isinstance(last, ast.Return) and isinstance(last.value, ast.BoolOp):
+        if node.name in self._asking.guards and isinstance(last, ast.Return) and isinstance(last.value, ast.BoolOp):
             node.body[-1:] = [ast.Expr(guard) for guard in last.value.values]
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         self.generic_visit(node)
-        number = isinstance(node.value, ast.Name) and re.fullmatch(r"guard_(?:ca)?\d+_\d+\w*", node.value.id)
-        return node.value if number else node
+        return node.value if isinstance(node.value, ast.Name) and node.value.id in self._asking.live else node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        self.generic_visit(node)
+        made = [target.id for target in node.targets if isinstance(target, ast.Name)]
+        return None if len(made) == len(node.targets) and self._asking.live.issuperset(made) else node
 
     def visit_Delete(self, node: ast.Delete) -> ast.AST | None:
         kept = [target for target in node.targets if not isinstance(target, ast.Name)]

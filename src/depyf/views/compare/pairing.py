@@ -10,16 +10,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from depyf.run.global_names import RESUME_PREFIX
+from depyf.run.global_names import RESUME_PREFIX, goes_on_name, rename, resumed
 from depyf.run.installed_files import installed
-from depyf.run.records import FunctionRecord, slug
-from depyf.safety.escape import safe_name
-from depyf.views.compare.entry_pairing import guards_of_entry, paired_entries
+from depyf.run.places.place import Place
+from depyf.run.records import CompileKey, FunctionRecord, slug
+from depyf.views.compare.entry_pairing import guards_of_entry, other_value, paired_entries
 from depyf.views.compare.line_diff import in_common
-
-_AT = re.compile(r"_at_\d+$")
+from depyf.views.compare.page_names import names_of_entry, names_of_function
+from depyf.views.compare.program_folder import from_folder
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,13 +75,18 @@ class Pairing:
     ids: dict[str, str] = field(default_factory=dict)
     """Compile ids and numbers of frames, as in file names, that are others in the second dump."""
     words: dict[str, str] = field(default_factory=dict)
+    """What texts of the first dump call a function, an entry, a graph -> what those of the second call it."""
+    rests: dict[str, dict[str, str]] = field(default_factory=dict)
+    """The same, by file, of the lines from which a text goes on in another."""
+    keys: dict[CompileKey, CompileKey] = field(default_factory=dict)
+    """The compilations that are one."""
     alone: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
     """The compile ids of entries that the first, or the second, has alone."""
     other_guards: list[str] = field(default_factory=list)
     """Those of entries, as the second has them, whose guards are others in the first."""
+    other_values: dict[tuple[int, str], tuple[str, str]] = field(default_factory=dict)
+    """Function of the second -> the first guard that both have with another value."""
     _order: dict[str, list[int]] = field(default_factory=dict)
-    _whole: dict[str, str] = field(default_factory=dict)
-    """The end of a path, as texts have it -> the only file that it is; "" where there is not one."""
 
     def line(self, path: str, line: int) -> int:
         """The line of the second dump for one of the first: shifted as the next known line above it is."""
@@ -94,6 +99,11 @@ class Pairing:
         above = order[max(bisect_right(order, line) - 1, 0)]
         return line + known[above] - above
 
+    def place(self, place: Place, folder: str) -> Place:
+        """A place of the first dump, told from the ``folder`` of its program, with the line of the second."""
+        path = from_folder(place.filename, folder)
+        return replace(place, filename=path, line=self.line(path, place.line))
+
     def add_lines(self, path: str, one: Mapping[int, str], two: Mapping[int, str]) -> None:
         """What else is known of the text of a file, by line."""
         known = self.lines.get(path)
@@ -103,67 +113,9 @@ class Pairing:
                 for n in range(count):
                     known.setdefault(mine[at + n], other[place + n])
 
-    def text(self, text: str, home: str, page: bool = False) -> str:
-        """A text of the first dump with the names and lines of the second; ``home`` is the program's file that it is
-        about.
-
-        ``page``: it is no Python, and has compile ids in its words.
-        """
-        text = _PLACE.sub(self._placed, text) if self.lines else text
-        text = _GOES_ON.sub(lambda match: f"{match[1]}{self.line(home, int(match[2]))}", text)
-        if self.ids:
-            text = _LIVE.sub(lambda match: match[1] + self._label(match[2]), text)
-            text = _LABEL.sub(lambda match: self._label(match[0]), text) if page else text
-        return _NAME.sub(self._named, text) if self.words or self.ids else text
-
-    def _label(self, text: str) -> str:
-        """A compile id, or a number of a frame, as texts have it."""
-        new = self.ids.get(text.replace("/", "_").replace("!", "ca"))
-        return text if new is None else new.replace("_", "/").replace("ca", "!")
-
-    def _placed(self, match: re.Match[str]) -> str:
-        path, line = match["path"], int(match["line"])
-        if path not in self.lines:
-            if path not in self._whole:
-                found = [other for other in self.lines if other.endswith("/" + path)]
-                self._whole[path] = found[0] if len(found) == 1 else ""
-            path = self._whole[path]
-            if not path:
-                return match[0]
-        return f"{match['path']}:{self.line(path, line)}"
-
-    def _named(self, match: re.Match[str]) -> str:
-        name = match[0]
-        if name in self.words:
-            return self.words[name]
-        if name.startswith("__original_") and f"__{name[11:]}" in self.words:
-            return f"__original_{self.words[f'__{name[11:]}'].lstrip('_')}"
-        if name.startswith("__original_") and name[11:] in self.words:
-            return f"__original_{self.words[name[11:]]}"
-        numbered = _NUMBERED.fullmatch(name)
-        if numbered is None:
-            return name
-        rest = numbered["rest"]
-        if rest.startswith("_for_"):
-            rest = f"_for_{self.words.get(rest[5:], rest[5:])}"
-        return f"{numbered['kind']}{self._id(numbered['id'])}{rest}"
-
-    def _id(self, text: str) -> str:
-        if text in self.ids:
-            return self.ids[text]
-        first, _, last = text.rpartition("_")  # the second graph of a compilation
-        return f"{self.ids[first]}_{last}" if first in self.ids else text
-
-
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_NUMBERED = re.compile(
-    r"(?P<kind>__compiled_fn_|__transformed_code_|__original_code_|guards?_|frame_)(?P<id>(?:ca)?\d+(?:_\d+)*(?:r\d+)?)(?P<rest>|_for_\w*)"
-)
-_LIVE = re.compile(r"(live_(?:frame|guard)\(__file__, ')([^']+)")
-_LABEL = re.compile(r"(?<![\w/.])!?\d+(?:/\d+)+(?:r\d+)?(?![\w/])")
-_COUNTED = re.compile(r"\b(?:__(?:original_|nested_)*resume_|__builtins_dict___)\d+\b")
-_GOES_ON = re.compile(r"(\bgoes_on_from_line_|# the rest, from line )(\d+)\b")
-_PLACE = re.compile(r"(?P<path>[\w<>./+-]*\w\.py):(?P<line>\d+)\b")
+    def rename(self, text: str, home: str) -> str:
+        """``text`` of the first dump with the names of the second; ``home`` is the program's file that it is about."""
+        return rename(text, {**self.words, **self.rests.get(home, {})})
 
 
 def met(functions: Iterable[FunctionRecord], at: Callable[[str], str]) -> list[Met]:
@@ -265,9 +217,9 @@ def _after(function: Met | None, rests: _Rests) -> Sequence[Met]:
 
 def _translate(one: Met, two: Met, found: Pairing) -> None:
     """Names and ids of ``one`` that ``two`` has otherwise."""
-    old, new = safe_name(one.last), safe_name(two.last)
-    if old != new:
-        found.words[old] = new
+    _name(zip(names_of_function(one.record), names_of_function(two.record)), found)
+    lines = {goes_on_name(n): goes_on_name(found.line(one.path, n)) for n in one.record.code.goes_on}
+    found.rests.setdefault(one.path, {}).update(lines)
     ids = [slug(*f.id) for f in (one, two)]
     if ids[0] != ids[1]:
         found.ids[ids[0]] = ids[1]
@@ -275,33 +227,39 @@ def _translate(one: Met, two: Met, found: Pairing) -> None:
     theirs = {entry.key.slug for entry in two.record.entries}
     for mine, other in pairs:
         if mine is not None and other is not None:
+            found.keys[mine.key] = other.key
             if mine.key.slug != other.key.slug:
                 found.ids[mine.key.slug] = other.key.slug
+            _name(zip(names_of_entry(one.record, mine), names_of_entry(two.record, other)), found)
             if guards_of_entry(mine) != guards_of_entry(other):
                 found.other_guards.append(other.key.text)
+                if (values := other_value(mine, other)) is not None:
+                    found.other_values.setdefault(two.id, values)
         elif mine is not None:
             found.alone[0].append(mine.key.text)
             if mine.key.slug in theirs:  # there it is the id of another entry
                 found.ids[mine.key.slug] = f"{mine.key.slug}of1"
+                _name(((name, f"{name}of1") for name in names_of_entry(one.record, mine)), found)
         elif other is not None:
             found.alone[1].append(other.key.text)
 
 
-def with_counters(before: str, after: str) -> str:
-    """``before`` with the counters that torch has in names as in ``after``, where they are others throughout."""
-    one, two = _COUNTED.findall(before), _COUNTED.findall(after)
-    names = dict(zip(one, two))
-    stem = re.compile(r"\d+$")
-    alike = len(one) == len(two) and [names[name] for name in one] == two and len(set(names.values())) == len(names)
-    if one == two or not alike or any(stem.sub("", a) != stem.sub("", b) for a, b in names.items()):
-        return before
-    return _COUNTED.sub(lambda match: names[match[0]], before)
+def _name(pairs: Iterable[tuple[str, str]], found: Pairing) -> None:
+    for old, new in pairs:
+        if old != new:
+            found.words.setdefault(old, new)
+
+
+def _begun(function: Met) -> str:
+    """Its name; of the rest of a function that of the function."""
+    rest = resumed(function.last)
+    return function.last if rest is None else rest[0]
 
 
 def moved(one: Met, two: Met) -> str:
     """What to say of two functions that are one, and not where, or not what, they were; "" where they are."""
     said = []
-    if _AT.sub("", one.last) != _AT.sub("", two.last):
+    if _begun(one) != _begun(two):
         said.append(f"is called {two.name} in 2")
     if one.path != two.path and not installed(one.path):
         said.append(f"is in {two.path} in 2")

@@ -13,6 +13,9 @@ from collections.abc import Iterable, Iterator
 from depyf.run.installed_files import installed
 from depyf.run.records import FunctionRecord
 
+PROGRAM = "<program>/"
+"""What the paths of the program begin with when they are told from its folder."""
+
 
 def program_folders(first: Iterable[FunctionRecord], second: Iterable[FunctionRecord]) -> tuple[str, str]:
     """The folder on each side, with a slash at its end: ``/a/`` and ``/b/`` for functions in /a/x/m.py and /b/x/m.py.
@@ -29,7 +32,7 @@ def from_folder(text: str, folder: str) -> str:
     """``text`` with the paths below ``folder`` told from there."""
     if not folder.strip("/"):
         return text
-    return re.sub(rf"(?<![\w./-]){re.escape(folder)}", "<program>/", text)
+    return re.sub(rf"(?<![\w./-]){re.escape(folder)}", PROGRAM, text)
 
 
 def _files(functions: Iterable[FunctionRecord]) -> Iterator[str]:

@@ -12,7 +12,8 @@ from functools import partial
 from depyf.run.global_names import in_words
 from depyf.run.guards.difference import values_beside
 from depyf.run.installed_files import installed, library_file
-from depyf.run.records import EntryState, FunctionRecord, Place, RecompileRecord
+from depyf.run.places.place import Place
+from depyf.run.records import EntryState, FunctionRecord, RecompileRecord
 from depyf.safety.escape import one_line
 from depyf.views.compare.pairing import Met, Pairing, met, moved, pairing
 from depyf.views.compare.program_folder import from_folder, program_folders
@@ -134,9 +135,9 @@ def _breaks(function: FunctionRecord, folder: str, pairs: Pairing | None = None)
         for broken in entry.breaks:
             if not broken.limit:  # that the function is given up is told
                 at = broken.caller or broken.place
-                here = _place(at, folder)
+                there = pairs.place(at, folder) if pairs is not None and at is not None else at
                 where = f"{at.filename}:{at.line}" if at is not None else "a line that torch did not name"
-                found[here if pairs is None else pairs.text(here, "")] = f"breaks the graph at {where}: {broken.cause}"
+                found[_place(there, folder)] = f"breaks the graph at {where}: {broken.cause}"
     return found
 
 

@@ -9,7 +9,7 @@ files that say the same in other words (``meaning``) are *alike*, and no differe
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,19 +17,22 @@ from typing import Any
 
 from depyf.errors import DepyfError
 from depyf.run.compile_stages import CAPTURED, ORDER
-from depyf.run.files.file_record import FileRecord
+from depyf.run.files.file_record import FileRecord, written_meanwhile
+from depyf.run.files.layout import inputs_file
 from depyf.run.files.reading import MANIFEST, NoManifest, no_dump, rank_folders, read_file, read_manifest
+from depyf.run.global_names import with_counters
+from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.graph_source import unboxed
 from depyf.run.graphs.program_comments import places_in
-from depyf.run.records import FunctionRecord
+from depyf.run.records import CompileKey, FunctionRecord
 from depyf.run.run import Run
 from depyf.run.store.loading import load as load_run
 from depyf.views.compare.line_diff import unified
-from depyf.views.compare.meaning import meaning
-from depyf.views.compare.pairing import Pairing, met, pairing, with_counters
+from depyf.views.compare.pairing import Pairing, met, pairing
 from depyf.views.compare.program_folder import from_folder, program_folders
 from depyf.views.compare.run_diff import events_apart, hit_on_one_side
-from depyf.views.pages.full_code import caller_name
+from depyf.views.compare.side import ComparedSide
+from depyf.views.pages.graph_inputs import inputs_page
 from depyf.views.pages.graph_page import printed_part
 
 _LEFT_OUT = (
@@ -53,10 +56,6 @@ _CACHE = re.compile(r"(?:/[^\s'\"]*)?/torchinductor_[^\s'\"]*|\b[a-z2-7]{50,}\b|
 """Inductor's cache: a folder of the user's, and file names that are hashes of (among others) the torch version."""
 
 
-_PASSED = re.compile(r', "passed": \[[^\]]*\]')
-"""The range of what the program passed to a graph: other data in each run, and on each rank."""
-
-
 @dataclass(frozen=True, slots=True)
 class DumpFile:
     """One file of a dump, as its manifest has it."""
@@ -69,10 +68,18 @@ class DumpFile:
     """The function that it is about, and the line of the program where that begins."""
     compile_ids: tuple[str, ...] = ()
     """Of a page with several entries."""
+    facts: GraphFacts | None = None
+    """What the inputs of a graph are, where it tells that."""
+    function: tuple[int, str] | None = None
+    """That of a page with several entries."""
 
     def text(self, normal: Callable[[str], str]) -> str:
+        """Without Inductor's cache, and the range of what the program passed to a graph: other data in each run, and on
+        each rank."""
         text = read_file(self.path.parent, self.path.name)
-        text = _PASSED.sub("", text) if self.name.endswith(".json") else text
+        if self.facts is not None and inputs_page(self.facts) == text:
+            inputs = tuple(replace(one, passed=None) for one in self.facts.inputs)
+            text = inputs_page(replace(self.facts, inputs=inputs))
         return normal(_CACHE.sub("<inductor cache>", text) if self.stage.startswith("kernel") else text)
 
 
@@ -121,6 +128,8 @@ class StageDifference:
     diff: tuple[str, ...] = ()
     follows: bool = False
     """A page of all entries, which differs because one side has an entry more."""
+    values: tuple[str, str] | None = None
+    """Of such a page: the first guard that both sides have with another value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +220,8 @@ def _side(dump: Dump) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _numbers(compile_id: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", compile_id)]
+def _numbers(compile_id: str) -> tuple[int, ...]:
+    return CompileKey(0, compile_id).order[2]
 
 
 def _rank(stage: str) -> tuple[int, str]:
@@ -238,7 +247,8 @@ def _load(folder: Path) -> Dump:
     run = load_run(folder)
     if not run.finished:
         return Dump(folder, run, _on_the_way(folder))
-    files = {file.name: _file(folder, file) for file in manifest.files if file.kind not in _LEFT_OUT}
+    facts = {inputs_file(graph): graph.facts for graph in run.graphs}
+    files = {file.name: _file(folder, file, facts) for file in manifest.files if file.kind not in _LEFT_OUT}
     return Dump(folder, run, files, run.functions)
 
 
@@ -250,12 +260,6 @@ def _run_of(folder: Path) -> Run:
         return Run("?", "?", ranks=0)
 
 
-_ON_THE_WAY = re.compile(
-    r"__(?:transformed_code|compiled_fn)_(?P<id>(?:ca)?\d+(?:_\d+)+)(?:r\d+)?(?:_for_.*|\.(?P<stage>[a-zA-Z_]+?)(?:_\d+|\.\d+))\.py"
-)
-"""Files that are written while the program runs."""
-
-
 def _reported(folder: Path) -> dict[str, DumpFile]:
     """What the dump of a run that has not finished holds; {} where the folder is none."""
     return _on_the_way(folder) if folder.is_dir() and not (folder / MANIFEST).exists() else {}
@@ -263,22 +267,28 @@ def _reported(folder: Path) -> dict[str, DumpFile]:
 
 def _on_the_way(folder: Path) -> dict[str, DumpFile]:
     """The files that were written while the program ran."""
-    names = {path.name: match for path in folder.iterdir() if (match := _ON_THE_WAY.fullmatch(path.name))}
+    known = (written_meanwhile(path.name) for path in folder.iterdir())
+    files = sorted((file for file in known if file is not None), key=lambda file: file.name)
     return {
-        name: DumpFile(name, match["stage"] or "transformed_code", match["id"].replace("_", "/"), folder / name)
-        for name, match in sorted(names.items())
+        file.name: DumpFile(file.name, file.stage or file.kind, file.compile_id or "", folder / file.name)
+        for file in files
     }
 
 
 def _as_far(dump: Dump) -> Dump:
     """Of a finished dump what one that has not finished can have as well."""
-    return replace(dump, files={n: file for n, file in dump.files.items() if _ON_THE_WAY.fullmatch(n)}, functions=())
+    return replace(
+        dump, files={n: file for n, file in dump.files.items() if written_meanwhile(n) is not None}, functions=()
+    )
 
 
-def _file(folder: Path, file: FileRecord) -> DumpFile:
+def _file(folder: Path, file: FileRecord, facts: Mapping[str, GraphFacts | None]) -> DumpFile:
     stage = "kernel" if file.kind == "wrapper" else file.stage or file.kind or "other"
-    ids = file.compile_ids or ("",)
-    return DumpFile(file.name, stage, file.compile_id or ids[0], folder / file.name, (file.function, file.origin), ids)
+    ids, compile_id = file.compile_ids or ("",), file.compile_id or (file.compile_ids or ("",))[0]
+    return DumpFile(
+        file.name, stage, compile_id, folder / file.name, (file.function, file.origin), ids, facts.get(file.name),
+        CompileKey(file.generation, ids[0]).function if ids[0] else None,
+    )  # fmt: skip
 
 
 GRAPH_INPUTS = "graph_inputs"
@@ -303,7 +313,11 @@ def compare(
     hits = hit_on_one_side(first.functions, second.functions)
     folders = program_folders(first.functions, second.functions)
     pairs = Pairing([]) if strict else paired(first, second, folders)
-    renamed = {} if strict else _renamed(first, second, pairs, folders)
+    sides = [
+        ComparedSide(dump.run, dump.functions, (folder, folders[1]), own, normal)
+        for dump, folder, own in zip((first, second), folders, (pairs, None))
+    ]
+    renamed = {} if strict else _renamed(first, second, pairs)
     ours = {renamed.get(name, name): file for name, file in first.files.items()}
     for name in sorted({*ours, *second.files}, key=lambda name: _position(ours.get(name) or second.files[name])):
         one, two = ours.get(name), second.files.get(name)
@@ -314,9 +328,12 @@ def compare(
             same[file.stage] = same.get(file.stage, 0) + 1
             continue
         if not strict:
-            before, after = (from_folder(text, folder) for text, folder in zip((before, after), folders))
-            before = pairs.text(before, _path(one or file, folders[0]), page=name.endswith(".md"))
-            before, after = meaning(name, before), meaning(name, after)
+            before, after = (
+                side.meaning(found.name, found.stage, _path(found, side.folders[0]), partial(found.text, str))
+                if found
+                else ""
+                for side, found in zip(sides, (one, two))
+            )
             before = with_counters(before, after)
         if one is not None and two is not None and before == after:
             alike.append(file)
@@ -327,7 +344,10 @@ def compare(
         added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
         removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
         compile_id, follows = _entry_of(one, two, pairs) if one and two else (file.compile_id, False)
-        found = StageDifference(file.name, file.stage, compile_id, where, added, removed, lines, follows)
+        values = (
+            pairs.other_values.get(two.function) if one and two and two.function and two.stage == "full_code" else None
+        )
+        found = StageDifference(file.name, file.stage, compile_id, where, added, removed, lines, follows, values)
         hit = [text for text, ids in ((before, hits[0]), (after, hits[1])) if file.compile_id in ids]
         untold = bool(hit) and (hit == [""] or (file.stage == GRAPH_INPUTS and '"inputs": []' in hit[0]))
         (cached if untold and not strict else differences).append(found)
@@ -356,11 +376,6 @@ def paired(first: Dump, second: Dump, folders: tuple[str, str]) -> Pairing:
     told = [_told_lines(dump, folder) for dump, folder in zip((first, second), folders)]
     for path in found.lines:
         found.add_lines(path, told[0].get(path, {}), told[1].get(found.files.get(path, path), {}))
-    for mine, other in found.pairs:
-        if mine is not None and other is not None and mine.record.resume_names and other.record.resume_names:
-            old, new = (caller_name(side.record) for side in (mine, other))
-            if old != new:
-                found.words[old] = new
     return found
 
 
@@ -379,7 +394,7 @@ def _path(file: DumpFile, folder: str) -> str:
     return from_folder(file.place[1], folder).rpartition(":")[0]
 
 
-def _renamed(first: Dump, second: Dump, pairs: Pairing, folders: tuple[str, str]) -> dict[str, str]:
+def _renamed(first: Dump, second: Dump, pairs: Pairing) -> dict[str, str]:
     """Files of the first dump whose partner in the second has another name."""
     pages = [
         {file.place: name for name, file in dump.files.items() if file.stage == "full_code"} for dump in (first, second)
@@ -393,7 +408,7 @@ def _renamed(first: Dump, second: Dump, pairs: Pairing, folders: tuple[str, str]
     for name, file in first.files.items():
         if file.stage != "full_code":
             stem, dot, rest = name.partition(".")
-            found[name] = pairs.text(stem, "") + dot + rest
+            found[name] = pairs.words.get(stem, stem) + dot + rest
     taken: dict[str, str] = {}
     for name, new in found.items():  # two files never become one
         if taken.setdefault(new, name) != name or (new != name and new in first.files and new not in found):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from depyf.run.advice.registry import text_of
 from depyf.run.causes.cause import Cause, CauseKind
 from depyf.run.observations.observation import Observation, ObservationKind
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 from depyf.safety.escape import one_line, printable
 from depyf.safety.source_lines import source_text
 from depyf.views.pages.sections.fix_first import cost_in_words

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 import depyf
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 from depyf.views.findings.finding import RULES, LocatedFinding, Rule, shown_path
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from depyf.run.files.layout import CALL_TREE
-from depyf.run.records import CallerRecord, CodeRecord, EntryRecord, FunctionRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import CallerRecord, CodeRecord, EntryRecord, FunctionRecord
 from depyf.run.run import Run
 from depyf.views.pages.print_style import MARKDOWN, TERMINAL, PrintStyle
 

@@ -23,15 +23,8 @@ from depyf.run.guard_vocabulary import ASKING, CHECKS
 from depyf.run.guards.difference import values_beside
 from depyf.run.guards.known_kinds import with_handle
 from depyf.run.made import Made
-from depyf.run.records import (
-    BreakRecord,
-    CodeRecord,
-    EntryRecord,
-    FunctionRecord,
-    GuardRecord,
-    Place,
-    RecompileRecord,
-)
+from depyf.run.places.place import Place
+from depyf.run.records import BreakRecord, CodeRecord, EntryRecord, FunctionRecord, GuardRecord, RecompileRecord
 from depyf.safety.escape import one_line, printable, safe_name
 from depyf.safety.unheard import spelled_out
 from depyf.views.pages.function_pages import places_of_source
@@ -206,6 +199,16 @@ def frame_name(function: FunctionRecord) -> str:
     return f"frame_{re.sub('[^0-9A-Za-z]+', '_', function_id(function.function).replace('!', 'ca')).strip('_')}"
 
 
+def guard_name(entry: EntryRecord) -> str:
+    """What the page calls the entry in torch's cache."""
+    return f"guard_{entry.key.slug}"
+
+
+def guards_name(entry: EntryRecord) -> str:
+    """The function of the page that asks its guards."""
+    return f"guards_{entry.key.slug}"
+
+
 def entry_id(entry: EntryRecord) -> str:
     return f"{entry.key.text}r{entry.key.generation}" if entry.key.generation else entry.key.text
 
@@ -255,10 +258,10 @@ def _entry(function: FunctionRecord, entry: EntryRecord) -> list[_Part]:
     begin = _begin(function.code)
     if not shown(entry):
         return [_part(_without_code(entry), LineOrigin(begin))]
-    slug = entry.key.slug
+    asked = guard_name(entry)
     origin = LineOrigin(begin, entry_id(entry))
     parts = [
-        _part(f"guard_{slug} = live_guard(__file__, {entry_id(entry)!r})", origin),
+        _part(f"{asked} = live_guard(__file__, {entry_id(entry)!r})", origin),
         _guards(function, entry),
         *(_part(text, origin) for text in left_out_comments(function, entry)),
     ]
@@ -273,7 +276,7 @@ def _entry(function: FunctionRecord, entry: EntryRecord) -> list[_Part]:
                      f"Dynamo's own bytecode runs instead: {one_line(transformed.reason)}")  # fmt: skip
         notes += [f"{name}(...) is the compiled graph in {name}.*.py" for name in transformed.graphs]
         head = _part(comments(notes), origin)
-        text = function_text(transformed.source, f"@guard_{slug}.runs")
+        text = function_text(transformed.source, f"@{asked}.runs")
         places = [None, *places_of_source(function.code, transformed)]
         origins = [LineOrigin(places[number] or begin, origin.entry) for number, _ in text]
         parts.append(_Part([*head.lines, *(line for _, line in text)], [*head.origins, *origins]))
@@ -282,7 +285,7 @@ def _entry(function: FunctionRecord, entry: EntryRecord) -> list[_Part]:
         name = transformed_name(entry.key, function.code.name)
         notes.append(f"It could not be decompiled: {one_line(why)}")
         stub = [
-            f"@guard_{slug}.runs", f"def {name}({function.code.parameters}):",
+            f"@{asked}.runs", f"def {name}({function.code.parameters}):",
             f"    raise NotImplementedError({'see ' + transformed_file(entry.key, function.code)!r})",
         ]  # fmt: skip
         parts.append(_part("\n".join([comments(notes), *stub]), origin))
@@ -301,14 +304,14 @@ def _without_code(entry: EntryRecord) -> str:
 
 def _guards(function: FunctionRecord, entry: EntryRecord) -> _Part:
     name = transformed_name(entry.key, function.code.name)
-    slug = entry.key.slug
+    own = guard_name(entry)
     lines = [
-        f"@guard_{slug}.confirmed",
-        f"def guards_{slug}(L, G):",
+        f"@{own}.confirmed",
+        f"def {guards_name(entry)}(L, G):",
         f'    """What must hold for {name}() to run (L: local variables, G: globals)."""',
     ]
     if not entry.guards:
-        asked = remark(f"    return guard_{slug}.check(L)", "torch did not print the guards of this entry")
+        asked = remark(f"    return {own}.check(L)", "torch did not print the guards of this entry")
         return _part("\n".join([*lines, asked]), LineOrigin(None, entry_id(entry)))
     lines.append("    return (")
     origin = LineOrigin(None, entry_id(entry))
@@ -320,7 +323,7 @@ def _guards(function: FunctionRecord, entry: EntryRecord) -> _Part:
         if caused and caused != place:
             lines.append(comment(caused, " " * 8))
             place, origin = caused, LineOrigin(None if caused in _NO_LINE else _cause(guard), origin.entry)
-        lines += _operand(guard, f"guard_{slug}[{position}]", "and " if position else "")
+        lines += _operand(guard, f"{own}[{position}]", "and " if position else "")
         if guard.why.startswith("user code shown is first use"):
             lines[-1] = remark(lines[-1], "a size of 0 or 1 would be compiled separately")
         origins += [origin] * (len(lines) - len(origins))
@@ -400,14 +403,14 @@ def _dispatcher(function: FunctionRecord) -> str:
             continue
         name = transformed_name(entry.key, code.name)
         gone = "no longer in torch's cache when the dump was written" if entry.gone else ""
-        lines.append(remark(f"    if guards_{entry.key.slug}(L, G):", gone))
+        lines.append(remark(f"    if {guards_name(entry)}(L, G):", gone))
         lines += wrap(f"return {name}(", forwarded, ")", " " * 8)
     ahead = next((entry for entry in function.entries if entry.made.apart and shown(entry)), None)
     if ahead is not None:
         return "\n".join([
             *lines,
             comment(_NO_VARIANT if ahead.made is Made.PRECOMPILED else _NO_OTHER, " " * 4),
-            f"    guard_{ahead.key.slug}.refuse(L)",
+            f"    {guard_name(ahead)}.refuse(L)",
         ])  # fmt: skip
     skipped = all(entry.failed and not entry.raised for entry in function.entries)
     why = (

@@ -12,8 +12,14 @@ from dataclasses import dataclass
 
 from depyf.decompiler.emit.comments import comments, source_lines
 from depyf.run.files.line_table import NO_ORIGIN, LineOrigin, LineTable, line_table
-from depyf.run.records import CodeRecord, CompileKey, FunctionRecord, Place, TransformedRecord
+from depyf.run.places.place import Place
+from depyf.run.records import CodeRecord, CompileKey, FunctionRecord, TransformedRecord
 from depyf.safety.escape import one_line
+
+
+def source_of(code: CodeRecord) -> str:
+    """What a page shows as the source of a function."""
+    return code.source or "(its source cannot be read)"
 
 
 def original_page(function: FunctionRecord) -> str:
@@ -21,10 +27,9 @@ def original_page(function: FunctionRecord) -> str:
     bytecode."""
     code = function.code
     what = "The rest of a function after a graph break:" if function.resume_of is not None else "The function"
-    source = code.source or "(its source cannot be read)"
     return (
         f"{what} {code.qualname}, {code.filename}:{code.line}, as Dynamo was given it.\n\n"
-        f"{source}\n\nBytecode:\n\n{code.disassembly or '(the function is gone)'}\n"
+        f"{source_of(code)}\n\nBytecode:\n\n{code.disassembly or '(the function is gone)'}\n"
     )
 
 

@@ -27,7 +27,8 @@ from depyf.run.memory.memory_file import (
     StoredTensor,
 )
 from depyf.run.memory.saved_tensors import KeptForBackward, SavedTensor
-from depyf.run.records import CompileKey, FunctionRecord, GuardRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import CompileKey, FunctionRecord, GuardRecord
 from depyf.run.run import Run
 from depyf.run.shapes.shape_table import ConditionRow, Decision, FunctionShapes, SizeRow, shapes_of
 from depyf.run.store.codec import plain

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from depyf.run.causes.stack_names import in_words
 from depyf.run.graphs.graph_text import short_path
-from depyf.run.records import CodeRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import CodeRecord
 from depyf.run.shapes.shape_table import (
     KEPT_CONSTANT,
     ConditionRow,

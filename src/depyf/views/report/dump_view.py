@@ -18,7 +18,8 @@ from depyf.run.causes.collect import causes_of
 from depyf.run.files.file_record import FileRecord, file_by_name
 from depyf.run.files.layout import MANIFEST
 from depyf.run.files.reading import DumpError, NoManifest, is_plain, rank_folders, read_file, read_json, read_manifest
-from depyf.run.records import CompileKey, Place
+from depyf.run.places.place import Place
+from depyf.run.records import CompileKey
 from depyf.run.run import Run
 from depyf.run.store.codec import NotThat, made
 from depyf.run.store.loading import load

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.run.global_names import resumed
-from depyf.run.records import CompileKey, EntryRecord, EntryState, FunctionRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import CompileKey, EntryRecord, EntryState, FunctionRecord
 from depyf.views.report.dump_view import DumpView
 
 _STATES = {

@@ -9,7 +9,8 @@ import pytest
 
 from depyf.actions.checking.measures import BY_NAME, MEASURES, measured_numbers
 from depyf.cli import main
-from depyf.run.records import BreakRecord, GraphRecord, GuardRecord, Place, RecompileRecord
+from depyf.run.places.place import Place
+from depyf.run.records import BreakRecord, GraphRecord, GuardRecord, RecompileRecord
 from depyf.views.report.dump_view import DumpView
 from made_dumps import compilation, function, run_dump
 

@@ -8,7 +8,7 @@ import types
 import pytest
 
 from depyf.decompiler.bytecode.host.code_lines import lines_of, with_lines
-from depyf.run import two_places
+from depyf.run.places import two_places
 
 IN_PROGRAM = "\n\ndef f(x):\n    def g():\n        return x\n\n    return g()\n"
 IN_DUMP = "\n" * 10 + "def f(x):\n    def g(): return x\n    return g()\n"

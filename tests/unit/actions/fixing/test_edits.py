@@ -12,8 +12,9 @@ from depyf.run.advice.advice import AdviceUse
 from depyf.run.advice.registry import ADVICE
 from depyf.run.causes.cause import Cause, CauseKind, Costs
 from depyf.run.causes.ways_out import WayOut
+from depyf.run.places.place import Place
 from depyf.run.program_calls.compile_calls import CompileCall, WrappedKind
-from depyf.run.records import CallerRecord, CodeRecord, Place
+from depyf.run.records import CallerRecord, CodeRecord
 from depyf.run.run import Run
 from run_records import entry, function
 

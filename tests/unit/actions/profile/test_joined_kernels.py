@@ -112,7 +112,7 @@ def test_a_kernel_is_of_the_region_that_ran_it(tmp_path):
         ("cpp_fused_add_0", "0/0", 1, 20.0, 7),
     ]
     assert len(runs) == 2 and all(kernel.others == 0 for kernel in kernels)
-    assert kernels[0].lines[0].file == "/m/net.py"
+    assert kernels[0].lines[0].filename == "/m/net.py"
 
 
 def test_a_kernel_of_a_gpu_is_of_the_region_that_launched_it(tmp_path):

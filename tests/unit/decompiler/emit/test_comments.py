@@ -14,6 +14,7 @@ from depyf.decompiler.emit.comments import comment, comments, in_docstring, rema
 from depyf.decompiler.verify import Status, Verdict
 from depyf.run.advice.registry import use
 from depyf.run.causes.collect import causes_of
+from depyf.run.places.place import Place
 from depyf.run.records import (
     BreakRecord,
     CodeRecord,
@@ -21,7 +22,6 @@ from depyf.run.records import (
     EntryRecord,
     FunctionRecord,
     GuardRecord,
-    Place,
     RecompileRecord,
     TransformedRecord,
     VerdictRecord,

@@ -7,7 +7,8 @@ import pytest
 from depyf.run.advice.number_operands import numbers_of, taken_as_number
 from depyf.run.advice.registry import use
 from depyf.run.advice.symbol_places import places_of
-from depyf.run.records import GuardRecord, Place, RecompileRecord, SymbolRecord
+from depyf.run.places.place import Place
+from depyf.run.records import GuardRecord, RecompileRecord, SymbolRecord
 
 PASS = Place("/x/torch/fx/passes/_tensorify_python_scalars.py", 429)
 LINE = Place("train.py", 7, "loss", "y = x.clamp(0, 1 + clip)")

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.causes.cause import Cause, CauseKind, Costs
-from depyf.run.records import CompileKey, Place
+from depyf.run.places.place import Place
+from depyf.run.records import CompileKey
 
 CAUSE = Cause(
     CauseKind.RECOMPILES, "Block.forward", Place("train.py", 16, "forward", "self.calls += 1"), "self.calls == 3",

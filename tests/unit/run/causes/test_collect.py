@@ -8,6 +8,7 @@ from depyf.run.advice.registry import use
 from depyf.run.causes.cause import Cause, CauseKind
 from depyf.run.causes.collect import causes_of
 from depyf.run.compile_stages import CAPTURED
+from depyf.run.places.place import Place
 from depyf.run.records import (
     BreakRecord,
     CallerRecord,
@@ -16,7 +17,6 @@ from depyf.run.records import (
     EntryRecord,
     FunctionRecord,
     GraphRecord,
-    Place,
     RecompileRecord,
     TransformedRecord,
 )
@@ -200,7 +200,9 @@ def test_the_rest_of_a_function_is_not_the_whole() -> None:
 
 
 def test_a_key_that_is_there_in_some_calls() -> None:
-    record = RecompileRecord("0/0", "'use_cache' not in kwargs", None, "", "", (use("always-there"),))
+    record = RecompileRecord(
+        "0/0", "'use_cache' not in kwargs", None, "", "", (use("always-there", name="'use_cache' of kwargs"),)
+    )
     (cause,) = causes(function("0", "f", entry("0/1", recompiles=(record,))))
     assert cause.text == "`kwargs` has `'use_cache'` in some calls, and not in others"
     assert [use.id for use in cause.advice] == ["always-there"]

@@ -7,7 +7,8 @@ import pytest
 from depyf.run.causes.stack_names import _waits_for_rests as waits_for_rests
 from depyf.run.causes.stack_names import _words as words
 from depyf.run.causes.stack_names import waiting
-from depyf.run.records import BreakRecord, CodeRecord, FunctionRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import BreakRecord, CodeRecord, FunctionRecord
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from depyf.run.causes.cause import Cause, CauseKind, Costs
 from depyf.run.causes.prediction import Prediction
 from depyf.run.causes.through_libraries import in_spelling
 from depyf.run.causes.ways_out import WayOut
+from depyf.run.places.place import Place
 from depyf.run.program_calls.compile_calls import CompileCall, WrappedKind
-from depyf.run.records import Place
 
 MARK = WayOut((use("mark-dynamic", tensor="x", dimension="1"),), Prediction(3, 2))
 DYNAMIC = WayOut((use("compile-dynamic"),), Prediction(3, 1))

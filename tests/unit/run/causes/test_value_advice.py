@@ -11,6 +11,7 @@ from depyf.run.causes.guard_replay import failed_in
 from depyf.run.causes.value_advice import ValueAdvice
 from depyf.run.causes.ways_out import WayOut
 from depyf.run.guards.difference import MODULE, Difference, GuardSide
+from depyf.run.places.place import Place
 from depyf.run.records import (
     CallerRecord,
     CodeRecord,
@@ -19,7 +20,6 @@ from depyf.run.records import (
     FailedGuardRecord,
     FunctionRecord,
     GuardRecord,
-    Place,
 )
 
 TENSOR = "check_tensor(L['table'], 'Tensor', torch.float32, size=[4], stride=[1], requires_grad=False)"

@@ -6,7 +6,7 @@ import pytest
 
 from depyf.run.files.checksums import line_as_it_is, line_as_written, line_checksums
 from depyf.run.files.line_table import NO_ORIGIN, LineOrigin, LineTable, line_table
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 F = Place("/work/my program.py", 3, "f", "x = g(x)  # a:1")
 ORIGINS = [

@@ -28,7 +28,7 @@ from depyf.run.files.reading import (
     read_manifest,
 )
 from depyf.run.files.writer import UNFINISHED, DumpWriter, write_whole
-from depyf.run.where import where_is
+from depyf.run.places.where import where_is
 from depyf.views.compare.stages import compare, load
 
 NAME = "__compiled_fn_0_0.Captured_Graph.0.py"

@@ -3,7 +3,7 @@
 import pytest
 
 from depyf.run.graphs.program_comments import place_in, places_in, with_file
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ from depyf.run.guards.known_kinds import (
     sentence,
     stated,
 )
-from depyf.run.records import Place, RecompileRecord
+from depyf.run.places.place import Place
+from depyf.run.records import RecompileRecord
 from depyf.run.store.codec import made, plain
 
 
@@ -91,6 +92,15 @@ def told(text: str) -> tuple[str, str, str, str]:
             "torch's global state: grad mode, autocast", "", "", "one-global-state",
         ),
         ("KeyError on L['d']['k']", "d['k'] is there", "", "", "always-there"),
+        (
+            "expected type of 'm' to be a tensor type, ' but found <class 'NoneType'>",
+            "m is a tensor", "", "NoneType", "with-and-without",
+        ),
+        ("expected type of 'm' to be a tensor type, ' but found <class 'int'>", "m is a tensor", "", "int", "one-class"),
+        (
+            "expected type of 'm' to be a tensor type, ' but found <class 'torch.nn.parameter.Parameter'>",
+            "the class of the tensor m", "", "torch.nn.parameter.Parameter", "parameter-or-tensor",
+        ),
         ("Duplicate tensor found where not expected! Source: x", "no two arguments are one tensor", "", "", "distinct-tensors"),
         (
             "Cache line invalidated because L['f'] got deallocated",
@@ -110,6 +120,19 @@ def told(text: str) -> tuple[str, str, str, str]:
 )  # fmt: skip
 def test_reasons_of_torch(text: str, guard: str, expected: str, actual: str, advised: str) -> None:
     assert told(text) == (guard or text, expected, actual, advised)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ("NoneType", "m is a tensor in some calls, and None in others"),
+        ("int", "m is a tensor in some calls, and an int in others"),
+        ("torch.nn.parameter.Parameter", "the class of the tensor m is not the same in every call"),
+    ],
+)
+def test_what_is_no_tensor_in_some_calls(found: str, said: str) -> None:
+    text = f"expected type of 'm' to be a tensor type, ' but found <class '{found}'>"
+    assert sentence(reported_differences(text, NO_CALL), True, str) == said
 
 
 def test_a_relation_is_spelled_as_the_program_spells_it() -> None:

@@ -6,16 +6,8 @@ import random
 
 import pytest
 
-from depyf.run.records import (
-    CodeRecord,
-    CompileKey,
-    EntryRecord,
-    FunctionRecord,
-    GuardRecord,
-    Place,
-    ShapeFact,
-    SymbolRecord,
-)
+from depyf.run.places.place import Place
+from depyf.run.records import CodeRecord, CompileKey, EntryRecord, FunctionRecord, GuardRecord, ShapeFact, SymbolRecord
 from depyf.run.run import Run
 from depyf.run.shapes.allowed_sizes import bounds, candidates, described, holding
 from depyf.run.shapes.shape_table import heuristic, shapes_of

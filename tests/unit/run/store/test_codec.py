@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from depyf.run.bill.lowering import CostKind, LoweringCost
+from depyf.run.places.place import Place
 from depyf.run.records import ELSEWHERE, CodeRecord, EntryRecord, FunctionRecord, GraphRecord, GuardRecord
 from depyf.run.run import SourceRecord, TimesRecord
 from depyf.run.store.codec import NotThat, coding_of, made, plain
@@ -52,6 +54,15 @@ def test_what_is_written_is_read_back() -> None:
 def test_defaults_and_fields_that_are_elsewhere_are_left_out() -> None:
     assert plain(Outer("a", beside=("b",))) == {"text": "a"}
     assert made(Outer, {"text": "a"}, "outer") == Outer("a")
+
+
+def test_a_field_is_read_under_the_name_that_an_earlier_depyf_gave_it() -> None:
+    """Lines that make kernels move memory had a ``file`` once."""
+    now = {"kind": "copy", "bytes": 8, "reason": "r", "lines": [{"filename": "a.py", "line": 4, "function": "f"}]}
+    before = {**now, "lines": [{"file": "a.py", "line": 4, "function": "f"}]}
+    cost = LoweringCost(CostKind.COPY, 8, "r", lines=(Place("a.py", 4, "f"),))
+    assert made(LoweringCost, before, "cost") == made(LoweringCost, now, "cost") == cost
+    assert plain(cost) == now
 
 
 @dataclass(frozen=True)

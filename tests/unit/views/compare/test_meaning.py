@@ -18,8 +18,6 @@ from depyf.views.compare.stages import compare, load
         ("a.py", "def f(x):\n    t = x\n    del t\n    return 1\n", "def f(x):\n    t = x\n    return 1\n"),
         ("a.py", '"""Compilations: 0/0, in /a/b.py:3"""\nx = 1\n', '"""Compilations: 0/0, in /b.py:4"""\nx = 1\n'),
         ("a.txt", "at /p/lib/python3.11/site-packages/torch/nn.py", "at /q/dist-packages/torch/nn.py"),
-        ("__original_code_0_for_f.txt", "def f(): 1\n\nBytecode:\n\n RESUME 0\n", "def f(): 1\n\nBytecode:\n\n NOP\n"),
-        ("shapes.md", "## `f` after line 4 (<program>/p.py:4)", "## `f` after line 9 (<program>/p.py:4)"),
         ("a.py", "def (  # no Python\n", "def (  # no Python\n"),
     ],
 )
@@ -36,7 +34,6 @@ def test_alike(name, one, two):
         ("a.py", "y: 'f32[3]' = g(x)\n", "y: 'f32[4]' = g(x)\n"),
         ("a.py", "s = '# one'\n", "s = '# two'\n"),
         ("a.json", '{"a": 1}', '{"a": 2}'),
-        ("__original_code_0_for_f.txt", "def f(): 1\n\nBytecode:\n\n A\n", "def f(): 2\n\nBytecode:\n\n A\n"),
         ("k.cpp", "int a; // one", "int a; // two"),
     ],
 )

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from depyf.views.compare.pairing import Met, Pairing, met, moved, pairing, with_counters
+from dataclasses import replace
+
+from depyf.run.global_names import with_counters
+from depyf.run.places.place import Place
+from depyf.views.compare.pairing import Met, Pairing, met, moved, pairing
 from run_records import entry, function
 from work import calls
 
@@ -28,9 +32,8 @@ def test_of_one_name_by_code() -> None:
     found = pairing(one, two)
     assert names(found) == [("A.run:3", "A.run:11"), ("B.run:9", "B.run:4")]
     assert found.line("/p/m.py", 4) == 12 and found.line("/p/m.py", 10) == 5
-    assert (
-        found.text("m.py:10, __compiled_fn_0_0, __compiled_fn_1_0_1", "")
-        == "m.py:5, __compiled_fn_1_0, __compiled_fn_0_0_1"
+    assert found.rename("guards_0_0(x); guard_1_0[2]; f.__compiled_fn_0_0", "") == (
+        "guards_1_0(x); guard_0_0[2]; f.__compiled_fn_1_0"
     )
 
 
@@ -52,10 +55,16 @@ def test_lines_between_are_shifted_as_those_above() -> None:
     assert [found.line("/p/m.py", n) for n in (1, 3, 4, 20)] == [4, 6, 7, 23]
     found.add_lines("/p/m.py", {1: "import a", 20: "z = 1"}, {1: "import a", 30: "z = 1"})
     assert [found.line("/p/m.py", n) for n in (1, 2, 4, 21)] == [1, 2, 7, 31]
-    assert (
-        found.text("goes_on_from_line_4(...)  # m.py:4, other.py:4", "/p/m.py")
-        == "goes_on_from_line_7(...)  # m.py:7, other.py:4"
-    )
+
+
+def test_where_a_text_goes_on_is_a_line_of_its_file() -> None:
+    one, two = (functions(("run", f"m.py:{line}", F)) for line in (3, 6))
+    (only,) = one
+    rest = replace(only.record, code=replace(only.record.code, goes_on=(4,)))
+    found = pairing([replace(only, record=rest)], two)
+    assert found.rename("goes_on_from_line_4(...)", "/p/m.py") == "goes_on_from_line_7(...)"
+    assert found.rename("goes_on_from_line_4(...)", "/p/other.py") == "goes_on_from_line_4(...)"
+    assert found.place(Place("/p/m.py", 4), "/p/") == Place("<program>/m.py", 4), "of files told from the folder"
 
 
 def test_counters_that_are_others_throughout() -> None:
@@ -68,7 +77,7 @@ def test_counters_that_are_others_throughout() -> None:
 
 
 def test_the_work_grows_with_the_functions() -> None:
-    """Each looks for the rests of functions after it, and each place in a text for its file."""
+    """Each looks for the rests of functions after it, and each text for names."""
 
     def work(count: int) -> int:
         sides = []
@@ -80,7 +89,7 @@ def test_the_work_grows_with_the_functions() -> None:
             ]
             sides.append(met(records, str))
         found = pairing(*sides)
-        return calls(lambda: found.text("q/other.py:3\n" * count, "")) + calls(lambda: pairing(*sides))
+        return calls(lambda: found.rename("f0 g\n" * count, "")) + calls(lambda: pairing(*sides))
 
     assert len(pairing([], []).pairs) == 0
     assert work(80) < 2.5 * work(40)

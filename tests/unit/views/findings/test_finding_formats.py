@@ -11,7 +11,7 @@ import pytest
 
 from depyf.run.causes.cause import Cause, CauseKind, Costs
 from depyf.run.observations.observation import Observation, ObservationKind
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 from depyf.views.findings.finding import RULES, findings_of, located
 from depyf.views.findings.github_commands import github
 from depyf.views.findings.sarif import sarif

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from depyf.run.records import CallerRecord, CodeRecord, CompileKey, EntryRecord, FunctionRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import CallerRecord, CodeRecord, CompileKey, EntryRecord, FunctionRecord
 from depyf.run.run import Run
 from depyf.views.pages.call_tree import call_tree_page, call_tree_section, folded_states
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from depyf.actions.debugger.stepping.added_entries import AddedEntries, Question
 from depyf.actions.debugger.stepping.choice import chosen
-from depyf.run.two_places import dumped, lines_in_dump
+from depyf.run.places.two_places import dumped, lines_in_dump
 from depyf.safety.guarded import Door
 from depyf.sources.live.caches.entries import cache_entries
 

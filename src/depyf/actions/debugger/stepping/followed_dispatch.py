@@ -36,7 +36,7 @@ from depyf.actions.debugger.stepping.choice import chosen
 from depyf.actions.debugger.stepping.dispatch_page import DispatchPage, read_page
 from depyf.actions.debugger.stepping.dumped_lines import DumpedLines
 from depyf.actions.debugger.stepping.followed_ahead import FollowedAhead
-from depyf.run.two_places import originals
+from depyf.run.places.two_places import originals
 from depyf.safety.guarded import Door, problem, say
 from depyf.sources.live.ahead.ahead_functions import apart_entries
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from depyf.actions.debugger.pause import should_pause, stopper
 from depyf.decompiler.bytecode.host.breakpoints import STOPS_AT_ONCE
 from depyf.errors import NonFiniteError
-from depyf.run.where import where_is
+from depyf.run.places.where import where_is
 from depyf.safety.guarded import Door, say
 from depyf.sources.live.events.module_path import node_module
 from depyf.sources.live.tensors import statistics

@@ -14,23 +14,21 @@ import io
 import re
 import sys
 import tokenize
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from depyf.actions.export.texts.left_out import left_out
 from depyf.actions.scripts.carried_text import bound_names
-from depyf.decompiler.emit.comments import comment, remark, source_lines
+from depyf.decompiler.emit.comments import remark, source_lines
 
 HELPERS = frozenset({"call_size", "call_stride", "call_storage_offset", "object_setattr_ignore_descriptor"})
 """Functions of ``torch._dynamo.utils`` that transformed code calls, and which the package has itself."""
 ORIGINAL = "original"
 """The module of the package that has code of the program."""
 _UTILS = "torch._dynamo.utils"
-_INCOMPLETE, _BEGINS = comment("Not complete by itself:") + " ", "it begins with "
 _BOOKKEEPING = frozenset({"record_pregraph_bytecode_enter", "record_pregraph_bytecode_exit"})
 _BUILTINS = re.compile(r"__builtins_dict__\w*")
 _CELL = re.compile(r"__cell_(\w+)")
-_KEPT_REMARK = re.compile(r"^[\w.<>-]+\.py:\d+|never runs")
 
 
 @dataclass(slots=True)
@@ -49,9 +47,17 @@ class Rewritten:
     """Name -> what it stands for."""
 
 
-def rewrite(source: str, name: str, names: Mapping[str, str], modules: Mapping[str, str]) -> Rewritten:
+def rewrite(
+    source: str,
+    name: str,
+    names: Mapping[str, str],
+    modules: Mapping[str, str],
+    lines: Iterable[tuple[int, str]] = (),
+    definitions: Iterable[str] = (),
+) -> Rewritten:
     """``name``: how the function is called in the package.  ``names``: graphs and resume functions as the dump calls
-    them -> as the package does.  ``modules``: globals that are modules.  SyntaxError where ``source`` is no Python."""
+    them -> as the package does.  ``modules``: globals that are modules.  ``lines``: where other lines of the program
+    begin, and which.  ``definitions``: statements that define constants.  SyntaxError where ``source`` is no Python."""
     tree = ast.parse(source)
     outer = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
     inner = outer
@@ -61,40 +67,44 @@ def rewrite(source: str, name: str, names: Mapping[str, str], modules: Mapping[s
         done.free = tuple(a.arg for a in outer.args.args)
     first = min([outer.lineno, *(d.lineno for d in outer.decorator_list)])
     before = [node for node in tree.body if node.end_lineno and node.end_lineno < first and not _is_future(node)]
-    constants, imported = _begins_with(source)
+    constants, imported = _begins_with(definitions)
     edits = _Edits(source, names, {**modules, **imported}, constants, done, bound_names(outer, *before))
     edits.rename(outer, f"make_{name}" if outer is not inner else name)
     if inner is not outer:
         edits.rename(inner, name)
         edits.returned(outer, inner.name, name)
+    never = [node.lineno for node in ast.walk(outer) if isinstance(node, ast.If) and _is_false(node.test)]
     edits.leave_out(outer)
     edits.visit(outer)
     start = before[0].lineno if before else first
-    lines = source_lines(edits.applied())
-    done.text = "\n".join(_tidy(lines[edits.line(start) : edits.line((outer.end_lineno or 0) + 1)])).strip("\n")
+    left = source_lines(edits.applied())[edits.line(start) : edits.line((outer.end_lineno or 0) + 1)]
+    kept = {
+        number: edits.line(number) - edits.line(start) for number in (*never, *dict(lines)) if number not in edits.gone
+    }
+    places = {kept[number]: place for number, place in lines if number in kept}
+    done.text = "\n".join(_tidy(left, places, {kept[number] for number in never if number in kept})).strip("\n")
     return done
 
 
-def _begins_with(source: str) -> tuple[dict[str, str], dict[str, str]]:
-    """The constants that the head of the file defines: name -> expression, name -> ``module`` or ``module:member``."""
+def _is_false(test: ast.expr) -> bool:
+    return isinstance(test, ast.Constant) and test.value == 0
+
+
+def _begins_with(definitions: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The constants that statements define: name -> expression, name -> ``module`` or ``module:member``."""
     constants: dict[str, str] = {}
     imported: dict[str, str] = {}
-    for line in source_lines(source):
-        if not line.startswith(_INCOMPLETE):
+    for statement in definitions:
+        try:
+            node = ast.parse(statement).body[0]
+        except (SyntaxError, IndexError):
             continue
-        for part in line[len(_INCOMPLETE) :].removesuffix(".").split("; "):
-            if not part.startswith(_BEGINS):
-                continue
-            try:
-                node = ast.parse(part[len(_BEGINS) :]).body[0]
-            except (SyntaxError, IndexError):
-                continue
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                constants[node.targets[0].id] = ast.unparse(_Torch().visit(node.value))
-            elif isinstance(node, ast.Import):
-                imported[node.names[0].asname or node.names[0].name] = node.names[0].name
-            elif isinstance(node, ast.ImportFrom):
-                imported[node.names[0].asname or node.names[0].name] = f"{node.module}:{node.names[0].name}"
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            constants[node.targets[0].id] = ast.unparse(_Torch().visit(node.value))
+        elif isinstance(node, ast.Import):
+            imported[node.names[0].asname or node.names[0].name] = node.names[0].name
+        elif isinstance(node, ast.ImportFrom):
+            imported[node.names[0].asname or node.names[0].name] = f"{node.module}:{node.names[0].name}"
     return constants, imported
 
 
@@ -281,18 +291,18 @@ def _invented(name: str) -> str:
     return f"{name}, which Dynamo put into the globals of the program"
 
 
-def _tidy(lines: list[str]) -> Iterator[str]:
-    """Without the remarks that explain what stood there before; those with the user's line stay."""
+def _tidy(lines: list[str], places: Mapping[int, str], stay: Collection[int]) -> Iterator[str]:
+    """Without the remarks that explain what stood there before; ``places``: the user's lines, by the index of the first
+    line that comes from each; ``stay``: the lines that stay as they are."""
     text = "\n".join(lines)
     comments = {
         token.start[0]: token.start[1]
         for token in tokenize.generate_tokens(io.StringIO(text).readline)
         if token.type == tokenize.COMMENT
     }
-    for number, line in enumerate(lines, 1):
-        start = comments.get(number)
-        if start is None or not line[:start].strip():
+    for number, line in enumerate(lines):
+        start = comments.get(number + 1)
+        if start is None or number in stay or not line[:start].strip():
             yield line
-            continue
-        said = line[start:].lstrip("# ")
-        yield remark(line[:start].rstrip(), said.partition(", ")[0] if _KEPT_REMARK.match(said) else "")
+        else:
+            yield remark(line[:start].rstrip(), places.get(number, ""))

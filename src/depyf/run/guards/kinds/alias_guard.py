@@ -23,7 +23,7 @@ from depyf.run.guards.guard_kind import (
     is_literal,
     sources_in,
 )
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 _ONE, _DIFFERENT, _MEMORY = "one object", "different objects", "shared memory"
 

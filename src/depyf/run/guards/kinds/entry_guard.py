@@ -11,7 +11,7 @@ from collections.abc import Callable
 from depyf.run.advice.registry import use
 from depyf.run.guards.difference import Difference, GuardSide
 from depyf.run.guards.guard_kind import GuardKind, Look, Uses
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 _BACKEND = re.compile(
     r"^BACKEND_MATCH failure: torch\.compile detected different backend callables\."

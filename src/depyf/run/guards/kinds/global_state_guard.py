@@ -22,7 +22,7 @@ from depyf.run.guards.guard_kind import (
     Uses,
     keywords,
 )
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 _PRINTED = re.compile(r"^___check_global_state\(\) against (?P<state>\{.*\})$", re.S)
 _CHANGED = re.compile(r"^GLOBAL_STATE changed:?\s*(?P<what>[\w ,().]*?)\s*$")

@@ -27,7 +27,7 @@ from depyf.run.guards.guard_kind import (
     tree_of,
 )
 from depyf.run.guards.kinds.length_guard import LengthGuard
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 _SAVED = re.compile(r"^torch\._functorch\.aot_autograd\.utils\.top_saved_tensors_hooks ids == (?P<ids>.*)$")
 _OF_MODULE = re.compile(

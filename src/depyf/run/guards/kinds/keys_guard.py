@@ -32,7 +32,7 @@ from depyf.run.guards.guard_kind import (
     source_of,
     tree_of,
 )
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 _KEY_ERROR = re.compile(r"^(?:KeyError|AttributeError|IndexError) on (?P<source>.*)$", re.S)
 _OWN_KEYS = re.compile(r"list\((?P<source>.*)\.keys\(\)\) == (?P<keys>\[.*\])", re.S)
@@ -156,7 +156,11 @@ class KeysGuard(GuardKind):
         return ""
 
     def advice(self, difference: Difference, place: Place | None) -> Uses:
-        return (use("same-keys"),) if difference.what == KEYS else (use("always-there"),)
+        if difference.what == KEYS:
+            return (use("same-keys"),)
+        owner = named(difference.source)
+        name = f"{difference.others[0]} of {owner}" if difference.what == MEMBER else owner
+        return (use("always-there", name=name),)
 
 
 def _member(tree: ast.expr) -> tuple[ast.expr, ast.expr, str] | None:

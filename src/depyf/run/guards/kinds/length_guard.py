@@ -26,7 +26,7 @@ from depyf.run.guards.guard_kind import (
     tree_of,
 )
 from depyf.run.guards.kinds.type_guard import TYPE
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 _FOUND = re.compile(r"^len\((?P<source>.*)\) != (?P<count>\d+)$")
 _ARGUMENTS = {POSITIONAL: "as many positional arguments", KEYWORDS: "the same keyword arguments"}

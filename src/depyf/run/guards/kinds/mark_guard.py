@@ -20,7 +20,8 @@ from depyf.run.guards.guard_kind import (
     keywords,
     source_of,
 )
-from depyf.run.records import GuardRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import GuardRecord
 
 _MARKS = re.compile(r"^hasattr\((?P<source>.*), '_dynamo_\w+_indices'\) == False$")
 _MARKED = re.compile(

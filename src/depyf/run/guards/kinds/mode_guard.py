@@ -23,7 +23,7 @@ from depyf.run.guards.guard_kind import (
     asked,
     called,
 )
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 _DEVICE = re.compile(r"^utils_device\.CURRENT_DEVICE == (?P<device>.*)$")
 _MODES, _DEFAULT, _TRANSFORMS, _LEVEL = "modes", "default device", "transforms", "forward-mode level"

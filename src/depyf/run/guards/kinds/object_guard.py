@@ -22,7 +22,7 @@ from depyf.run.guards.guard_kind import (
     side_of,
     source_of,
 )
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 _PRINTED = re.compile(r"^_{2,3}check_obj_id\((?P<source>.*?), (?P<id>\d+)\)(?:, type=(?P<shown>.*))?$", re.S)
 _SHOWN = (

@@ -24,7 +24,7 @@ from depyf.run.guards.guard_kind import (
 )
 from depyf.run.guards.kinds.tensor_guard import size_advice
 from depyf.run.guards.program_words import in_program
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 _SIZE = re.compile(r"(?P<tensor>.+)\.(?P<what>size|stride)\(\)\[(?P<index>\d+)\]")
 _OFFSET = ".storage_offset()"

@@ -28,7 +28,7 @@ from depyf.run.guards.guard_kind import (
     spelled,
     tree_of,
 )
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 _PRINTED = re.compile(
     r"^check_tensor\((?P<source>.*), (?P<cls>[\w.]+), DispatchKeySet\((?P<keys>[^()]*)\), (?P<dtype>torch\.\w+), "

@@ -13,7 +13,7 @@ from depyf.run.advice.registry import use
 from depyf.run.advice.source_names import named
 from depyf.run.guards.difference import RECEIVER, Difference, GuardSide
 from depyf.run.guards.guard_kind import GuardFact, GuardKind, Look, PrintedGuard, Uses, arguments, source_of, spelled
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 _PRINTED = re.compile(
     r"^___check_(?:type_id|fake_script_type)\((?P<source>.*), \d+\)(?:, type=<(?:class|enum) '(?P<name>[^']+)'>)?$"
@@ -26,6 +26,7 @@ TYPE = "type"
 OF_THAT_NAME = " (another class of that name)"
 """What is said of a class that is not the expected one and has its name."""
 _OF_TENSOR = "class of the tensor"
+_NONE = "NoneType"
 
 
 class TypeGuard(GuardKind):
@@ -69,7 +70,9 @@ class TypeGuard(GuardKind):
 
     def guard_text(self, text: str, differences: tuple[Difference, ...]) -> str:
         first = differences[0]
-        return f"the class of the tensor {first.source}" if first.what == _OF_TENSOR else text
+        if first.what != _OF_TENSOR:
+            return text
+        return f"the class of the tensor {first.source}" if _is_tensor(first) else f"{first.source} is a tensor"
 
     def stated(self, difference: Difference) -> tuple[str, str]:
         return f"type {difference.wanted.text}", f"type {difference.found.text}"
@@ -77,18 +80,29 @@ class TypeGuard(GuardKind):
     def sentence(self, difference: Difference, placed: bool, shown: Callable[[str], str]) -> str:
         if difference.what != _OF_TENSOR:
             return ""
-        return f"the class of the tensor {shown(difference.source)} is not the same in every call"
+        if _is_tensor(difference):
+            return f"the class of the tensor {shown(difference.source)} is not the same in every call"
+        found = "None" if difference.found.text == _NONE else _one(difference.found.text)
+        return f"{shown(difference.source)} is a tensor in some calls, and {found} in others"
 
     def advice(self, difference: Difference, place: Place | None) -> Uses:
-        if difference.what == _OF_TENSOR:
+        if difference.what == _OF_TENSOR and _is_tensor(difference):
             return (use("parameter-or-tensor", tensor=named(difference.source)),)
+        if difference.what == _OF_TENSOR:
+            return class_advice(difference, "Tensor", difference.found.text)
         return class_advice(difference, difference.wanted.text, difference.found.text)
+
+
+def _is_tensor(difference: Difference) -> bool:
+    """Whether what was found where a tensor of one class was wanted is a tensor, of another: torch names the module of
+    each class but for those of Python itself."""
+    return "." in difference.found.text
 
 
 def class_advice(difference: Difference, expected: str, actual: str) -> Uses:
     """A value is of another class than the ``expected`` one."""
     name = named(difference.source)
-    if "NoneType" in (expected, actual):
+    if _NONE in (expected, actual):
         return (use("with-and-without", name=name),)
     if actual.removesuffix(OF_THAT_NAME) == expected:
         return (use("class-made-once", name=name),)

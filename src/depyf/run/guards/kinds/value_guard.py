@@ -31,7 +31,7 @@ from depyf.run.guards.guard_kind import (
     tree_of,
 )
 from depyf.run.guards.kinds.type_guard import class_advice
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 from depyf.run.reprs import sets_in_order
 
 _BOOL = re.compile(r"^(?P<source>.*) == (?P<value>True|False)$", re.S)

@@ -12,7 +12,7 @@ from depyf.run.advice.registry import use
 from depyf.run.advice.source_names import named
 from depyf.run.guards.difference import UNKNOWN, Difference, GuardSide
 from depyf.run.guards.guard_kind import GuardKind, Look, UnknownValueError, Uses
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 
 _VIEW, _OWN = "a view of another tensor", "no view"
 

@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from depyf.run.records import GuardRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import GuardRecord
 from depyf.safety.guarded import Door
 from depyf.sources.live.guards.printed_guards import guard_record
 from depyf.sources.live.pure_access import attribute, is_a, short_name, untouched

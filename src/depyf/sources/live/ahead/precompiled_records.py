@@ -21,8 +21,8 @@ from depyf.decompiler.bytecode.host.written_names import qualified_name
 from depyf.run.compile_stages import CAPTURED
 from depyf.run.global_names import PRECOMPILED
 from depyf.run.made import Made
+from depyf.run.places.place import Place
 from depyf.run.program_calls.precompiled_graphs import PrecompiledGraph
-from depyf.run.records import Place
 from depyf.safety.guarded import Door
 from depyf.sources.live.ahead.ahead_functions import name_ahead
 from depyf.sources.live.ahead.one_graph import graph_of_capture, one_graph_of

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
-from depyf.run.records import BreakRecord, CodeRecord, CompileKey, FunctionRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import BreakRecord, CodeRecord, CompileKey, FunctionRecord
 from depyf.sources.live.events.module_path import module_path
 from depyf.sources.reports.library_files import of_libraries
 

@@ -17,9 +17,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from depyf.errors import DepyfError
-from depyf.run.records import Place
-from depyf.run.two_places import lines_in_dump
-from depyf.run.where import where_is
+from depyf.run.places.place import Place
+from depyf.run.places.two_places import lines_in_dump
+from depyf.run.places.where import where_is
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.caches.seen_code import codes_seen
 from depyf.sources.live.events.compilations import Compilation

@@ -7,6 +7,7 @@ and of the compilations that torch no longer remembers no reason, no time and no
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import platform
 import types
@@ -19,6 +20,7 @@ from depyf.decompiler.bytecode.host.written_names import qualified_name
 from depyf.run.causes.folding import counted
 from depyf.run.global_names import readable_globals
 from depyf.run.nearest import nearest_first, without_lone_marks
+from depyf.run.places.place import Place
 from depyf.run.records import (
     CallerRecord,
     CodeRecord,
@@ -27,7 +29,6 @@ from depyf.run.records import (
     FunctionRecord,
     GraphRecord,
     GuardRecord,
-    Place,
     TransformedRecord,
 )
 from depyf.run.run import Run, TimesRecord
@@ -36,13 +37,14 @@ from depyf.sources.live.caches.broken_callees import with_places_in_callees
 from depyf.sources.live.caches.call_at_break import call_at_break
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries, guard_text
 from depyf.sources.live.caches.inner_functions import InnerFunctions
-from depyf.sources.live.caches.kept_breaks import kept_breaks, kept_failure
+from depyf.sources.live.caches.kept_breaks import called_code, kept_breaks, kept_failure
 from depyf.sources.live.caches.live_graphs import captured_graphs, compiled_functions, live_code
 from depyf.sources.live.caches.loaded_entries import hidden_guards
 from depyf.sources.live.caches.seen_code import codes_seen, why_never_compiled
 from depyf.sources.live.caches.wrapped_objects import WrappedObjects
 from depyf.sources.live.decorated import of_object, stands_for
 from depyf.sources.live.events.break_errors import raised_then
+from depyf.sources.live.events.call_values import CallValues
 from depyf.sources.live.events.compilations import (
     Compilation,
     has_forgotten,
@@ -268,7 +270,7 @@ class _LiveFunctions:
             entry.transformed = _transformed(key, live)
             ends = call_at_break(live.code) if resume_targets(live) or (known is not None and known.breaks) else None
             self.called[key] = ends.source if ends is not None else ""
-            entry.breaks = kept_breaks(code, live, known, ends)
+            entry.breaks = kept_breaks(code, live, known, ends, called_code(ends, self._values(code, live)))
             entry.operations = _operations(live) if known is None else known.operations
             self.graphs += captured_graphs(key, live, entry.operations)
             entry.made = live.made
@@ -296,6 +298,17 @@ class _LiveFunctions:
             recompiles=tuple(still_fixed(one, sizes) for one in record.recompiles),
             backend=backend_name(self._backend if live.backend is None else live.backend) if live is not None else "",
         )
+
+    def _values(self, code: types.CodeType, live: LiveEntry) -> CallValues:
+        """What a call of ``code`` finds: its globals, what it shares with functions around it, and what is bound to
+        it."""
+        target, variables = self._asked.get(id(code)), {}
+        if target is not None:
+            variables = dict(zip(code.co_varnames[: code.co_argcount], target.leading))
+            for name, cell in zip(code.co_freevars, target.function.__closure__ or ()):
+                with contextlib.suppress(ValueError):  # it is empty
+                    variables[name] = cell.cell_contents
+        return CallValues(variables, live.globals or {}, code=code)
 
     def _add_failure(self, entry: EntryBuilder, code: types.CodeType, known: Compilation) -> None:
         entry.failed = failure(known.metrics)

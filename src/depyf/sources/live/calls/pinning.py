@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from depyf.run.advice.source_names import named
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 from depyf.sources.live.pure_access import UnreadableError, attribute
 from depyf.sources.live.pure_tensors import tensor
 from depyf.sources.reports.wrapped_calls import PinnedSize

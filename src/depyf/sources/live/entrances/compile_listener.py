@@ -22,9 +22,9 @@ from typing import Any, TypeAlias
 
 from depyf.decompiler.bytecode.host.written_names import qualified_name
 from depyf.run.installed_files import installed, package_of
+from depyf.run.places.place import Place
+from depyf.run.places.two_places import place_in_program
 from depyf.run.program_calls.compile_calls import CompileCall, WrappedKind
-from depyf.run.records import Place
-from depyf.run.two_places import place_in_program
 from depyf.safety.guarded import Door
 from depyf.sources.live.entrances.call_watch import CallWatch
 from depyf.sources.live.pure_access import attribute, class_mro, class_namespace, in_classes, short_name

@@ -14,8 +14,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from depyf.run.places.place import Place
 from depyf.run.program_calls.compile_calls import FailedExport
-from depyf.run.records import Place
 from depyf.safety.guarded import Door
 from depyf.sources.live.entrances.running_lines import LONGEST_LINE, of_program, place_of, running, traced
 from depyf.sources.reports.failures import told_failure

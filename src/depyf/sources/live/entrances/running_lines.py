@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from depyf.decompiler.bytecode.host.written_names import qualified_name
 from depyf.run.installed_files import installed
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 from depyf.safety.source_lines import source_line
 from depyf.sources.reports.library_files import of_libraries
 

@@ -7,6 +7,7 @@ could call them.  Only plain numbers, strings, names of classes and lengths of b
 from __future__ import annotations
 
 import ast
+import contextlib
 import enum
 import inspect
 import operator
@@ -132,14 +133,10 @@ class CallValues:
 
     def _of_optimizer(self, tree: ast.expr) -> list[str]:
         """Whether it is part of what an optimizer keeps of each parameter, or of its options."""
-        while isinstance(tree, (ast.Attribute, ast.Subscript)):
-            role = _OF_OPTIMIZER.get(tree.attr) if isinstance(tree, ast.Attribute) else None
-            tree = tree.value
-            try:
-                if role is not None and is_a(self._value(tree), torch.optim.Optimizer):
+        for role, owner in optimizer_parts(tree):
+            with contextlib.suppress(UnreadableError, ValueError, RecursionError):
+                if is_a(self._value(owner), torch.optim.Optimizer):
                     return [role]
-            except (UnreadableError, ValueError, RecursionError):
-                continue
         return []
 
     def _is_receiver(self, name: str) -> bool:
@@ -207,6 +204,17 @@ def _constant(node: ast.expr) -> Any:
 
 
 _OF_OPTIMIZER = {"state": OPTIMIZER, "param_groups": OPTION}
+
+
+def optimizer_parts(tree: ast.expr | None) -> Iterator[tuple[str, ast.expr]]:
+    """What the value of an expression is if an object on the way to it is an optimizer, and that object."""
+    if isinstance(tree, ast.Call) and len(tree.args) == 1:  # len(...)
+        tree = tree.args[0]
+    while isinstance(tree, (ast.Attribute, ast.Subscript)):
+        role = _OF_OPTIMIZER.get(tree.attr) if isinstance(tree, ast.Attribute) else None
+        tree = tree.value
+        if role is not None:
+            yield role, tree
 
 
 def _further_arguments(code: types.CodeType) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from depyf.decompiler.bytecode.host.written_names import own_name
-from depyf.run.two_places import place_in_program
+from depyf.run.places.two_places import place_in_program
 from depyf.sources.reports.callers import RunningFrame
 from depyf.sources.reports.library_files import of_libraries
 

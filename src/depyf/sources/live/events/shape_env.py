@@ -12,7 +12,7 @@ import sys
 import types
 from typing import Any
 
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 from depyf.sources.live.pure_access import attribute, class_module, short_name
 from depyf.sources.reports.library_files import of_libraries
 from depyf.sources.reports.shape_questions import FinalSymbol, ShapeQuestion

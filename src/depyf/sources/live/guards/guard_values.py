@@ -16,7 +16,7 @@ from depyf.run.guards.difference import Difference, GuardSide
 from depyf.run.guards.guard_kind import NOT_THERE, Look, MissingError
 from depyf.run.guards.known_kinds import differences_of, stated
 from depyf.run.guards.program_words import in_program
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 from depyf.sources.live.events.call_values import CallValues
 from depyf.sources.live.guards import check_functions as guard_checks
 from depyf.sources.live.guards.asked_of_values import ask

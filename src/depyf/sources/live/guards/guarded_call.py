@@ -5,6 +5,7 @@ Input: the guards of an entry, and the code.  Output: a ``Look`` for guards of e
 
 from __future__ import annotations
 
+import ast
 import functools
 import re
 import sys
@@ -16,8 +17,9 @@ import torch
 
 from depyf.run.advice.source_names import by_attribute, named
 from depyf.run.guards.difference import RECEIVER
+from depyf.run.guards.guard_kind import tree_of
 from depyf.run.records import GuardRecord
-from depyf.sources.live.events.call_values import CallValues, inner_variables, is_receiver
+from depyf.sources.live.events.call_values import CallValues, inner_variables, is_receiver, optimizer_parts
 from depyf.sources.live.pure_access import class_mro, class_namespace
 from depyf.sources.reports.guards.told_call import GuardedCall
 
@@ -54,7 +56,26 @@ class LiveGuardedCall(GuardedCall):
     def roles(self, source: str) -> tuple[str, ...]:
         name = named(source)
         receiver = is_receiver(self._code, name, self._classes(name))
-        return (*((RECEIVER,) if receiver else ()), *super().roles(source))
+        return (*((RECEIVER,) if receiver else ()), *self._of_optimizer(source), *super().roles(source))
+
+    def _of_optimizer(self, source: str) -> tuple[str, ...]:
+        """Whether it is part of what an optimizer keeps of each parameter, or of its options."""
+        return tuple(
+            role
+            for role, owner in optimizer_parts(tree_of(source))
+            if any(cls is torch.optim.Optimizer for cls in self._classes_of(owner))
+        )[:1]
+
+    def _classes_of(self, value: ast.expr) -> tuple[type, ...]:
+        """The classes of a value, also of one whose identity is guarded."""
+        name = ast.unparse(value)
+        for guard in self._guards:
+            match tree_of(guard.expression):
+                case ast.Call(ast.Name("same_object"), [one, ast.Constant(str(kind))]) if named(
+                    ast.unparse(one)
+                ) == named(name):
+                    return _classes_named(kind)
+        return self._classes(named(name))
 
     def _classes(self, name: str) -> tuple[type, ...]:
         known = self.class_known(name)

@@ -12,7 +12,7 @@ import types
 from typing import Any
 
 from depyf.run.graphs.node_origins import Frame
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 from depyf.sources.live.caches.entries import LiveEntry
 from depyf.sources.live.caches.live_graphs import compiled_functions, live_code
 from depyf.sources.live.origins.node_reading import OPERATIONS, module_classes, stack_of

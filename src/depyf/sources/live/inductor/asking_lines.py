@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from depyf.run.bill.lowering import CodeLine
 from depyf.run.compile_stages import CAPTURED, POST_GRAD
 from depyf.run.graphs.node_origins import Frame
 from depyf.run.installed_files import package_of
+from depyf.run.places.place import Place
 from depyf.run.records import GraphRecord
 from depyf.safety.source_lines import source_line
 from depyf.sources.live.origins.node_reading import stack_of
@@ -34,7 +34,7 @@ class AskingLines:
             elif graph.origins is not None and graph.stage == POST_GRAD:
                 self._captured = dict(graph.origins.captured)
 
-    def of(self, node: Any) -> Iterator[CodeLine]:
+    def of(self, node: Any) -> Iterator[Place]:
         """The lines, each as often as it asked."""
         names = self._captured.get(str(node.name), ())
         stacks = [self._stacks[name] for name in names if name in self._stacks]
@@ -48,7 +48,7 @@ def innermost(stack: tuple[Frame, ...]) -> Frame:
     return next((frame for frame in reversed(stack) if package_of(frame[0]) != "torch"), stack[-1])
 
 
-def code_line(frame: Frame) -> CodeLine:
+def code_line(frame: Frame) -> Place:
     """With its text."""
     file, line, function = frame
-    return CodeLine(file, line, function, source_line(file, line)[:_LONGEST])
+    return Place(file, line, function, source_line(file, line)[:_LONGEST])

@@ -17,7 +17,8 @@ from depyf.run.bill.cost_reasons import (
     READ_BY_LIBRARY,
     READ_LATER,
 )
-from depyf.run.bill.lowering import CodeLine, CostKind, LoweredGraph, LoweringCost
+from depyf.run.bill.lowering import CostKind, LoweredGraph, LoweringCost
+from depyf.run.places.place import Place
 from depyf.sources.live.inductor.copied import copy_reason
 from depyf.sources.live.inductor.fusion_listener import FusionRefusal
 from depyf.sources.live.inductor.scheduled_kernels import ScheduledKernel, graph_nodes, is_output, kernels_in, leaves
@@ -30,7 +31,7 @@ _BUILTIN = frozenset(
     {"aten", "prims", "prim", "inductor", "inductor_prims", "_c10d_functional", "quantized", "rngprims"}
 )
 
-LinesOf = Callable[[Any], Iterable[CodeLine]]
+LinesOf = Callable[[Any], Iterable[Place]]
 """A node of the graph -> the lines of the program that asked for it."""
 
 
@@ -189,7 +190,7 @@ class _Costs:
             other_lines=self._lines(second),
         )
 
-    def _lines(self, nodes: Iterable[Any]) -> tuple[CodeLine, ...]:
+    def _lines(self, nodes: Iterable[Any]) -> tuple[Place, ...]:
         return tuple(dict.fromkeys(line for node in nodes for line in self._lines_of(node)))[:_LINES]
 
 

@@ -19,6 +19,7 @@ from depyf.decompiler.bytecode.host.assemble import NOWHERE, Position, positions
 from depyf.decompiler.bytecode.host.excerpt import Mark, Walk, ends, jump_target, shortened, steps, walk
 from depyf.decompiler.bytecode.host.listing import Listed
 from depyf.decompiler.emit.comments import remark, source_lines
+from depyf.run.global_names import goes_on_name
 
 Function = tuple[int, str]
 
@@ -53,6 +54,12 @@ class Share:
         for number, (_, found) in enumerate(self._ordered()):
             source = _replaced(source, number, found, called(found.function))
         return source
+
+    @property
+    def goes_on(self) -> tuple[int, ...]:
+        """The program's lines at which the text goes on in the middle of another."""
+        found = (one.line for _, one in self._ordered() if not one.at_start)
+        return tuple(dict.fromkeys(line for line in found if line is not None))
 
     def part(self, file: Callable[[Function], str]) -> Listed:
         """What is listed of the bytecode; ``file`` has the listing of another function."""
@@ -171,8 +178,7 @@ def _replaced(source: str, number: int, found: Reference, called: str) -> str:
     start = source.rfind("raise ", 0, written.start())
     before = source[start + len("raise ") : written.start()]
     end = written.end() + (source[written.end()] == ")" if before.startswith("(") else 0)
-    line = "" if found.line is None else f"_from_line_{found.line}"
-    name = called if found.at_start else f"goes_on{line}"
+    name = called if found.at_start else goes_on_name(found.line)
     where = f"the rest, from line {found.line} on" if found.line is not None else "the rest"
     call = f"return {name}({before.removeprefix('(')}...)"
     lines = source_lines(f"{source[:start]}{call}{source[end:]}")

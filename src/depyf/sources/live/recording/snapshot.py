@@ -239,8 +239,9 @@ def _resume_source(
         return replace(record, source=comment(one_line(str(error))))
     source = found.source.rstrip("\n")
     source = share.with_references(source, original) if share is not None else source
+    goes_on = share.goes_on if share is not None else ()
     doubts = [comment(f"Not proven: {one_line(v.reason)}") for v in found.verdicts if not v.proven]
-    return replace(record, source="\n".join([*doubts[:1], source]))
+    return replace(record, source="\n".join([*doubts[:1], source]), goes_on=goes_on)
 
 
 def entry_record(

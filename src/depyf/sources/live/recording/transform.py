@@ -24,8 +24,8 @@ from depyf.run.files.layout import disassembly_file, transformed_file
 from depyf.run.files.writer import DumpWriter
 from depyf.run.global_names import readable_globals, rename, transformed_name
 from depyf.run.made import Made
+from depyf.run.places.two_places import remember
 from depyf.run.records import CodeRecord, CompileKey, TransformedRecord, VerdictRecord
-from depyf.run.two_places import remember
 from depyf.safety.escape import cut
 from depyf.safety.guarded import Door
 from depyf.sources.live.ahead.ahead_frames import AheadWork
@@ -192,6 +192,7 @@ class DecompiledCode:
             resumes=tuple(self.renamed.get(name, name) for name in resume_globals(self.made.co_names)),
             needs=tuple(map(self.stable, self._needs())),
             lines=line_changes(self.found.linemap) if self.found is not None else (),
+            definitions=self.found.definitions if self.found is not None else (),
         )
 
     def _needs(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 
 from depyf.run.addresses import without_addresses
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 from depyf.sources.reports.guards.guard_names import is_expression
 
 _PLACE = re.compile(r"^(?P<file>.+?):(?P<line>\d+) in (?P<function>\S+)(?: \((?P<why>.*)\))?$", re.S)

@@ -22,7 +22,8 @@ from depyf.run.guards.guard_kind import PrintedGuard
 from depyf.run.guards.kinds.length_guard import DICT_ITEMS, items_text
 from depyf.run.guards.kinds.object_guard import SINGLETONS
 from depyf.run.guards.known_kinds import CONTENTS, SEVERAL, joined, printed
-from depyf.run.records import GuardRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import GuardRecord
 from depyf.sources.reports.guards.guard_names import in_python
 from depyf.sources.reports.guards.guard_remarks import read_remark, split_comment
 from depyf.sources.reports.guards.guard_templates import GuardTemplates

@@ -7,14 +7,16 @@ counted from what torch says, and a table says which.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from depyf.run.bill.lowering import CodeLine, CostKind
+from depyf.run.bill.lowering import CostKind
 from depyf.run.bill.traffic import Traffic, TrafficCost
 from depyf.run.causes.folding import counted, folded_ids
 from depyf.run.files.manifest import indented
 from depyf.run.installed_files import library_file
 from depyf.run.memory.tensor_bytes import shown_bytes
 from depyf.run.observations.memory_traffic import LEAST
+from depyf.run.places.place import Place
 from depyf.run.store.codec import plain as as_json
 from depyf.safety.escape import cut
 from depyf.views.pages.markdown import code, message, plain
@@ -107,9 +109,7 @@ def _guards(found: RunFindings) -> list[str]:
         rows = ["| guards | failed | line |", "|---|---|---|"]
         for line in one.lines:
             place = line.place
-            shown = (
-                None if place is None else CodeLine(place.filename, place.line, place.function, found.line_of(place))
-            )
+            shown = None if place is None else replace(place, text=found.line_of(place))
             told = _line(shown, files).replace("|", "\\|") or "torch names no line"
             rows.append(f"| {line.guards} | {line.failed or ''} | {told} |")
         parts.append("\n".join(rows))
@@ -142,7 +142,7 @@ def _reasons(traffic: Traffic) -> str:
 
 
 def _table(costs: Sequence[TrafficCost], whole: int, other: str) -> str:
-    files = {line.file for cost in costs for line in (cost.line, cost.other) if line is not None}
+    files = {line.filename for cost in costs for line in (cost.line, cost.other) if line is not None}
     heads = ["bytes", "share", "line", "operators", *([other] if other else []), "why", "in"]
     rows = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     rows += [_row(cost, whole, bool(other), files) for cost in costs[:_MOST_ROWS]]
@@ -166,10 +166,10 @@ def _row(cost: TrafficCost, whole: int, other: bool, files: set[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _line(line: CodeLine | None, files: set[str]) -> str:
+def _line(line: Place | None, files: set[str]) -> str:
     if line is None:
         return ""
-    name = library_file(line.file)
+    name = library_file(line.filename)
     short = name.replace("\\", "/").rpartition("/")[2]
     alike = {file for file in files if file.replace("\\", "/").rpartition("/")[2] == short}
     name = short if len(alike) <= 1 else name

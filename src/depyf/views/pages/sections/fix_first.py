@@ -15,7 +15,8 @@ from depyf.run.causes.folding import counted, folded_ids, listed
 from depyf.run.causes.ways_out import is_remedy
 from depyf.run.installed_files import library_file
 from depyf.run.observations.observation import Observation
-from depyf.run.records import CompileKey, Place
+from depyf.run.places.place import Place
+from depyf.run.records import CompileKey
 from depyf.safety.escape import cut_around, printable
 from depyf.views.pages.print_style import MARKDOWN, PrintStyle
 

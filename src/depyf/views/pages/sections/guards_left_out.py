@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from depyf.decompiler.emit.comments import comments
 from depyf.run.causes.folding import counted, folded_ids
 from depyf.run.guards.broken_guards import RISKY, GuardsLeftOut, LeftOutGuard, left_out
-from depyf.run.records import EntryRecord, FunctionRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import EntryRecord, FunctionRecord
 from depyf.safety.escape import one_line
 from depyf.views.pages.markdown import code, message
 from depyf.views.pages.sections.words import at, link, where

@@ -6,7 +6,8 @@ Input: records.  Output: Markdown on one line, with everything of the program es
 from __future__ import annotations
 
 from depyf.run.global_names import resumed
-from depyf.run.records import CodeRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import CodeRecord
 from depyf.safety.escape import cut
 from depyf.safety.source_lines import source_line
 from depyf.views.pages.markdown import code, plain

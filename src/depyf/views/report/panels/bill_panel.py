@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from depyf.run.bill.lowering import CodeLine, CostKind
+from depyf.run.bill.lowering import CostKind
 from depyf.run.bill.traced_calls import traced_lines
 from depyf.run.bill.traffic import Traffic, TrafficCost, traffic_of
 from depyf.run.global_names import in_words
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 from depyf.views.pages.bill.compile_time import owner_of, tracing_seconds
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.told_entries import titles
@@ -87,5 +87,5 @@ def _cost(cost: TrafficCost) -> dict[str, Any]:
     }
 
 
-def _line(line: CodeLine | None) -> dict[str, str] | None:
-    return None if line is None else {"at": f"{line.file}:{line.line}", "text": line.text}
+def _line(line: Place | None) -> dict[str, str] | None:
+    return None if line is None else {"at": f"{line.filename}:{line.line}", "text": line.text}

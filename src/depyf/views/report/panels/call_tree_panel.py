@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 from depyf.views.pages.call_tree import call_path
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.told_entries import ToldEntry, ToldFunction, told_functions, written

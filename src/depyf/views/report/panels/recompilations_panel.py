@@ -6,7 +6,8 @@ from typing import Any
 
 from depyf.run.advice.registry import text_of
 from depyf.run.causes.subjects import subject_of
-from depyf.run.records import CompileKey, Place, RecompileRecord
+from depyf.run.places.place import Place
+from depyf.run.records import CompileKey, RecompileRecord
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.told_entries import ToldEntry, ToldFunction, told_functions, written
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from depyf.run.advice.registry import text_of
 from depyf.run.causes.cause import Cause, CauseKind
-from depyf.run.records import CompileKey, Place
+from depyf.run.places.place import Place
+from depyf.run.records import CompileKey
 from depyf.run.shapes.size_names import size_name
 from depyf.safety.escape import one_line
 from depyf.views.report.dump_view import DumpView

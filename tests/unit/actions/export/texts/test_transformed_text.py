@@ -105,3 +105,32 @@ if flag:
         {UTILS}.record_pregraph_bytecode_exit(None)
 return y
 """) == ["return y"]  # fmt: skip
+
+
+SOURCE = """# a head
+def __transformed_code_0_0_for_f(x):
+    if 0: shared = lambda: (a, y)  # never runs: makes a, y shared with other functions
+    y = __const_0 + x  # odd name.py:3, __cell_y: the cell that holds y
+    a = "# b.py:9"  # b.py:9: what another wrote
+    return y  # odd name.py:4
+"""
+
+
+def in_a_package(**more):
+    return rewrite(SOURCE, "f", {}, {}, **more).text.splitlines()
+
+
+def test_a_line_has_the_place_that_the_record_has_and_no_other_remark():
+    assert in_a_package(
+        lines=((4, "odd name.py:3"), (6, "odd name.py:4")), definitions=("__const_0 = float('nan')",)
+    ) == [
+        "def f(x):",
+        "    if 0: shared = lambda: (a, y)  # never runs: makes a, y shared with other functions",
+        "    y = float('nan') + x  # odd name.py:3",
+        '    a = "# b.py:9"',
+        "    return y  # odd name.py:4",
+    ]
+
+
+def test_of_a_text_that_was_edited_no_line_is_known():
+    assert in_a_package()[2:] == ["    y = hooks.const_0 + x", '    a = "# b.py:9"', "    return y"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from depyf.run.records import Place
+from depyf.run.places.place import Place
 from depyf.sources.reports.guards.guard_remarks import program_place, split_comment
 
 

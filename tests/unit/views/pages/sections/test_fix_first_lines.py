@@ -8,7 +8,8 @@ from depyf.run.advice.registry import use
 from depyf.run.causes.cause import Cause, CauseKind, Costs
 from depyf.run.causes.prediction import Prediction
 from depyf.run.causes.ways_out import WayOut
-from depyf.run.records import CompileKey, Place
+from depyf.run.places.place import Place
+from depyf.run.records import CompileKey
 from depyf.views.pages.print_style import MARKDOWN, TERMINAL
 from depyf.views.pages.sections.fix_first import fix_first
 

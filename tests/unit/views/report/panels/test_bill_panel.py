@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 
-from depyf.run.bill.lowering import CodeLine, CostKind, LoweredGraph, LoweringCost
+from depyf.run.bill.lowering import CostKind, LoweredGraph, LoweringCost
 from depyf.run.bill.traced_calls import TracedCall
+from depyf.run.places.place import Place
 from depyf.run.records import CompileKey, GraphRecord
 from depyf.run.run import TimesRecord
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.panels.bill_panel import bill_panel
 from made_dumps import compilation, function, run_dump
 
-LINE, OTHER = CodeLine("a.py", 4, "f", "y = x.t()"), CodeLine("a.py", 6, "f", "z = y.sum(0)")
+LINE, OTHER = Place("a.py", 4, "f", "y = x.t()"), Place("a.py", 6, "f", "z = y.sum(0)")
 
 
 def cost(kind, size, reason, **more):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from depyf.run.records import NOTHING_TO_COMPILE, BreakRecord, Place, RecompileRecord
+from depyf.run.places.place import Place
+from depyf.run.records import NOTHING_TO_COMPILE, BreakRecord, RecompileRecord
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.panels.fix_first_panel import fix_first_panel
 from made_dumps import compilation, function, run_dump

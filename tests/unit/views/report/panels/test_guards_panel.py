@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from depyf.run.records import GuardRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import GuardRecord
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.panels.guards_panel import guards_panel
 from made_dumps import compilation, entry, function, made_dump, run_dump

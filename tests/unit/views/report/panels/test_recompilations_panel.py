@@ -7,7 +7,8 @@ from dataclasses import replace
 from depyf.run.advice.registry import use
 from depyf.run.causes.collect import causes_of
 from depyf.run.causes.ways_out import WayOut
-from depyf.run.records import Place, RecompileRecord
+from depyf.run.places.place import Place
+from depyf.run.records import RecompileRecord
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.panels.recompilations_panel import recompilations_panel
 from made_dumps import compilation, entry, function, made_dump, refused, run_dump

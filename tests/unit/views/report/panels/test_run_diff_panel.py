@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from depyf.run.records import BreakRecord, Place
+from depyf.run.places.place import Place
+from depyf.run.records import BreakRecord
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.panels.run_diff_panel import run_diff_panel
 from made_dumps import compilation, function, run_dump

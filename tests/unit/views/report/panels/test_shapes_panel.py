@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from depyf.run.records import Place, ShapeFact, SymbolRecord
+from depyf.run.places.place import Place
+from depyf.run.records import ShapeFact, SymbolRecord
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.panels.memory_panel import memory_panel
 from depyf.views.report.panels.shapes_panel import shapes_panel

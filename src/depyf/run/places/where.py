@@ -23,8 +23,8 @@ from depyf.run.files.line_table import NO_ORIGIN, LineOrigin
 from depyf.run.files.reading import MANIFEST, DumpError, read_file, read_manifest
 from depyf.run.global_names import resumed
 from depyf.run.graphs.program_comments import place_of_line
-from depyf.run.records import Place
-from depyf.run.two_places import place_in_dump
+from depyf.run.places.place import Place
+from depyf.run.places.two_places import place_in_dump
 from depyf.safety.source_lines import source_line
 
 
