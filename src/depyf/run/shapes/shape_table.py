@@ -488,10 +488,8 @@ def _constants(found: _EntryShapes, dynamic: set[str], first: bool) -> list[Size
     """The sizes that are constants in this entry, and symbols in another one."""
     wanted = dynamic.difference(row.name.text for row in found.rows)
     rows = []
-    for guard in found.entry.guards:
-        layout = layout_of(guard.expression) or layout_of(guard.text)
-        if layout is None:
-            continue
+    layouts = (layout_of(guard.expression) or layout_of(guard.text) for guard in found.entry.guards)
+    for layout in filter(None, layouts):
         for index, value in enumerate(layout.sizes):
             name = size_name(f"{layout.tensor}.size()[{index}]")
             if value is not None and name.text in wanted:
