@@ -168,7 +168,9 @@ def test_a_branch_on_a_tensor():
     assert found.line == line and "which way this branch goes depends on the values in a tensor" in found.cause
     assert "1 distinct graph break," in str(report) and f"graph break (line {line})" in str(report)
     page = report._repr_html_()
-    assert "graph break</span>which way" in page and f"{__file__}:{line}</span><code>if y.sum() &gt; 0:</code>" in page
+    between = '</span><span class="unseen">: </span>'
+    assert f"graph break{between}which way" in page
+    assert f"{__file__}:{line}{between}<code>if y.sum() &gt; 0:</code>" in page
     resumes = [entry for resume in report.resumes for entry in resume.entries]
     assert all("mark_dynamic(y" not in entry.advice for entry in resumes), "nobody passes y"
     left_alone = [item.cause for resume in report.resumes for item in resume.skipped]

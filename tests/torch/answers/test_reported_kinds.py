@@ -391,7 +391,7 @@ def test_where_only_numbers_are_compared_a_way_for_certain_is_better(tmp_path):
         def act(self, x):
             x = x * self.steps
             torch._dynamo.graph_break()
-            return 0 if self.rate < self.steps else 1
+            return 0 if self.rate < 0.7 else 1
 
     def run():
         agent = Agent()
