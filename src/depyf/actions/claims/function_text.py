@@ -19,7 +19,7 @@ from depyf.safety.unheard import parse
 _MOST = 16_000
 """Bytes of code: what is longer is no function that a person wrote."""
 _MOST_OF_DYNAMO = 400_000
-"""The same for transformed code, which loads each parameter of a model by a path of its own."""
+"""The same for transformed code, which loads each parameter of a model by a separate path."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,8 +86,7 @@ class ValueAdvice:
     def _is_needed(self, name: str, place: Place | None) -> bool:
         """Whether the program needs the number ``name`` while it is compiled, so that no symbol does."""
         name = name.removeprefix(GLOBAL)
-        own = self._code.source and (place is None or place.filename == self._code.filename)
-        text = self._code.source if own else _alone(place.text) if place is not None else ""
+        text = self._read_in(place)
         uses = uses_of(text, name)
         if uses == _NOT_FOUND and place is not None:  # another function reads it, and calls its owner otherwise
             text = _alone(place.text)
@@ -98,10 +97,12 @@ class ValueAdvice:
 
     def _decides(self, name: str, place: Place | None) -> bool:
         """Whether the program decides by the number ``name``."""
-        name = name.removeprefix(GLOBAL)
+        return bool(uses_of(self._read_in(place), name.removeprefix(GLOBAL)) & _DECIDES)
+
+    def _read_in(self, place: Place | None) -> str:
+        """The source of the function where ``place`` is in its file, else the line there."""
         own = self._code.source and (place is None or place.filename == self._code.filename)
-        text = self._code.source if own else _alone(place.text) if place is not None else ""
-        return bool(uses_of(text, name) & _DECIDES)
+        return self._code.source if own else _alone(place.text) if place is not None else ""
 
     def _indexes_tensors(self, text: str, spelled: str, name: str) -> bool:
         """Whether all that ``name``, which ``text`` calls ``spelled``, is an index of are tensors that the guards know,

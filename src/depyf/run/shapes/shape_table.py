@@ -375,7 +375,7 @@ def _allowed(symbol: SymbolRecord, conditions: Sequence[_Condition]) -> tuple[Al
     if symbol.dynamic == "marked" and symbol.range not in _DEFAULTS:
         decisions[Decision(note="mark_dynamic(min=..., max=...)")] = None
     elif symbol.dynamic in _DYNAMIC:
-        layout = symbol.dynamic == "asked" and size_name(symbol.source).of_layout  # nobody asked for that
+        layout = symbol.dynamic == "asked" and size_name(symbol.source).of_layout  # no option asked for it
         decisions[Decision(note=_DYNAMIC["layout" if layout else symbol.dynamic])] = None
     elif symbol.name.startswith("u"):
         decisions[Decision(symbol.place, note="a value that is known only when it runs")] = None

@@ -125,7 +125,7 @@ def nothing_loaded() -> Iterator[None]:
     """Inside, torch neither loads entries of earlier processes nor stores those that are made, and the names of the
     globals that it makes are none of those that it has loaded: it would refuse them (torch 2.13).
 
-    torch numbers these names.  Its counter goes on behind the numbers that are loaded, as with each compilation: a
+    torch numbers these names.  Its counter goes on after the numbers that are loaded, as with each compilation: a
     number that is left out means nothing to any thread."""
     import torch._dynamo.config as config
     from torch._dynamo import bytecode_transformation as names
