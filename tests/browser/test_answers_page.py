@@ -51,6 +51,12 @@ def test_a_graph_is_drawn_and_its_boxes_lead_on(visit: Any, training_page: Path)
 @pytest.mark.torch
 def test_causes_are_put_in_order(visit: Any, training_page: Path) -> None:
     page = visit(training_page)
+    assert all(text.endswith((" as Python", " break", " breaks", "recompilations", "recompilation"))
+               for text in page.locator(".cause-seconds b").all_inner_texts())  # fmt: skip
+    weights = page.locator(".cause-seconds .meter").evaluate_all(
+        "meters => meters.map(meter => parseFloat(meter.style.getPropertyValue('--share')))"
+    )
+    assert len(weights) > 1 and weights == sorted(weights, reverse=True)
     page.get_by_label("Order").select_option("seconds")
     shown = page.locator(".cause-seconds b").all_inner_texts()
     seconds = [float(text.split()[0]) / (1 if text.endswith(" s") else 1000) for text in shown]

@@ -6,6 +6,8 @@ from typing import Any
 
 from depyf.run.advice.registry import text_of
 from depyf.run.causes.cause import Cause, CauseKind
+from depyf.run.causes.collect import weight
+from depyf.run.causes.folding import counted
 from depyf.run.causes.ways_out import is_remedy
 from depyf.run.global_names import in_words
 from depyf.run.observations.all_observations import nothing_to_fix, observations_of
@@ -72,6 +74,8 @@ def _cause(cause: Cause, seconds: dict[CompileKey, float], view: DumpView) -> di
         "module": cause.module,
         "cost": cost_in_words(cause),
         "seconds": round(sum(spent), 6) if spent else None,
+        "weight": weight(cause),
+        "weighs": _weighs(cause),
         "ways": ways[:3],
         "notes": notes[:1] if not ways else [],
         "inside": written(cause.inside),
@@ -84,6 +88,18 @@ def _cause(cause: Cause, seconds: dict[CompileKey, float], view: DumpView) -> di
 
 
 _MOST_EVIDENCE = 12
+
+
+def _weighs(cause: Cause) -> str:
+    """The number that counts most in the weight of a cause."""
+    costs = cause.costs
+    if cause.kind is CauseKind.FAILED:
+        return "failed"
+    if costs.python:
+        return f"{costs.python} as Python"
+    if costs.breaks:
+        return counted(costs.breaks, "break")
+    return counted(costs.compilations, "recompilation") if costs.compilations else ""
 
 
 def _found(observation: Observation, seconds: dict[CompileKey, float], view: DumpView) -> dict[str, Any]:
@@ -100,6 +116,8 @@ def _found(observation: Observation, seconds: dict[CompileKey, float], view: Dum
         "module": "",
         "cost": observation.cost,
         "seconds": round(sum(spent), 6) if spent else None,
+        "weight": 0.0,
+        "weighs": "",
         "ways": [{"text": text, "predicted": ""} for text in observation.ways],
         "notes": [],
         "inside": "",

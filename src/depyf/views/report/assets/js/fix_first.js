@@ -33,7 +33,7 @@ function checkedListed(data) {
 
 /** The causes in the order of what they cost in every call, or by the seconds of compiling. */
 function causeListed(causes, page) {
-  const most = Math.max(...causes.map((cause) => cause.seconds ?? 0), 0);
+  const timed = causes.length > 1 && causes.some((cause) => cause.seconds);
   const list = el("ol", { class: "causes" });
   const bySeconds = el(
     "select",
@@ -44,15 +44,17 @@ function causeListed(causes, page) {
 
   function draw() {
     const numbered = causes.map((cause, index) => [cause, index + 1]);
+    const cost = bySeconds.value || !timed ? inSeconds : inCalls;
     if (bySeconds.value) numbered.sort(([one], [other]) => (other.seconds ?? 0) - (one.seconds ?? 0));
+    const most = Math.max(...causes.map((cause) => cost(cause).amount), 0);
     fill(
       list,
-      numbered.map(([cause, number]) => causeCard(cause, number, most, page)),
+      numbered.map(([cause, number]) => causeCard(cause, number, costShown(cost(cause), most), page)),
     );
   }
 
   draw();
-  return [causes.length > 1 && most ? el("div", { class: "toolbar cause-order" }, bySeconds) : null, list];
+  return [timed ? el("div", { class: "toolbar cause-order" }, bySeconds) : null, list];
 }
 
 function runTiles({ counts, seconds: spent }, page) {
@@ -91,9 +93,29 @@ function runTiles({ counts, seconds: spent }, page) {
   );
 }
 
-function causeCard(cause, number, most, page) {
+/** What a cause costs, as the order goes by it. */
+function inSeconds(cause) {
+  const amount = cause.seconds ?? 0;
+  return { amount, text: amount ? seconds(amount) : "", title: "seconds of compiling that it caused" };
+}
+
+function inCalls(cause) {
+  return { amount: cause.weight, text: cause.weighs, title: "what it costs in every call, beside the others" };
+}
+
+function costShown({ amount, text, title }, most) {
+  if (!amount) return el("div", { class: "cause-seconds" });
+  const share = Math.max(2, (100 * amount) / most);
+  return el(
+    "div",
+    { class: "cause-seconds", title },
+    el("b", {}, text),
+    el("span", { class: "meter", style: { "--share": `${share}%` } }),
+  );
+}
+
+function causeCard(cause, number, cost, page) {
   const tone = CAUSE_TONES[cause.kind] ?? "blue";
-  const share = most && cause.seconds ? Math.max(2, (100 * cause.seconds) / most) : 0;
   return el(
     "li",
     { class: `cause card tone-${tone}` },
@@ -132,7 +154,11 @@ function causeCard(cause, number, most, page) {
       el(
         "div",
         { class: "cause-cost" },
-        el("span", { class: "muted" }, cause.cost),
+        el(
+          "span",
+          { class: "muted" },
+          cause.seconds ? `${cause.cost}, ${seconds(cause.seconds)} of compiling` : cause.cost,
+        ),
         el(
           "span",
           { class: "chips" },
@@ -141,14 +167,7 @@ function causeCard(cause, number, most, page) {
       ),
       cause.evidence.some((record) => record.line !== null) ? evidenceListed(cause) : null,
     ),
-    cause.seconds
-      ? el(
-          "div",
-          { class: "cause-seconds", title: "seconds of compiling that it caused" },
-          el("b", {}, seconds(cause.seconds)),
-          el("span", { class: "meter", style: { "--share": `${share}%` } }),
-        )
-      : el("div", { class: "cause-seconds" }),
+    cost,
   );
 }
 
