@@ -1,7 +1,7 @@
 """Loops of the program that a graph holds unrolled: the same operations, of the same lines, many times.
 
 Input: the lines that ran each operation of a captured graph, and the sources of those lines.  Output: the loops, those
-of most operations first; none where a graph is small.  A line that repeats without a loop around it (a recursion, a
+of most operations first; none where a graph is tiny.  A line that repeats without a loop around it (a recursion, a
 loop in a file without source) is told as the line itself.
 """
 
@@ -12,15 +12,17 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from depyf.run.graphs.node_origins import Frame
 from depyf.run.installed_files import library_file, of_library
 
-FEWEST = 100
-"""Operations of a graph in which loops are looked for."""
 _TIMES = 16
 """How often a line is repeated before it is told of."""
+FEWEST = 2 * _TIMES
+"""Operations of a graph in which loops are looked for; ``LONG`` says which of them are told of."""
+LONG = 100
+"""Operations of a graph, or kernels that it becomes, that take long to compile."""
 _MOST = 3
 _LONGEST = 160
 
@@ -54,15 +56,16 @@ def unrolled_loops(stacks: Sequence[tuple[str, Stack]], text: str, read: Read) -
     operators = {m[1]: _shape(m[2]) for m in _OPERATION.finditer(text)}
     alike: dict[Stack, list[int]] = {}
     for (stack, _), count in Counter((stack, operators.get(name, name)) for name, stack in stacks).items():
-        if (
-            stack and count >= _TIMES and not _of_torch(stack[-1][0])
-        ):  # others of the line are run before its loop, or after
+        if stack and count > 1 and not _of_torch(stack[-1][0]):
             alike.setdefault(stack, []).append(count)
-    found: dict[tuple[str, int], list[UnrolledLoop]] = {}
+    if max(map(max, alike.values()), default=0) < _TIMES:
+        return ()
+    found: dict[tuple[str, int], list[tuple[UnrolledLoop, list[int]]]] = {}
     for stack, counts in alike.items():
-        one = _loop(stack, min(counts), sum(counts), read)
-        found.setdefault((one.file, one.line), []).append(one)
-    loops = [loop for same in found.values() if 2 * (loop := _together(same)).operations >= len(stacks)]
+        one = _loop(stack, read)
+        found.setdefault((one.file, one.line), []).append((one, counts))
+    loops = [loop for same in found.values() if (loop := _together(same)).times >= _TIMES]
+    loops = [loop for loop in loops if 2 * loop.operations >= len(stacks)]
     loops.sort(key=lambda loop: (-loop.operations, loop.file, loop.line))
     return tuple(loops[:_MOST])
 
@@ -78,18 +81,21 @@ def _shape(expression: str) -> str:
     return _NUMBER.sub("0", _VALUE.sub("_", _NUMBERED.sub("", expression)))
 
 
-def _together(same: list[UnrolledLoop]) -> UnrolledLoop:
-    """Several lines in one loop as one."""
-    first = max(same, key=lambda one: (one.times, bool(one.calls)))
-    called = first.calls or next((one.calls for one in same if one.calls), "")
-    return UnrolledLoop(
-        first.file, first.line, first.text, first.function, called, first.times,
-        sum(one.operations for one in same), first.loop,
-    )  # fmt: skip
+def _together(same: list[tuple[UnrolledLoop, list[int]]]) -> UnrolledLoop:
+    """Several lines in one loop as one; with each, how often the graph has its operations.
+
+    Most operations are run once in an iteration: some are run more often, and some in a few iterations only.
+    """
+    first, _ = max(same, key=lambda one: (bool(one[0].calls), sum(one[1])))
+    often = Counter(count for _, counts in same for count in counts)
+    times = min(often, key=lambda count: (-often[count], count))
+    operations = sum(count for _, counts in same for count in counts if count >= _TIMES)
+    return replace(first, times=times, operations=operations)
 
 
-def _loop(stack: Stack, times: int, operations: int, read: Read) -> UnrolledLoop:
-    """The outermost loop around the lines of ``stack``; a loop in a library is the program's line that led there."""
+def _loop(stack: Stack, read: Read) -> UnrolledLoop:
+    """The outermost loop around the lines of ``stack``, not counted yet; of a loop in a library the program's line that
+    led there."""
     own = [at for at, frame in enumerate(stack) if not of_library(frame[0])]
     for at, (file, line, function) in enumerate(stack):
         around = _loop_around(read(file), line)
@@ -99,12 +105,12 @@ def _loop(stack: Stack, times: int, operations: int, read: Read) -> UnrolledLoop
         place = before[-1] if before else at
         if place == at:
             calls = _called(read(file), line) if at + 1 < len(stack) else ""
-            return UnrolledLoop(file, around, _text(read(file), around), function, calls, times, operations)
+            return UnrolledLoop(file, around, _text(read(file), around), function, calls, 0, 0)
         calls = _called(read(file), line) if at + 1 < len(stack) else ""
         file, line, function = stack[place]
-        return UnrolledLoop(file, line, _text(read(file), line), function, calls, times, operations, loop=False)
+        return UnrolledLoop(file, line, _text(read(file), line), function, calls, 0, 0, loop=False)
     file, line, function = stack[own[-1] if own else -1]
-    return UnrolledLoop(file, line, _text(read(file), line), function, "", times, operations, loop=False)
+    return UnrolledLoop(file, line, _text(read(file), line), function, "", 0, 0, loop=False)
 
 
 def _of_torch(file: str) -> bool:

@@ -6,6 +6,7 @@ Input: a run.  Output: an observation for each that costs a share of what all ke
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from depyf.run.bill.lowering import CostKind
 from depyf.run.bill.traffic import TrafficCost, traffic_of
@@ -28,7 +29,11 @@ def memory_traffic(run: Run) -> Iterator[Observation]:
     """The largest first."""
     traffic = traffic_of(run)
     least = max(LEAST, _SHARE * traffic.bytes)
-    costly = [cost for cost in traffic.of(*_KINDS) if cost.bytes >= least]
+    alike: dict[tuple[object, ...], list[TrafficCost]] = {}
+    for cost in traffic.of(*_KINDS):
+        alike.setdefault((cost.kind, cost.line, _sentence(replace(cost, times=1))), []).append(cost)
+    costly = [cost for cost in map(_together, alike.values()) if cost.bytes >= least]
+    costly.sort(key=lambda cost: -cost.bytes)
     for cost in costly[:_MOST]:
         share = f"{shown_bytes(cost.bytes)} of the {shown_bytes(traffic.bytes)} that the kernels move in a call"
         yield Observation(
@@ -40,6 +45,17 @@ def memory_traffic(run: Run) -> Iterator[Observation]:
             details=tuple(_details(cost)),
             of_calls=True,
         )
+
+
+def _together(alike: list[TrafficCost]) -> TrafficCost:
+    """Costs of one line that are told with one sentence: a line may call many operators."""
+    return replace(
+        alike[0],
+        bytes=sum(cost.bytes for cost in alike),
+        times=sum(cost.times for cost in alike),
+        operators=tuple(dict.fromkeys(operator for cost in alike for operator in cost.operators)),
+        keys=tuple(dict.fromkeys(key for cost in alike for key in cost.keys)),
+    )
 
 
 def _sentence(cost: TrafficCost) -> str:

@@ -41,7 +41,8 @@ def nothing_compiled(run: Run) -> Iterator[Observation]:
     if run.switched_off:
         return
     if not run.compile_calls:
-        if run.from_start and not run.functions and not run.failed_exports:
+        ended = run.ended_by is not None  # it may have been on its way there
+        if run.from_start and not run.functions and not run.failed_exports and not ended:
             text = "nothing was compiled: torch.compile was not called in this process"
             yield Observation(ObservationKind.NOTHING_COMPILED, None, text, (_COMPILE, _IN_PLACE))
         return

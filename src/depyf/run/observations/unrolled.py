@@ -1,31 +1,43 @@
 """One graph that is long because a loop of the program was unrolled into it.
 
-Input: the captured graphs of a run.  Output: an observation for each loop that makes most of its graph.
+Input: the captured graphs of a run.  Output: an observation for each loop that makes most of a long graph.  A graph is
+long, too, where Inductor made many kernels of few operations.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from depyf.run.causes.folding import counted
-from depyf.run.graphs.unrolled_loops import UnrolledLoop
+from depyf.run.graphs.unrolled_loops import LONG, UnrolledLoop
 from depyf.run.observations.observation import Observation, ObservationKind
 from depyf.run.places.place import Place
-from depyf.run.records import EntryState, GraphRecord
+from depyf.run.records import CompileKey, EntryState, GraphRecord
 from depyf.run.run import Run
 
 
 def unrolled(run: Run) -> Iterator[Observation]:
     """The loops of all graphs, each once."""
     found: dict[tuple[str, int], list[tuple[GraphRecord, UnrolledLoop]]] = {}
+    length = _lengths(run)
     for graph in run.graphs:
-        for loop in graph.loops:
+        for loop in graph.loops if length[graph.key] >= LONG else ():
             found.setdefault((loop.file, loop.line), []).append((graph, loop))
     half = sum(entry.operations or 0 for _, entry in run.of_state(EntryState.COMPILED)) / 2
     again = {entry.key for _, entry in run.entries if entry.recompiles}
     for same in found.values():
         first = sum(loop.operations for graph, loop in same if graph.key not in again)
         yield _observation(same, first >= half > 0)
+
+
+def _lengths(run: Run) -> Counter[CompileKey]:
+    """How many operations Dynamo captured, or how many kernels Inductor made of the largest graph of a compilation."""
+    found = Counter({entry.key: entry.operations or 0 for _, entry in run.entries})
+    for graph in run.graphs:
+        if graph.lowering is not None:
+            found[graph.key] = max(found[graph.key], graph.lowering.kernels + graph.lowering.library)
+    return found
 
 
 def _observation(same: list[tuple[GraphRecord, UnrolledLoop]], leads: bool) -> Observation:
