@@ -3,11 +3,12 @@
 Input: what Dynamo would log (``torch/_dynamo/symbolic_convert.py``): that it begins with a function, and that it is
 done with it; the code, and the translators, are objects there.  Output: a tree of ``TracedCall`` for each compilation,
 in which calls of one function from one line are one node.  A function that ends in an exception is closed by what
-begins or ends at its depth next.
+its caller does next.  A generator belongs to the function that made it, and runs inside the one that asks for a value.
 """
 
 from __future__ import annotations
 
+import inspect
 import threading
 import time
 import types
@@ -55,9 +56,17 @@ class _TracedTree:
     open: list[_Open] = field(default_factory=list)
     """What is being traced now, the outermost first."""
 
+    def depth_of(self, code: types.CodeType) -> int | None:
+        """How deep a function is that is being traced, 0 for the one that is compiled; None where it is not."""
+        place = _place(code)
+        for depth in range(len(self.open), 0, -1):
+            if self.open[depth - 1].node.place == place:
+                return depth
+        return 0 if self.root.place == place else None
+
     def close(self, depth: int, now: float) -> None:
         """What is deeper than ``depth`` has ended."""
-        while len(self.open) > max(0, depth):
+        while len(self.open) > depth:
             ended = self.open.pop()
             outer = any(one.node is ended.node for one in self.open)
             ended.node.seconds += 0.0 if outer else now - ended.began
@@ -95,9 +104,7 @@ class InlinedCalls:
         if not (begins or message in _ENDS) or type(values) is not tuple or not values or teller is None:
             return
         code = values[0]
-        translator = teller.f_locals.get("parent" if begins else "self")
-        depth = attribute(translator, "inline_depth")
-        if not isinstance(code, types.CodeType) or type(depth) is not int:
+        if not isinstance(code, types.CodeType):
             return
         key = self._key_now()
         if key is None:
@@ -105,18 +112,21 @@ class InlinedCalls:
         now = time.perf_counter()
         thread = threading.get_ident()
         if begins:
-            self._begin(key, thread, translator, depth, code, now)
-        elif (tree := self._trees.get((key, thread))) is not None:
-            tree.close(depth - 1, now)  # the first inlined function has depth 1
+            self._begin(key, thread, teller.f_locals.get("parent"), code, now)
+        elif (tree := self._trees.get((key, thread))) is not None and (depth := tree.depth_of(code)):
+            tree.close(depth - 1, now)
 
-    def _begin(self, key: CompileKey, thread: int, caller: Any, depth: int, code: types.CodeType, now: float) -> None:
+    def _begin(self, key: CompileKey, thread: int, caller: Any, code: types.CodeType, now: float) -> None:
         tree = self._trees.get((key, thread))
         if tree is None:
             root = _root(caller)
             if root is None:
                 return
             tree = self._trees[key, thread] = _TracedTree(_TracedNode(_place(root), 0, 1))
-        tree.close(depth, now)
+        calling = attribute(caller, "f_code")
+        depth = tree.depth_of(calling) if isinstance(calling, types.CodeType) else None
+        if depth is not None and not code.co_flags & inspect.CO_GENERATOR:
+            tree.close(depth, now)
         above = tree.open[-1].node if tree.open else tree.root
         line = attribute(caller, "lineno")
         same = _place(code), line if type(line) is int else 0
