@@ -15,14 +15,37 @@ from depyf.decompiler.bytecode.exception_table import table_entries
 from depyf.decompiler.bytecode.host.assemble import table_of
 
 
+_Entry = tuple[int, int, int, int, bool]
+"""Of an exception table: start, end, handler, depth, whether the place of the exception is pushed."""
+
+
 def with_one_depth(code: CodeType) -> CodeType:
-    """``code``, where entries of one handler differ with the least of their depths; itself where none do."""
+    """``code``, where entries of one handler differ with the least of their depths; itself where none do.
+
+    What cleans up after such a handler was made for one of its depths: it differs by as much."""
     entries = table_entries(getattr(code, "co_exceptiontable", b""))
-    depths: dict[int, int] = {}
-    for _, _, target, depth, _ in entries:
-        depths[target] = min(depth, depths.get(target, depth))
-    if all(depth == depths[target] for _, _, target, depth, _ in entries):
+    leading: dict[int, list[_Entry]] = {}
+    for entry in entries:
+        leading.setdefault(entry[2], []).append(entry)
+    least = {target: min(depth for _, _, _, depth, _ in same) for target, same in leading.items()}
+    if all(depth == least[target] for _, _, target, depth, _ in entries):
         return code
-    table = table_of((start, end, target, depths[target], lasti) for start, end, target, _, lasti in entries)
+    extra = {target: _extra(target, leading, least) for target in leading}
+    table = table_of(
+        (start, end, target, least[target] - extra[target], lasti) for start, end, target, _, lasti in entries
+    )
     changes: dict[str, Any] = {"co_exceptiontable": table}  # 3.8 has none
     return code.replace(**changes)
+
+
+def _extra(cleanup: int, leading: dict[int, list[_Entry]], least: dict[int, int]) -> int:
+    """How many values more than the handlers have now are below what ``cleanup`` expects.
+
+    A handler has, above its depth, the place of the exception (if asked for) and the exception that was handled before.
+    """
+    for start, _, _, depth, _ in leading[cleanup]:
+        handler = max((target for target in leading if target <= start and target != cleanup), default=-1)
+        for _, _, _, own, lasti in leading.get(handler, ()):
+            if own > least[handler] and depth == own + lasti + 1:
+                return own - least[handler]
+    return 0

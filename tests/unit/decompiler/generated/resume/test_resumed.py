@@ -72,6 +72,9 @@ def test_entries_of_one_handler_at_two_depths():
     mended = with_one_depth(code.replace(co_exceptiontable=table_of(torn)))
     assert [entry[3] for entry in table_entries(mended.co_exceptiontable)] == [depth, *[entry[3] for entry in entries]]
     assert decompile_code(mended).source == decompile_code(code).source
+    for_the_deeper = [(*entry[:3], entry[3] + (entry[2] != target), entry[4]) for entry in torn]
+    again = with_one_depth(code.replace(co_exceptiontable=table_of(for_the_deeper)))
+    assert again.co_exceptiontable == mended.co_exceptiontable, "what cleans up after it was made for the deeper one"
 
 
 def handing_on(functions, values, a):
