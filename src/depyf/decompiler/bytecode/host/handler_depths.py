@@ -14,7 +14,6 @@ from typing import Any
 from depyf.decompiler.bytecode.exception_table import table_entries
 from depyf.decompiler.bytecode.host.assemble import table_of
 
-
 _Entry = tuple[int, int, int, int, bool]
 """Of an exception table: start, end, handler, depth, whether the place of the exception is pushed."""
 
