@@ -61,16 +61,21 @@ def _together(alike: list[TrafficCost]) -> TrafficCost:
 def _sentence(cost: TrafficCost) -> str:
     times = f", {cost.times} times" if cost.times > 1 else ""
     if cost.kind is CostKind.NOT_FUSED:
-        return f"its kernel and the one of {_where(cost)} are not one{times}: {cost.words}"
-    what = f"`{cost.operators[0]}`" if cost.operators else "an operator"
+        first = "its kernel" if cost.line is not None else f"the kernel of {_operator(cost.operators)}"
+        return f"{first} and the one of {_where(cost)} are not one{times}: {cost.words}"
+    what = _operator(cost.operators)
     if cost.kind is CostKind.FALLBACK:
         return f"{what} is not compiled{times}: {cost.words}"
     return f"{what} copies{times}: {cost.words}"
 
 
+def _operator(operators: tuple[str, ...]) -> str:
+    return f"`{operators[0]}`" if operators else "an operator"
+
+
 def _where(cost: TrafficCost) -> str:
     if cost.other is None:
-        return "an operation without a line"
+        return f"{_operator(cost.other_operators)} (no line of the program)"
     if cost.line is not None and cost.other.filename == cost.line.filename:
         return "the same line" if cost.other.line == cost.line.line else f"line {cost.other.line}"
     return f"{cost.other.filename}:{cost.other.line}"

@@ -57,11 +57,12 @@ def _observation(same: list[tuple[GraphRecord, UnrolledLoop]], leads: bool) -> O
 
 
 def _ways(loop: UnrolledLoop) -> tuple[str, ...]:
+    """One graph for all is compiled sooner; it is not always what runs faster."""
+    less = "one small graph is compiled, and its guards are asked"
     if loop.calls:
         return (
-            f"compile what is repeated, `{loop.calls}`, and not what holds the loop: one small graph serves all "
-            f"{loop.times} times",
+            f"compile what is repeated, `{loop.calls}`, and not what holds the loop: {less} {loop.times} times a call",
         )
     if not loop.loop:
-        return ("compile what is repeated, and not what repeats it: one small graph serves every time",)
-    return ("move the body of the loop to a function, and compile that: one small graph serves every time",)
+        return (f"compile what is repeated, and not what repeats it: {less} every time",)
+    return (f"move the body of the loop to a function, and compile that: {less} {loop.times} times a call",)

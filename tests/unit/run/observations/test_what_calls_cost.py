@@ -47,6 +47,13 @@ def test_a_line_is_told_of_once():
     assert "not one, 3 times" in found[0].text
 
 
+def test_without_lines_operators_are_named():
+    cost = replace(not_fused(9, "aten.relu"), lines=(), other_operators=("aten.mul",), other_lines=())
+    (found,) = memory_traffic(run_of(9, LoweredGraph(4, 2, 100 << 20, costs=(cost,))))
+    assert found.place is None
+    assert found.text.startswith("the kernel of `aten.relu` and the one of `aten.mul` (no line of the program) are")
+
+
 def test_operators_that_are_not_compiled_are_told_apart():
     costs = tuple(replace(not_fused(9, name), kind=CostKind.FALLBACK) for name in ("topk", "sort"))
     found = [*memory_traffic(run_of(9, LoweredGraph(4, 2, 100 << 20, costs=costs)))]
