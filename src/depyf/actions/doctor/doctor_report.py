@@ -13,6 +13,7 @@ from depyf.actions.doctor.trial import Measured
 from depyf.actions.doctor.tries import Tries
 from depyf.actions.doctor.ways import TriedWay, WayOutcome, best_first
 from depyf.run.advice.registry import ADVICE, text_of
+from depyf.run.bill.guard_filters import LEAST
 from depyf.run.causes.folding import counted
 from depyf.safety.escape import cut, printable
 from depyf.views.pages.print_style import TERMINAL
@@ -68,11 +69,21 @@ def causes_lines(measured: Measured) -> list[str]:
 def tries_lines(before: Measured, tries: Tries) -> list[str]:
     """A table of what was tried, the best first, and what is left to say of it."""
     if not tries.ways and not tries.left_out:
-        return ["No way out that needs no edit: there is nothing to try."]
+        return ["No way out that needs no edit: there is nothing to try.", *_filters_left(before, tries)]
     left = (
         [f"{tries.left_out} more were not tried (--most {len(tries.ways) + tries.left_out})"] if tries.left_out else []
     )
-    return [*(_tried_lines(before, tries.ways, tries.difference) if tries.ways else ()), *left]
+    tried = _tried_lines(before, tries.ways, tries.difference) if tries.ways else ()
+    return [*tried, *left, *_filters_left(before, tries)]
+
+
+def _filters_left(before: Measured, tries: Tries) -> list[str]:
+    """That guards take long, where no filter of them was asked for."""
+    if before.guards < LEAST or any(way.plan.guard_filter is not None for way in tries.ways):
+        return []
+    return [
+        f"Guards take {before.guards:.0f} us of each call: `--try --guards` measures what it brings to leave some out."
+    ]
 
 
 def _tried_lines(before: Measured, tried: Sequence[TriedWay], difference: str) -> list[str]:
@@ -98,7 +109,7 @@ def _tried_lines(before: Measured, tried: Sequence[TriedWay], difference: str) -
                 "what a way changes in its results cannot be told."
             ),
         ]
-    return [*lines, *_remarks(ordered)]
+    return [*lines, *_remarks(ordered, bool(before.causes))]
 
 
 def _filter_remarks(tried: Sequence[TriedWay]) -> list[str]:
@@ -148,7 +159,7 @@ def _verdict(way: TriedWay) -> str:
     return way.results + told[way.outcome]
 
 
-def _remarks(tried: Sequence[TriedWay]) -> list[str]:
+def _remarks(tried: Sequence[TriedWay], has_causes: bool) -> list[str]:
     lines = []
     for way in tried:
         if way.outcome in (WayOutcome.HARMFUL, WayOutcome.FAILED):
@@ -167,7 +178,8 @@ def _remarks(tried: Sequence[TriedWay]) -> list[str]:
         costs = dict.fromkeys(ADVICE[one.use.id].costs for one in best.plan.ways if ADVICE[one.use.id].costs)
         lines[:0] = [printable(f"Best: {best.text}{names}"), *(f"  it may cost: {cost}" for cost in costs)]
     elif tried:
-        lines.insert(0, "None of these helps: see the ways out above that need an edit.")
+        left = ": see the ways out above that need an edit" if has_causes else ""
+        lines.insert(0, f"None of these helps{left}.")
     return ["", *lines] if lines else []
 
 

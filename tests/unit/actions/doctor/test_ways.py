@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from depyf.actions.doctor.doctor_report import tries_lines
 from depyf.actions.doctor.returned_values import first_difference
 from depyf.actions.doctor.trial import FollowedAdvice, Measured
 from depyf.actions.doctor.tries import Tries
 from depyf.actions.doctor.ways import PlannedWay, WayOutcome, all_that_help, judged, way_in_words, ways_out
 from depyf.run.advice.registry import use
+from depyf.run.bill.guard_filters import GUARD_FILTERS
 from depyf.run.causes.cause import Cause, CauseKind, Costs
 from depyf.run.causes.prediction import Bound, Prediction
 from depyf.run.causes.ways_out import WayOut
@@ -141,3 +144,13 @@ def test_verdicts():
     assert outcome(bad_end, as_bad) is WayOutcome.HELPS, "the program ends badly as it is"
     assert outcome(bad_end, Measured(1, problem="it did not end within 9 s")) is WayOutcome.FAILED
     assert outcome(base, measured(0, 1, 0, 0, 1, calls=calls)) is WayOutcome.FAILED
+
+
+def test_guards_that_take_long_lead_to_the_option():
+    told = "Guards take 300 us of each call: `--try --guards` measures"
+    slow = replace(measured(0, 1, 0, 0), guards=300.0)
+    assert told in tries_lines(slow, Tries())[1] and len(tries_lines(replace(slow, guards=5.0), Tries())) == 1
+    plan = PlannedWay((), guard_filter=GUARD_FILTERS[0])
+    lines = tries_lines(slow, Tries((judged(plan, slow, slow, True),)))
+    assert told not in "\n".join(lines)
+    assert "None of these helps." in lines, "there is no cause with another way out"

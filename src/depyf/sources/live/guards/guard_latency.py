@@ -6,7 +6,6 @@ seconds.  Each check runs the guards once more, so it is for a process that depy
 
 from __future__ import annotations
 
-import statistics
 import sys
 import types
 
@@ -14,12 +13,12 @@ from depyf.sources.live.pure_access import attribute
 
 _GUARDS = "/torch/_dynamo/guards.py"
 _DEEPEST = 50
-_ROUNDS, _CHECKS = 5, 1
+_ROUNDS, _CHECKS = 9, 1
 """Each check empties the caches of the processor first, which takes milliseconds."""
 
 
 def measured_latency() -> float | None:
-    """The median of some rounds: what else the machine does falls on a few of them.  None where this
+    """The least of some rounds: what else the machine does is in the others, and differs in each run.  None where this
     torch does not have the guards at hand."""
     frame: types.FrameType | None = sys._getframe(1)
     for _ in range(_DEEPEST):
@@ -35,4 +34,4 @@ def measured_latency() -> float | None:
     profile = attribute(sys.modules.get("torch._C._dynamo.guards"), "profile_guard_manager")
     if root is None or scope is None or profile is None:
         return None
-    return statistics.median(float(profile(root, scope, _CHECKS)) for _ in range(_ROUNDS)) * 1e-6
+    return min(float(profile(root, scope, _CHECKS)) for _ in range(_ROUNDS)) * 1e-6
