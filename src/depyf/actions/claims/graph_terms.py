@@ -73,8 +73,24 @@ def call_graph(module: Any, args: tuple[Any, ...], trace: TermTrace) -> Any:
             told = describe(node)
             line = str(told.place) if told.place else ""
             example = node.meta.get("example_value")
-            known[node] = trace.made(node.target, value_of(node.args), value_of(node.kwargs), line, example)
+            target, operands = _as_written(node.target, value_of(node.args))
+            known[node] = trace.made(target, operands, value_of(node.kwargs), line, example)
     raise NotTriedError("the graph has no output")
+
+
+_GETTERS = {"numpy_T": "T", "mT": "mT", "matrix_H": "H", "mH": "mH"}
+"""Operators of aten that an attribute of a tensor calls, and nothing else
+(``torch/csrc/autograd/python_variable.cpp``)."""
+
+
+def _as_written(target: Any, operands: Any) -> tuple[Any, Any]:
+    """Since torch 2.15 a graph has the operator in the place of the attribute."""
+    import torch
+
+    name = getattr(target, "__name__", "")
+    if name in _GETTERS and target is getattr(torch.ops.aten, name, None) and len(operands) == 1:
+        return getattr, (*operands, _GETTERS[name])
+    return target, operands
 
 
 OPERATORS = {
