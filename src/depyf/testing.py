@@ -161,14 +161,14 @@ def _recompile(seen: Seen, code: CodeType | None) -> list[str]:
 
 
 def _reason(reason: RecompileRecord) -> list[str]:
-    from depyf.run.guards.difference import values_beside
+    from depyf.run.guards.difference import beside
 
     lines = [f"  {reason.entry} did not fit: {reason.guard}"]
-    values = values_beside(reason.guard, reason.expected, reason.actual)
-    if values.startswith("; expected"):
-        lines.append(f"    expected {reason.expected}, actual {reason.actual or 'another value'}")
-    elif values:  # torch's own words have the rest
-        lines.append(f"    {values.lstrip(', ')}")
+    expected, actual = beside(reason.guard, reason.expected, reason.actual)
+    if expected:
+        lines.append(f"    expected {expected}, actual {actual or 'another value'}")
+    elif actual:  # torch's own words have the rest
+        lines.append(f"    got {actual}")
     if reason.place is not None:
         lines.append(f"    because of {reason.place}" + (f": {reason.place.text}" if reason.place.text else ""))
     if reason.advice:

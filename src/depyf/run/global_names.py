@@ -11,6 +11,16 @@ import re
 from depyf.run.records import CompileKey
 from depyf.safety.escape import safe_name
 
+GRAPH = "__compiled_fn_"
+"""How the names of compiled graphs begin, torch's and those of a dump."""
+RESUME = "__resume_at_"
+"""How the names of the globals begin that continue a function after a graph break."""
+BUILTINS = "__builtins_dict__"
+"""How Dynamo's name of the dictionary of builtins begins."""
+IMPORTED = "__import_"
+"""How Dynamo's name of another module begins (``torch/_dynamo/output_graph.py``, ``import_source``)."""
+STACK_VARIABLE = re.compile(r"\b___stack\d+\b")
+"""Dynamo's name of a value that goes over a graph break."""
 COMPILED_FN = re.compile(r"^__compiled_fn_\d+(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?$")
 PACKAGE = "aoti"
 """How the names begin that we give to what AOTInductor compiles: torch has no compile id for it."""
@@ -37,6 +47,11 @@ def resumed(name: str) -> tuple[str, int] | None:
     """
     match = _RESUME_CODE.search(name) if RESUME_PREFIX in name else None
     return (name[: match.start()] + match["name"], int(match["line"])) if match is not None else None
+
+
+def imported_module(name: str) -> str:
+    """The module that an invented global is: ``torch.nn`` for ``__import_torch_dot_nn``; "" for another name."""
+    return name.removeprefix(IMPORTED).replace("_dot_", ".") if name.startswith(IMPORTED) else ""
 
 
 def in_words(name: str) -> str:
@@ -69,12 +84,16 @@ def goes_on_name(line: int | None) -> str:
     return "goes_on" if line is None else f"goes_on_from_line_{line}"
 
 
+TRANSFORMED = "__transformed_code_"
+"""How the names of the functions begin that are made of Dynamo's code."""
+
+
 def transformed_name(key: CompileKey, function: str) -> str:
-    return f"__transformed_code_{key.slug}_for_{safe_name(function)}"
+    return f"{TRANSFORMED}{key.slug}_for_{safe_name(function)}"
 
 
 def graph_name(key: CompileKey) -> str:
-    return f"__compiled_fn_{key.slug}"
+    return f"{GRAPH}{key.slug}"
 
 
 def readable_globals(key: CompileKey, names: tuple[str, ...]) -> dict[str, str]:

@@ -9,10 +9,10 @@ Input: the entries of one function.  Output: the same, with the reasons of each 
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from depyf.run.advice.source_names import reads_layout
 from depyf.run.guards.kinds.tensor_guard import TensorLayout, layout_of
 from depyf.run.guards.known_kinds import UNSAID
 from depyf.run.records import EntryRecord, RecompileRecord
@@ -61,13 +61,10 @@ def _distance(earlier: _EntryGuards, own: _EntryGuards) -> tuple[int, int]:
     """How many guards of ``earlier`` did not hold, as far as ``own`` tells; then how many sizes are constants in it: of
     two entries that missed by as much the one for more sizes is nearer."""
     differing = earlier.texts - own.texts
-    conditions = {text for text in differing if _OF_A_SIZE.search(text) and text not in earlier.layouts}
+    conditions = {text for text in differing if reads_layout(text) and text not in earlier.layouts}
     tensors = {text: earlier.layouts[text] for text in differing if text in earlier.layouts}
     fit = {text for text, layout in tensors.items() if layout.allows(own.of_tensors.get(layout.tensor))}
     return len(differing - conditions - fit) + bool(conditions), earlier.constants
-
-
-_OF_A_SIZE = re.compile(r"\.(?:size|stride|storage_offset)\(\)")
 
 
 def without_lone_marks(entries: Sequence[EntryRecord]) -> list[EntryRecord]:

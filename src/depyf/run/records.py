@@ -49,6 +49,11 @@ class CompileKey:
         text = self.text or "none"
         return f"{text} (after reset {self.generation})" if self.generation else text
 
+    @staticmethod
+    def text_in(label: str) -> str:
+        """torch's id in a label."""
+        return label.partition(" (after reset ")[0]
+
     @property
     def function(self) -> tuple[int, str]:
         """What all compilations of one code object share: the number of the frame, ``1`` of ``1/0`` and of ``!0/1/2``
@@ -86,6 +91,8 @@ class GuardRecord:
     """What it looked at when the recording ended; "" where only an argument leads there, or it is gone."""
     holds: bool = True
     """Whether ``value`` is what it wants."""
+    module: str = ""
+    """The name of the Python module that it wants and that ``value`` is; "" for another value."""
     left_out_by: str = ""
     """Who left it out, in words, where no call is asked it."""
     risky: bool = False

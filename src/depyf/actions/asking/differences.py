@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.run.guards.known_kinds import SAYS_ALL, plain, subject
+from depyf.run.guards.known_kinds import SAYS_ALL, differing, plain, subject
 from depyf.run.places.place import Place
 from depyf.safety.escape import cut, cut_around
 from depyf.sources.live.guards.guard_values import GuardStep
@@ -61,7 +61,7 @@ class FailedGuard:
     @property
     def about(self) -> str:
         """The subject without what happened to it."""
-        return self.subject.removesuffix(" differs")
+        return differing(self.step.differences)
 
     @property
     def place(self) -> Place | None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from depyf.actions.claims.terms import NotTriedError
 from depyf.decompiler.driver.pipeline import decompile_code
+from depyf.decompiler.emit.entry import MAKER
 from depyf.errors import DepyfError
 from depyf.safety.unheard import parse
 
@@ -56,5 +57,5 @@ def _function(body: list[ast.stmt]) -> ast.FunctionDef | None:
     defined = [one for one in body if isinstance(one, ast.FunctionDef)]
     if len(defined) != 1:
         return None
-    inner = _function(defined[0].body) if defined[0].name.startswith("__make_") else None
+    inner = _function(defined[0].body) if defined[0].name.startswith(MAKER) else None
     return inner or defined[0]

@@ -10,21 +10,21 @@ import copy
 import re
 from collections.abc import Iterable, Iterator
 
+from depyf.run.global_names import IMPORTED, imported_module
 from depyf.run.guards.guard_kind import sources_in, tree_of
 
 _INNER = re.compile(r"\.(?:_modules|_parameters|_buffers|__dict__)\[(['\"])([^'\"]+)\1\]")
 _SAME = frozenset(("same_value", "same_object"))
 """The checks that want a value to be one that is known, as guards are written in a dump."""
 _VARIABLE = re.compile(r"^[LG]\[(['\"])(.+?)\1\]")
-_IMPORTED = re.compile(r"^G\[(['\"])__import_(\w+)\1\]")
-"""How Dynamo calls another module (``torch/_dynamo/output_graph.py``, ``import_source``)."""
+_OF_MODULE = re.compile(rf"^G\[(['\"])({IMPORTED}\w+)\1\]")
 
 
 def known_path(name: str) -> str:
     """One spelling of a path, whoever wrote it: ``L['self'].fc.weight`` for ``L['self']._modules['fc'].weight``.  ``L``
     are the variables of the function that is compiled, ``G`` the globals of its module; those of another module begin
     with its name."""
-    before, name = "", _IMPORTED.sub(lambda found: found[2].replace("_dot_", "."), name)
+    before, name = "", _OF_MODULE.sub(lambda found: imported_module(found[2]), name)
     while name != before:  # what is found may be a part of the next
         before, name = name, _INNER.sub(r".\2", name)
     return name

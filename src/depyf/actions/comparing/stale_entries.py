@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from depyf.actions.comparing.call_outcome import CallOutcome
 from depyf.run.advice.source_names import named
-from depyf.run.guards.guard_kind import sources_in, tree_of
+from depyf.run.guards.guard_kind import operands_of, sources_in, tree_of
 from depyf.sources.live.caches.entries import LiveEntry
 from depyf.sources.live.guards.guard_tree import live_guards
 from depyf.sources.live.pure_access import own_attributes
@@ -31,6 +31,7 @@ _MOST = 16
 """How many hooks are tried one by one."""
 _NAMED = 4
 """How many values are named."""
+_OF_TENSORS = ("check_tensor", "no_dynamic_marks")
 _OF_TORCH = ("G['__import_", "G['__builtins_dict__", "utils_device")
 """What torch guards of itself."""
 
@@ -108,7 +109,7 @@ def _unguarded(entry: LiveEntry, anew: list[str]) -> tuple[str, ...]:
     looked_at = {source for text in guard_texts([entry]) for source in _sources(text)}
     missing: dict[str, None] = {}
     for text in anew:
-        tensor = text.startswith(("check_tensor(", "no_dynamic_marks("))  # its numbers are no part of an entry
+        tensor = bool(operands_of(text, _OF_TENSORS))  # its numbers are no part of an entry
         of_torch = any(mark in text for mark in _OF_TORCH)
         if not tensor and not of_torch:
             missing |= dict.fromkeys(source for source in _sources(text) if source not in looked_at)

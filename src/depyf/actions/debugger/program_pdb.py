@@ -15,6 +15,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from depyf.run.global_names import RESUME
 from depyf.safety.guarded import Door, guarded
 
 MACHINERY = (
@@ -223,7 +224,7 @@ def program_breakpoint(*args: Any, **kwargs: Any) -> Any:
 
 def _resumed(code: types.CodeType) -> bool:
     """Does it call what is left of a function after a graph break?"""
-    return any(name.startswith("__resume_at_") for name in code.co_names)
+    return any(name.startswith(RESUME) for name in code.co_names)
 
 
 def hooked() -> bool:

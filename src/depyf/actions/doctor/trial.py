@@ -7,7 +7,6 @@ compiled functions returned.  A process that does not end in time is killed with
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import signal
@@ -19,10 +18,16 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import IO, Any
 
 from depyf.actions.doctor.returned_values import Call
+from depyf.actions.doctor.trial_files import (
+    FollowedAdvice,
+    TrialResult,
+    TrialSpec,
+    read_result,
+    write_trial,
+)
 from depyf.errors import DepyfError
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.bill.guard_bill import guards_of_a_call
@@ -53,14 +58,6 @@ class DoctorProgram:
     target: str
     arguments: tuple[str, ...]
     module: bool
-
-
-@dataclass(frozen=True, slots=True)
-class FollowedAdvice:
-    """An advice that is a switch, and the function that it is about."""
-
-    use: AdviceUse
-    function: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +121,10 @@ def run_once(
     work.mkdir(parents=True, exist_ok=True)
     result = work / "result.json"
     spec = work / "spec.json"
-    asked = {
-        "folder": str(folder),
-        "result": str(result),
-        "module": program.module,
-        "compare": compare,
-        "check": check,
-        "guard_filter": guard_filter,
-        "advice": [{"id": one.use.id, "values": dict(one.use.values), "function": one.function} for one in advice],
-    }
-    spec.write_text(json.dumps(asked), encoding="utf-8")
+    write_trial(
+        spec,
+        TrialSpec(str(folder), str(result), program.module, compare, check, guard_filter, tuple(advice)),
+    )
     command = [sys.executable, "-m", _CHILD, str(spec), program.target, *program.arguments]
     status, tail, problem, interrupted = _ended(
         command, _environment(work, compare or fresh), shown, output, limit, printed
@@ -224,22 +215,23 @@ def _kill(process: subprocess.Popen[bytes], *, alone: bool) -> None:
 
 
 def _measured(folder: Path, result: Path, status: int) -> Measured:
-    told = _json(result)
-    if "problem" in told:
-        return Measured(status, problem=str(told["problem"]), not_started=True, no_input="no_input" in told)
+    told = read_result(result)
+    if told.problem is not None:
+        return Measured(status, problem=told.problem, not_started=True, no_input=told.no_input)
     return measured_in(folder, status, told)
 
 
-def measured_in(folder: Path, status: int = 0, told: Mapping[str, Any] = MappingProxyType({})) -> Measured:
-    """What the dump in ``folder`` tells; ``told``: what the process said besides."""
+def measured_in(folder: Path, status: int = 0, told: TrialResult | None = None) -> Measured:
+    """What the dump in ``folder`` tells; ``told``: what the process wrote besides."""
+    told = told or TrialResult()
     try:
         runs = list(load_ranks(folder).values())
     except DepyfError:
         return Measured(status, problem=NO_DUMP, recorded=False)
     problem = "" if all(run.finished for run in runs) else CUT
     return Measured(
-        status, totals_of(runs), told.get("seconds"), causes_of(runs[0]), seconds_of=runs[0].seconds_of,
-        calls=told.get("calls"), state=told.get("state"), problem=problem, observations=observations_of(runs[0]),
+        status, totals_of(runs), told.seconds, causes_of(runs[0]), seconds_of=runs[0].seconds_of,
+        calls=told.calls, state=told.state, problem=problem, observations=observations_of(runs[0]),
         fine=nothing_to_fix(runs),
         checked=checked_line(runs[0].checked),
         compiling=with_margin([*compile_time_lines(runs[0]), *guard_lines(runs[0])]), guards=guards_of_a_call(runs[0]),
@@ -253,14 +245,6 @@ def more_advice(folder: Path) -> list[tuple[AdviceUse, str]]:
     except DepyfError:
         return []
     return [(use, function.code.qualname) for run in runs for function, use in run.advice()]
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        page = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return page if isinstance(page, dict) else {}
 
 
 def _with_problem(measured: Measured, problem: str, tail: list[str], interrupted: bool) -> Measured:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from depyf.actions.doctor.returned_values import first_difference
-from depyf.actions.doctor.trial import DoctorProgram, FollowedAdvice, Measured, more_advice, run_once
+from depyf.actions.doctor.trial import DoctorProgram, Measured, more_advice, run_once
+from depyf.actions.doctor.trial_files import FollowedAdvice
 from depyf.actions.doctor.ways import TOGETHER, PlannedWay, TriedWay, all_that_help, guard_ways, judged, ways_out
 
 MOST = 8

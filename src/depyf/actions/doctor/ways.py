@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from depyf.actions.doctor.returned_values import first_difference
-from depyf.actions.doctor.trial import FollowedAdvice, Measured
+from depyf.actions.doctor.trial import Measured
+from depyf.actions.doctor.trial_files import FollowedAdvice
 from depyf.run.advice.advice import AdviceUse, SwitchKind
 from depyf.run.advice.registry import ADVICE, text_of
 from depyf.run.bill.guard_filters import GAIN, GUARD_FILTERS, LEAST, GuardFilter

@@ -40,13 +40,12 @@ from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
 from depyf.run.files.reading import DumpError
 from depyf.run.graphs.graph_text import read_graph
 from depyf.run.guards.guarded_path import Path as ValuePath
-from depyf.run.guards.guarded_path import path_of
+from depyf.run.guards.guarded_path import path_of, variable_of
+from depyf.run.guards.kinds.object_guard import object_wanted
 from depyf.run.guards.known_kinds import surroundings
 from depyf.run.recorded.recorded_inputs import file_of
 from depyf.safety.escape import printable
 
-_CLASS = re.compile(r"same_object\(G\['(\w+)'\], '([A-Za-z_][\w.]*)\.(\1)'\)")
-"""A class that the program has under its own name, and that can be imported."""
 _ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError)
 
 
@@ -337,20 +336,25 @@ def _modules(function: CompiledFunction) -> dict[str, str]:
     found = {}
     for entry in function.entries:
         for guard in entry.guards:
-            name = re.fullmatch(r"G\['(\w+)'\]", guard.source)
-            module = re.fullmatch(r"module ([A-Za-z_][\w.]*)", guard.value)
-            if name is not None and module is not None:
-                found[name[1]] = module[1]
-            cls = _CLASS.fullmatch(guard.expression)
-            if cls is not None and cls[2] not in ("__main__", "builtins"):
-                found[cls[1]] = f"{cls[2]}:{cls[3]}"
+            if guard.module and (name := variable_of(guard.source, "G")) and _is_dotted(guard.module):
+                found[name] = guard.module
+            wanted = object_wanted(guard.expression)
+            if wanted is None or not (name := variable_of(wanted[0], "G")):
+                continue
+            module, _, own = wanted[1].rpartition(".")
+            if own == name and _is_dotted(module) and module not in ("__main__", "builtins"):
+                found[name] = f"{module}:{own}"  # a class that the program has under its own name
     return found
+
+
+def _is_dotted(name: str) -> bool:
+    return all(part.isidentifier() for part in name.split("."))
 
 
 def _global_tensors(function: CompiledFunction) -> frozenset[str]:
     """Globals of the program that graphs take as inputs."""
     sources = [item.source for graph in function.graphs.values() for item in graph.known(CAPTURED).inputs]
-    return frozenset(match[1] for source in sources if (match := re.fullmatch(r"G\['(\w+)'\]", source)) is not None)
+    return frozenset(name for source in sources if (name := variable_of(source, "G")))
 
 
 def _things(files: Mapping[str, str]) -> set[str]:

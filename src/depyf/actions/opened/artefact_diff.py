@@ -7,7 +7,6 @@ the file.  Output: an ``ArtefactComparison``.  DepyfError where a side cannot be
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,13 +26,15 @@ from depyf.run.compile_stages import ORDER
 from depyf.run.graphs.graph_source import importable
 from depyf.run.graphs.graph_text import GraphClass, read_graph
 from depyf.views.compare.line_diff import unified
-from depyf.views.compare.meaning import meaning
+from depyf.views.compare.meaning import meaning, without_caches
 from depyf.views.pages.graph_page import REWRITTEN
 
-_CACHE = re.compile(r"(?:/[^\s'\"]*)?/torchinductor_[^\s'\"]*|\b[a-z2-7]{50,}\b|/tmp/tmp\w+/[^\s'\"]*")
 _REWRITTEN = "not compared: one side has the graph as it runs, the other as torch reported it"
 _MOST = 20
 """Guards that are shown of each side."""
+
+
+_ONE_SIDE = ("only in 1", "only in 2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ def artefact_diff(first: Path, second: Path, strict: bool = False) -> ArtefactCo
     names = [name for name in (*ORDER, KERNELS) if name in one.stages or name in two.stages]
     parts += [_texts(name, one.stages.get(name, []), two.stages.get(name, []), strict) for name in names]
     found = tuple(part for part in parts if part.outcome)
-    lacking = [f"{part.name}: {part.outcome}" for part in found if part.outcome.startswith("only in")]
+    lacking = [f"{part.name}: {part.outcome}" for part in found if part.outcome in _ONE_SIDE]
     untold = [UNTOLD] if one.has_guards and two.has_guards else []
     return ArtefactComparison((one.title, two.title), found, (*lacking, *untold))
 
@@ -129,7 +130,7 @@ def _texts(name: str, one: list[str], two: list[str], strict: bool) -> PartCompa
     if not one and not two:
         return PartComparison(name, "")
     if not one or not two:
-        return PartComparison(name, "only in 1" if one else "only in 2")
+        return PartComparison(name, _ONE_SIDE[0] if one else _ONE_SIDE[1])
     if sorted(one) == sorted(two):
         return PartComparison(name, "the same")
     plain = [[_plain(text) for text in side] for side in (one, two)]
@@ -149,7 +150,7 @@ def _plain(text: str) -> str:
     graph = read_graph(importable(text), "") if "class " in text else None
     if graph is not None:
         text = "\n".join(_operations(graph))
-    text = "\n".join(split_remark(line)[0] for line in _CACHE.sub("<inductor cache>", text).split("\n"))
+    text = "\n".join(split_remark(line)[0] for line in without_caches(text).split("\n"))
     return text if graph is not None else meaning("x.py", text)
 
 

@@ -20,7 +20,8 @@ from depyf.errors import DepyfError
 from depyf.run.compile_stages import BACKWARD, FORWARD, JOINT, POST_GRAD, WRAPPER
 from depyf.run.files.layout import graph_file
 from depyf.run.files.reading import read_file
-from depyf.run.guards.guard_kind import called, keywords, tree_of
+from depyf.run.guards.guard_kind import called, keywords, operands_of, tree_of
+from depyf.run.guards.kinds.mark_guard import on_marks
 from depyf.run.guards.known_kinds import plain
 from depyf.run.records import EntryRecord, FunctionRecord, GuardRecord
 from depyf.run.run import Run
@@ -47,10 +48,10 @@ _UNTOLD_KINDS = (
     "GLOBAL_STATE", "TORCH_FUNCTION_MODE_STACK", "DICT_CONTAINS", "NO_TENSOR_ALIASING", "STORAGE_OVERLAPPING",
     "DIMENSION_DYNAMIC_MARKING_GUARD", "DEFAULT_DEVICE", "DUPLICATE_INPUT", "OBJECT_ALIASING", "DICT_ITEMS",
 )  # fmt: skip
-_MARKS = ("_dynamo_", "no_dynamic_marks(")
+_MADE = "bytecode"
+"""The field of a saved function that holds the code which Dynamo made of it."""
 _FLAG = re.compile(r" == (True|False)$")
 _KEYS = re.compile(r"^list\(dict\.keys\((?P<owner>.*)\)\)(?:\[(?P<place>\d+)\])? == (?P<keys>.*)$", re.S)
-_INPUT = re.compile(r"^a tensor of torch\.(?P<dtype>\w+), size \((?P<size>[^)]*)\), stride \((?P<stride>[^)]*)\)", re.S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def side_of_file(path: Path, version: str | None = None) -> ArtefactSide:
     side = ArtefactSide(f"{path} ({', '.join([parts.kind, *facts])})")
     codes = opened_codes(parts.codes, saved_version(parts, version), len(data))
     for one in codes:
-        if one.place.endswith("bytecode"):
+        if one.held_by == _MADE:
             side.code += _code_text(one.text)
         elif not side.function:
             side.function = one.name.rpartition(".")[2]
@@ -180,8 +181,8 @@ def _alike(one: ArtefactSide, two: ArtefactSide) -> tuple[int, int, int, bool]:
 
 def _asked(expression: str) -> str:
     """What a guard asks, in the one form of both sides; "" for what is not compared."""
-    text = _FLAG.sub(r" is \1", plain(expression))
-    return "" if any(mark in text for mark in _MARKS) or text.startswith("default_device_is(") else text
+    untold = on_marks(expression) or operands_of(expression, ("default_device_is",))
+    return "" if untold else _FLAG.sub(r" is \1", plain(expression))
 
 
 def _keys(text: str) -> tuple[str, dict[int, object]] | None:
@@ -200,11 +201,9 @@ def _keys(text: str) -> tuple[str, dict[int, object]] | None:
 
 def _inputs(parts: SavedParts) -> Iterator[tuple[str, WantedTensor]]:
     """The arguments that are tensors, by torch's names."""
-    for name, text in parts.inputs.items():
-        found = _INPUT.match(text)
-        if found is not None:
-            sizes = tuple(int(size) for size in found["size"].split(",") if size.strip().isdigit())
-            yield f"L[{name!r}]", WantedTensor(found["dtype"], sizes)
+    for name, one in parts.inputs.items():
+        if one.dtype:
+            yield f"L[{name!r}]", WantedTensor(one.dtype, one.size)
 
 
 _NAMES = (

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from depyf.actions.opened.file_drops import drops_lines
-from depyf.actions.opened.opened_code import OpenedCode, opened_codes
+from depyf.actions.opened.opened_code import opened_codes
 from depyf.actions.opened.opened_pages import (
     CONTENTS,
     GUARDS,
@@ -90,16 +90,12 @@ def opened(data: bytes, name: str, version: str | tuple[int, int] | None = None)
     if parts.guards:
         pages[GUARDS] = guards_page(parts)
     pages[INDEX] = index_page(name, len(data), parts, codes, texts, pickles.notes, drops_lines(parts, made))
-    unproven = tuple(f"{file}: {one.status}" for file, one in codes.items() if not _proven(one))
+    unproven = tuple(f"{file}: {one.status}" for file, one in codes.items() if not one.proven)
     functions = tuple(dict.fromkeys(one.name for one in made if one.name))
     return OpenedFile(
         parts.kind, {**files, **pages}, unproven, tuple(pickles.notes), functions, len(parts.guards), len(texts),
         parts.is_function, parts.is_program,
     )  # fmt: skip
-
-
-def _proven(one: OpenedCode) -> bool:
-    return bool(one.text) and set(one.status.split(" and ")) <= {"identical", "equivalent"}
 
 
 def saved_version(parts: SavedParts, version: str | tuple[int, int] | None) -> tuple[int, int] | None:

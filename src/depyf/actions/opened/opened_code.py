@@ -31,6 +31,10 @@ class OpenedCode:
     status: str
     unit: CodeUnit | None = None
     """The code, where it could be read."""
+    held_by: str = ""
+    """The field of the saved object that has it."""
+    proven: bool = False
+    """The text is proven to mean the same."""
 
 
 def opened_codes(found: Sequence[SavedCodeObject], version: tuple[int, int] | None, size: int) -> list[OpenedCode]:
@@ -38,8 +42,11 @@ def opened_codes(found: Sequence[SavedCodeObject], version: tuple[int, int] | No
     codes = None if version is None else SavedCodes(version, size)
     units: list[CodeUnit | str] = [_read(one, codes) for one in found[:MOST_CODES]]
     originals = saved_originals(unit for unit in units if isinstance(unit, CodeUnit))
-    made = [_opened(one.place, unit, originals) for one, unit in zip(found, units)]
-    made += [OpenedCode(one.place, "", "", f"more than {MOST_CODES} in one file") for one in found[MOST_CODES:]]
+    made = [_opened(one, unit, originals) for one, unit in zip(found, units)]
+    made += [
+        OpenedCode(one.place, "", "", f"more than {MOST_CODES} in one file", held_by=one.held_by)
+        for one in found[MOST_CODES:]
+    ]
     return made
 
 
@@ -52,12 +59,13 @@ def _read(found: SavedCodeObject, codes: SavedCodes | None) -> CodeUnit | str:
         return printable(str(error))
 
 
-def _opened(place: str, unit: CodeUnit | str, originals: dict[tuple[object, ...], CodeUnit]) -> OpenedCode:
+def _opened(found: SavedCodeObject, unit: CodeUnit | str, originals: dict[tuple[object, ...], CodeUnit]) -> OpenedCode:
     if isinstance(unit, str):
-        return OpenedCode(place, "", "", unit)
+        return OpenedCode(found.place, "", "", unit, held_by=found.held_by)
     try:
         made = decompile_unit(unit, saved_code_options(unit, originals))
     except DepyfError as error:
-        return OpenedCode(place, unit.qualname, "", printable(str(error)), unit)
+        return OpenedCode(found.place, unit.qualname, "", printable(str(error)), unit, found.held_by)
     statuses = sorted({verdict.status.value for verdict in made.verdicts})
-    return OpenedCode(place, unit.qualname, made.shown, " and ".join(statuses).lower(), unit)
+    status, proven = " and ".join(statuses).lower(), bool(made.shown) and made.proven
+    return OpenedCode(found.place, unit.qualname, made.shown, status, unit, found.held_by, proven)

@@ -104,7 +104,7 @@ def index_page(
     ]
     lines += [f"- {_FACTS.get(key, printable(cut(key)))}: {coded(value)}" for key, value in parts.facts.items()]
     lines += [f"- signature: {coded(text)}" for text in parts.signatures]
-    lines += [f"- input {coded(name)}: {coded(text)}" for name, text in parts.inputs.items()]
+    lines += [f"- input {coded(name)}: {coded(one.text)}" for name, one in parts.inputs.items()]
     lines += [f"- whoever loads it must bring {coded(name)}" for name in list(parts.external)[:_MOST_NAMES]]
     if codes:
         lines += ["", "## Code", "", "| file | where it lies | function | proof |", "|---|---|---|---|"]
@@ -153,7 +153,7 @@ def guards_page(parts: SavedParts) -> str:
             lines += [*_guard_lines(guard), ""]
     if parts.inputs:
         lines += ["The inputs that the guards were made from:"]
-        lines += [f"    {printable(name)}: {printable(text)}" for name, text in parts.inputs.items()]
+        lines += [f"    {printable(name)}: {printable(one.text)}" for name, one in parts.inputs.items()]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

@@ -33,7 +33,7 @@ from depyf.errors import DepyfError
 from depyf.run.compile_stages import CAPTURED
 from depyf.run.files.writer import write_whole
 from depyf.run.graphs.graph_text import GraphClass, read_graph
-from depyf.run.graphs.value_types import Number
+from depyf.run.graphs.value_types import Number, printed_symbol
 from depyf.run.recorded.recorded_inputs import CompiledWith
 from depyf.run.recorded.tensor_file import TensorEntry, packed
 from depyf.safety.escape import one_line, printable
@@ -172,7 +172,7 @@ class _ReproPage:
         given = ["backend"]
         if self.how.options and not why:
             given.append(f"options={dict(self.how.options)!r}")
-        if any(p.type.startswith("Sym(") for p in self.captured.parameters):
+        if any(printed_symbol(p.type) is not None for p in self.captured.parameters):
             given.append("dynamic=True")
         items = {item.name: item for item in self.recorded.inputs} if self.recorded is not None else {}
         computed = [

@@ -16,6 +16,7 @@ from depyf.actions.scripts.input_table import CannotRender, InputTexts, readable
 from depyf.actions.scripts.process_groups import groups_of
 from depyf.decompiler.emit.comments import comment, in_docstring, remark, split_remark
 from depyf.run.graphs.graph_facts import GraphFacts, ModeFacts
+from depyf.run.graphs.graph_source import operators_in
 from depyf.run.graphs.graph_text import short_path
 from depyf.run.graphs.value_types import Number
 from depyf.safety.escape import printable
@@ -29,7 +30,6 @@ ONE_WAY = re.compile(
     r"\bhigher_order\.(?P<name>flex_attention|scan|associative_scan|autograd_function_apply|invoke_subgraph)\("
 )
 """Operators that Dynamo writes into a graph and cannot read back."""
-_OPERATOR = re.compile(r"\btorch\.ops\.(\w+)\.(\w+)")
 _TORCH_LIBRARIES = frozenset(
     "aten prim prims higher_order quantized inductor mkldnn mkl onednn rngprims debugprims _c10d_functional "
     "fsdp streams _c10d_functional_autograd c10d_functional c10d symm_mem _inductor_test _quantized "
@@ -94,8 +94,7 @@ def code_lines(text: str) -> str:
 
 def own_operators(code: str) -> list[str]:
     """The operators that are not torch's: ``library.name``."""
-    found = {f"{m[1]}.{m[2]}" for m in _OPERATOR.finditer(code)}
-    return sorted(name for name in found if name.partition(".")[0] not in _TORCH_LIBRARIES)
+    return sorted({f"{library}.{name}" for library, name in operators_in(code) if library not in _TORCH_LIBRARIES})
 
 
 def tolerance_of(texts: str) -> float:

@@ -13,17 +13,25 @@ from dataclasses import dataclass
 
 from depyf.actions.scripts.tensor_text import TensorTexts, number_text, tensor_texts
 from depyf.decompiler.emit.comments import remark
+from depyf.run.advice.source_names import without_mapping, without_registries
 from depyf.run.graphs.graph_facts import GraphFacts, InputFacts, TensorFacts
 from depyf.run.graphs.graph_text import GraphClass, Parameter
 from depyf.run.graphs.masks import exactly_true, most_true, totals
-from depyf.run.graphs.value_types import Number, TensorType, contiguous, evaluate, same_layout, tensor_type
+from depyf.run.graphs.value_types import (
+    Number,
+    TensorType,
+    contiguous,
+    evaluate,
+    printed_symbol,
+    printed_tensor,
+    same_layout,
+    tensor_type,
+)
 from depyf.run.recorded.recorded_inputs import Recorded, RecordedInput
 from depyf.run.recorded.tensor_file import TensorEntry
 
-_MODULE_PART = re.compile(r"\._(?:modules|parameters|buffers)\['(\w+)'\]")
 _EXACT = 2**53
 """Recorded numbers are read as double precision, in which larger integers are rounded."""
-_LOCAL = re.compile(r"\bL\['(\w+)'\]")
 
 
 class CannotRender(Exception):
@@ -108,17 +116,17 @@ def input_lines(
 
 def readable_source(source: str) -> str:
     """``L['self']._modules['fc']._parameters['weight']`` -> ``self.fc.weight``"""
-    return _LOCAL.sub(r"\1", _MODULE_PART.sub(r".\1", source))
+    return without_mapping(without_registries(source))
 
 
 def _from_type(parameter: Parameter, kind: TensorType | None, grad: bool) -> InputFacts:
     """What the printed type says, for a dump without records."""
     if kind is None:
-        sym = parameter.type.startswith("Sym(")
-        return InputFacts("", "int", symbol=parameter.type[4:-1]) if sym else InputFacts("", "?")
+        symbol = printed_symbol(parameter.type)
+        return InputFacts("", "int", symbol=symbol) if symbol is not None else InputFacts("", "?")
     if None in kind.shape or kind.stride is not None and None in kind.stride:
         return InputFacts("", "a tensor of unknown size")
-    device = re.search(r"\](\w+(?::\d+)?)$", parameter.type)
+    printed = printed_tensor(parameter.type)
     role = (
         "parameter" if "_parameters_" in parameter.original
         else "buffer" if "_buffers_" in parameter.original
@@ -128,7 +136,7 @@ def _from_type(parameter: Parameter, kind: TensorType | None, grad: bool) -> Inp
     strides = contiguous(shape) if kind.stride is None else tuple(int(step or 0) for step in kind.stride)
     tensor = TensorFacts(
         f"torch.{kind.dtype}", tuple(map(str, shape)), tuple(map(str, strides)), shape, strides,
-        device=device[1] if device else "cpu", requires_grad=grad and kind.floating,
+        device=(printed.device if printed is not None else "") or "cpu", requires_grad=grad and kind.floating,
     )  # fmt: skip
     return InputFacts("", "tensor", role=role, tensor=tensor)
 

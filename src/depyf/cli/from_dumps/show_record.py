@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from depyf.cli.exit_status import ExitStatus
 from depyf.cli.output import complain, tell
 from depyf.errors import DepyfError
+from depyf.run.records import CompileKey
 from depyf.run.trace_events import compile_id_in
 from depyf.safety.escape import cut, printable_lines
 from depyf.sources.trace_log.log_events import record_name
@@ -76,7 +76,7 @@ def _told(log: LogFile, what: str) -> Iterator[str]:
         elif what.isdecimal():
             yield from _record(lines, int(what))
         else:
-            wanted = re.sub(r" \(after reset \d+\)$", "", what)
+            wanted = CompileKey.text_in(what)
             yield from (_head(record) for record in lines if compile_id_in(record.metadata) == wanted)
 
 

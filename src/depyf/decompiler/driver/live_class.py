@@ -18,6 +18,7 @@ from depyf.decompiler.bytecode.codeunit import CO_OPTIMIZED, CodeUnit, nested_un
 from depyf.decompiler.bytecode.variables.spelling import is_legal
 from depyf.decompiler.driver.pipeline import FUTURE_FLAGS
 from depyf.decompiler.emit.defaults import UNNAMED, Defaults, defaults_of, literal_of
+from depyf.decompiler.emit.entry import MAKER
 from depyf.decompiler.ir.expr import Const, DictOf, Display, Expr, Name
 from depyf.errors import DepyfError
 from depyf.safety.depth import any_depth
@@ -66,7 +67,7 @@ def live_class(cls: type, inside: Callable[[Any], Any]) -> LiveClass:
     free = sorted({name for function in template.functions for name in function.__code__.co_freevars} - {"__class__"})
     lines = template.lines
     if free:
-        lines = [f"def __make_{cls.__name__}({', '.join(free)}):", *lines, f"return {cls.__name__}"]
+        lines = [f"def {MAKER}{cls.__name__}({', '.join(free)}):", *lines, f"return {cls.__name__}"]
         lines[1:] = [_INDENT + line for line in lines[1:]]
     if not all(map(is_legal, free)):
         raise DepyfError(f"{cls.__qualname__}: its functions use variables around it that no source can name")

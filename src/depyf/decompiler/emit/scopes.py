@@ -11,6 +11,7 @@ A line such as ``if 0: x = None`` generates no code on any version, but makes ``
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import groupby, pairwise
 
@@ -344,8 +345,32 @@ def _function_lines(scope: Scope, visible: Visible, implied: set[str], spell: Sp
     if shared or unused - named:
         lines.append(_shared(scope, shared, unused - named, spell))
     if unit.flags & (CO_GENERATOR | CO_ASYNC_GENERATOR) and not scope.has_yield:
-        lines.append("if 0: yield")
+        lines.append(_YIELDS)
     return lines, visible.inside(bound | unbound, "local").inside(declared, "global")
+
+
+_YIELDS = "if 0: yield"
+
+
+def never_run(line: str) -> str:
+    """What a line of these tells the compiler about the function; "" for another line."""
+    try:
+        found = ast.parse(line.strip()).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    test = found[0] if len(found) == 1 else None
+    if not isinstance(test, ast.If) or not isinstance(test.test, ast.Constant) or test.test.value != 0:
+        return ""
+    inner = test.body[0]
+    if isinstance(inner, ast.Expr):
+        return "makes this a generator" if isinstance(inner.value, ast.Yield) else ""
+    if not isinstance(inner, ast.Assign) or not all(isinstance(name, ast.Name) for name in inner.targets):
+        return ""
+    if isinstance(inner.value, ast.Constant):
+        return "makes it a local variable"
+    names = [name for name in ast.walk(inner.value) if isinstance(name, ast.Name)]
+    names.sort(key=lambda name: name.col_offset)
+    return f"makes {', '.join(name.id for name in names)} shared with other functions"
 
 
 def _declare(word: str, names: Iterable[str], spell: Spell) -> list[str]:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from depyf.run.advice.advice import AdviceUse
+from depyf.run.advice.break_text import logger_method, named_function, named_manager, names_optimizer, skips_torch
 from depyf.run.advice.registry import use
 from depyf.run.installed_files import Owner, package_of
 from depyf.run.uses.known_calls import PACKS
@@ -53,24 +54,16 @@ class BreakFacts:
     """The functions whose results the line reads."""
     in_while: Callable[[], bool] = lambda: False
     """Whether the line is in a ``while`` loop."""
+    number: str = ""
+    """torch's number for this kind of break, ``GB0170``; "" where it has none."""
 
     @property
     def said(self) -> str:
         return f"{self.reason} {self.explanation}"
 
 
-_NAMES = (
-    re.compile(r"builtin operator `(?P<name>[^`]+)`"),
-    re.compile(r"function:? `(?P<name>(?:<unknown module>)?[\w.]+?)\.?`"),
-    re.compile(r"<(?:built-in )?(?:function|method|bound method) (?P<name>[\w.<>]*\w)"),
-    re.compile(r"builtin:? `(?P<name>[^`]+?)\.?`"),
-)
-_MANAGER = re.compile(r"enter a `(?P<name>[^`]+)` context manager")
-_LOGGED = (
-    re.compile(r"context: method: .*\.(?P<method>\w+), args: "),
-    re.compile(r"\.(?P<method>debug|info|warning|warn|error|exception|critical|log)\("),
-)
-"""The method of a logger, in what torch says to its developers, and in the program's line."""
+_LOGS = re.compile(r"\.(?P<method>debug|info|warning|warn|error|exception|critical|log)\(")
+"""A call of a logger, in the program's line."""
 _OF_SETTINGS = frozenset(
     "isEnabledFor getEffectiveLevel hasHandlers getChild setLevel addHandler addFilter filter".split()
 )
@@ -84,8 +77,7 @@ _PLAIN_PYTHON = frozenset({
 
 def _function(facts: BreakFacts) -> str:
     """What broke the graph, as torch names it; as the program calls it, where only torch knows that name."""
-    found = next((match for pattern in _NAMES if (match := pattern.search(facts.said + "\n" + facts.text))), None)
-    name = found["name"].rpartition(".<locals>.")[2] if found else ""
+    name = named_function(facts.said + "\n" + facts.text)
     if facts.owner is not Owner.PROGRAM or not name or _private(name):
         return _called(facts.expression) or name or "this function"
     return name
@@ -104,24 +96,10 @@ def _called(expression: str) -> str:
     return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
 
 
-_OPTIMIZER = re.compile(r"[/\\]torch[/\\]optim[/\\]|\bmodule: torch\.optim\b|`(?:\w+\.)*Optimizer\.\w+`")
-"""A file or a module of torch's optimizers, or a method of their class, in what a report says of a function."""
-
-
-def _of_optimizer(facts: BreakFacts) -> bool:
-    """Whether it broke in an optimizer of torch, or at a method of one.  They break the graph on purpose, so that the
-    step is compiled apart."""
-    context = facts.text.partition("User code traceback:")[0].partition("Stack variable source attribution:")[0]
-    return _OPTIMIZER.search(f"{facts.filename} {facts.said} {context}") is not None
-
-
-_TORCH_MODULE = re.compile(r"^  Developer debug context: module: torch\b", re.M)
-"""In the report of a function that Dynamo does not look into: it is torch's."""
-
-
 def _own(facts: BreakFacts) -> Uses:
-    """What torch breaks on purpose: in its optimizers, or in other code of its own; () elsewhere."""
-    if _of_optimizer(facts):
+    """What torch breaks on purpose: in its optimizers, so that the step is compiled apart, or in other code of its own;
+    () elsewhere."""
+    if names_optimizer(facts.filename, facts.said, facts.text):
         return (use("torch-own", of="optimizer"),)
     return (use("torch-own", of="torch"),) if facts.owner is Owner.TORCH else ()
 
@@ -163,9 +141,9 @@ def _has_keywords(facts: BreakFacts, function: str) -> bool:
 
 
 def _logs(facts: BreakFacts) -> Uses:
-    found = _LOGGED[0].search(facts.text) or _LOGGED[1].search(facts.line)
-    writes = found is not None and found["method"] not in _OF_SETTINGS
-    function = f"logging.Logger.{found['method']}" if found is not None and writes else ""
+    called = _LOGS.search(facts.line)
+    method = logger_method(facts.text) or (called["method"] if called is not None else "")
+    function = f"logging.Logger.{method}" if method and method not in _OF_SETTINGS else ""
     outside = use("write-outside", function="the logger")
     if not function:
         return (outside,)
@@ -285,8 +263,8 @@ def _branch(facts: BreakFacts) -> Uses:
 
 
 def _manager(facts: BreakFacts) -> Uses:
-    found = _MANAGER.search(facts.explanation)
-    return (use("context-outside", manager=f"`{found['name']}`" if found else "the context manager"),)
+    name = named_manager(facts.explanation)
+    return (use("context-outside", manager=f"`{name}`" if name else "the context manager"),)
 
 
 def _builtin(facts: BreakFacts) -> Uses:
@@ -296,6 +274,10 @@ def _builtin(facts: BreakFacts) -> Uses:
 
 def _called_outside(facts: BreakFacts) -> Uses:
     return (use("call-outside", function=_function(facts)),)
+
+
+def _copied(facts: BreakFacts) -> Uses:
+    return (use("call-outside", function="copy.deepcopy"),)
 
 
 def _rnn(facts: BreakFacts) -> Uses:
@@ -336,7 +318,7 @@ _REASONS: tuple[tuple[str, Callable[[BreakFacts], Uses]], ...] = (
     ("call to a time function", _called_outside),
     ("marked as skipped", _skipped),
     ("'skip function", _skipped),
-    ("copy.deepcopy", lambda facts: (use("call-outside", function="copy.deepcopy"),)),
+    ("copy.deepcopy", _copied),
     ("unsupported context manager", _manager),
     ("rnn, gru, or lstm", _rnn),
     ("torch.nn.parameter()", _one("parameter-outside")),
@@ -346,7 +328,20 @@ _REASONS: tuple[tuple[str, Callable[[BreakFacts], Uses]], ...] = (
     ("is_inference", _one("no-mode-query")),
     ("requires_grad_()", _one("detach-result")),
 )
-"""What torch's reason contains, in lower case -> the advice."""
+"""Of a break without a number (torch up to 2.7, and what it keeps of a break), or with one that is not below: what
+torch's reason contains, in lower case -> the advice."""
+_BY_NUMBER: dict[str, Callable[[BreakFacts], Uses]] = {
+    "GB0007": _skipped, "GB0008": _skipped, "GB0009": _skipped, "GB0014": _rnn, "GB0025": _asked_for,
+    "GB0034": _one("check-outside"), "GB0035": _branch, "GB0036": _selection, "GB0045": _one("no-mode-query"),
+    "GB0046": _one("no-mode-query"), "GB0059": _builtin, "GB0075": _one("class-outside"), "GB0098": _disabled,
+    "GB0099": _disabled, "GB0109": _numbers, "GB0123": _one("backward-outside"), "GB0124": _scalar,
+    "GB0125": _one("detach-result"), "GB0142": _manager, "GB0165": _one("backward-outside"),
+    "GB0166": _one("backward-outside"), "GB0170": _branch, "GB0179": _copied, "GB0226": _one("parameter-outside"),
+    "GB0244": _one("parameter-outside"), "GB0246": _one("num-classes"), "GB0264": _one("parameter-outside"),
+    "GB0291": _logs, "GB4198": _copied, "GB7324": _one("detach-result"), "GB8977": _one("class-outside"),
+    "GB8985": _one("detach-result"), "GB9186": _one("gradient-outside"),
+}  # fmt: skip
+"""torch's number (``torch/_dynamo/graph_break_registry.json``) -> the advice.  A number stays what its words become."""
 _DELAYED = "(delayed)"
 """torch found the reason where the value came from, and breaks the graph where it is called (2.15)."""
 _IN_MANAGER = "in an active context manager"
@@ -364,7 +359,8 @@ def for_break(facts: BreakFacts, in_loop: bool = False) -> Uses:
     delayed = facts.explanation.partition(" Reason: ")[2] if _DELAYED in facts.reason else ""
     hinted = [name for name in _BY_HINT if any(name in hint for hint in facts.hints)]
     said = " ".join([facts.reason, delayed, *hinted]).lower()
-    make = next((make for part, make in _REASONS if part in said), _nothing)
+    of_number = _BY_NUMBER.get(facts.number) if not delayed else None
+    make = of_number or next((make for part, make in _REASONS if part in said), _nothing)
     found = make(facts)
     if _IN_MANAGER in facts.explanation:  # the whole function runs as Python
         found = (*_manager(facts), *found)
@@ -386,7 +382,7 @@ IN_LINE = frozenset(
 def _not_edited(facts: BreakFacts, found: Uses) -> Uses:
     """The advice on a line of a library: nothing that edits the library's file."""
     left = tuple(one for one in found if one.id not in IN_LINE)
-    if not left and facts.only_libraries and (facts.owner is Owner.TORCH or _TORCH_MODULE.search(facts.text)):
+    if not left and facts.only_libraries and (facts.owner is Owner.TORCH or skips_torch(facts.text)):
         return (use("torch-own", of="torch"),)
     if left or not found or facts.owner is Owner.TORCH:
         return left

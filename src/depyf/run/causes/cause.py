@@ -69,6 +69,8 @@ class Cause:
     inside: Place | None = None
     """Where ``place`` is the program's call of a library: the line of the library that asked."""
 
+    values: tuple[str, ...] = ()
+    """The program's expressions that it is about."""
     functions: tuple[str, ...] = ()
     """The program's functions that met it."""
     python: tuple[str, ...] = ()

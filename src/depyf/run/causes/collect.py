@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.advice.registry import ADVICE
-from depyf.run.advice.source_names import root
+from depyf.run.advice.source_names import root, split_global
 from depyf.run.causes.cause import Cause, CauseKind, Costs
 from depyf.run.causes.compiled_apart import breaks_before_what_follows, called_from, first_order, functions_apart
 from depyf.run.causes.events import CostlyEvent, advice_of, events_of
@@ -296,6 +296,7 @@ def _cause(
         advice=tuple(advice),
         subject=first.key,
         inside=first.inside,
+        values=_named(first),
         functions=tuple(dict.fromkeys(event.name for event in events)),
         python=tuple(dict.fromkeys(_ended(event) for event in events if _ended_as_python(event))),
         caused=caused,
@@ -353,6 +354,13 @@ def _asked(event: CostlyEvent) -> str:
     if event.broken is not None:
         return event.broken.asked
     return event.recompile.guard if event.recompile is not None else ""
+
+
+def _named(event: CostlyEvent) -> tuple[str, ...]:
+    """The expressions that an event is about: the value of a guard, or what the line was evaluating."""
+    if event.broken is not None:
+        return (event.broken.expression,) if event.broken.expression else ()
+    return (split_global(event.subject.name)[1],) if event.subject is not None else ()
 
 
 def _module(event: CostlyEvent) -> str:

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from depyf.run.advice.advice import AdviceUse
-from depyf.run.advice.source_names import named, of_wrapped
+from depyf.run.advice.source_names import named, of_wrapped, split_global
 from depyf.run.causes.cause import CauseKind
 from depyf.run.causes.deciding import DecidingGuards
 from depyf.run.causes.stack_names import stack_names
-from depyf.run.causes.subjects import GLOBAL, Subject, stack_variables
+from depyf.run.causes.subjects import Subject, stack_variables
 from depyf.run.installed_files import of_library
 from depyf.run.places.place import Place
 from depyf.run.records import BreakRecord, CodeRecord, EntryRecord, FunctionRecord, RecompileRecord
@@ -134,7 +134,7 @@ def _first_read(place: Place | None, subject: Subject, code: CodeRecord) -> Plac
     """The line that counts the value, where that is before the one at which torch made the guard."""
     if place is None or place.filename != code.filename or not code.source:
         return place
-    line = counting_line(code.source, subject.name.removeprefix(GLOBAL), place.line, code.line)
+    line = counting_line(code.source, split_global(subject.name)[1], place.line, code.line)
     text = code.source.splitlines()[line - code.line].strip() if line else ""
     return Place(place.filename, line, place.function, text) if text else place
 

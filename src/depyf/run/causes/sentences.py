@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from depyf.run.advice.source_names import split_global
 from depyf.run.causes.events import CostlyEvent
 from depyf.run.causes.folding import counted, listed
-from depyf.run.causes.subjects import GLOBAL, in_code
+from depyf.run.causes.subjects import in_code
+from depyf.run.global_names import STACK_VARIABLE
 from depyf.run.guards.kinds.object_guard import IDENTITY
 from depyf.run.guards.known_kinds import differences_in, sentence
 from depyf.run.places.place import Place
@@ -26,7 +28,6 @@ _ONE_CAUSE = {
     "optimizer-state": "the first step of an optimizer makes its state, which the steps after it find",
 }
 """Advice -> what happened, where that is the same whatever the guard was on."""
-_GONE_OVER = re.compile(r"\b___stack\d+\b")
 _COUNTS = 3
 """So many values make a counter of what a line increases."""
 _MOST_VALUES = 4
@@ -48,11 +49,12 @@ def recompile_sentence(events: list[CostlyEvent]) -> str:
     if shown:
         return shown
     if subject.what == "size":
-        subject = replace(subject, name=_GONE_OVER.sub("a value that goes over the break", subject.name))
+        subject = replace(subject, name=STACK_VARIABLE.sub("a value that goes over the break", subject.name))
         return f"{subject} changes{_shown(values)}"
     if all(map(_INTEGER.fullmatch, values)) and values:
         if len(values) >= _COUNTS and _counts(first):
-            counter = said.replace(GLOBAL, "the global counter ") if GLOBAL in said else f"the counter {said}"
+            of_module, name = split_global(subject.name)
+            counter = f"the global counter {in_code(name)}" if of_module else f"the counter {said}"
             return f"{counter} is a constant of the compiled code"
         return f"{said} is a constant of the compiled code{_shown(values)}"
     if values and all(_FLOAT.fullmatch(value) or _INTEGER.fullmatch(value) for value in values):
@@ -71,7 +73,7 @@ def recompile_sentence(events: list[CostlyEvent]) -> str:
 def _counts(event: CostlyEvent) -> bool:
     """Whether the line that the guard is about increases the value, or decreases it."""
     subject, line = event.subject, event.place.text if event.place is not None else ""
-    last = subject.name.rpartition(".")[2].removeprefix(GLOBAL) if subject is not None else ""
+    last = split_global(subject.name)[1].rpartition(".")[2] if subject is not None else ""
     return bool(last) and re.search(rf"(?<!\w){re.escape(last)}\s*[+-]=", line) is not None
 
 
@@ -80,16 +82,17 @@ def _over_break(event: CostlyEvent) -> str:
     subject, record = event.subject, event.recompile
     if subject is None or record is None:
         return ""
-    if "___stack" in record.guard and "___stack" not in subject.name:
+    unnamed = STACK_VARIABLE.search(subject.name) is not None
+    if STACK_VARIABLE.search(record.guard) and not unnamed:
         return f"the value of {in_code(subject.name)}, which goes over the break,"
-    if "___stack" in subject.name:
+    if unnamed:
         return "a value that goes over the break"
     return str(subject)
 
 
 def _shown_name(name: str, event: CostlyEvent) -> str:
     """The name of a value in a sentence; one that went over a graph break has none, but an expression."""
-    return _over_break(event) if _GONE_OVER.search(name) else in_code(name)
+    return _over_break(event) if STACK_VARIABLE.search(name) else in_code(name)
 
 
 def _values(events: Sequence[CostlyEvent]) -> list[str]:

@@ -12,12 +12,11 @@ import re
 import textwrap
 from collections.abc import Mapping
 
+from depyf.run.global_names import RESUME, STACK_VARIABLE, resumed
 from depyf.run.records import BreakRecord, CodeRecord, FunctionRecord
 from depyf.run.run import Run
 
-_STACK = re.compile(r"\b___stack\d+\b")
 _LONGEST = 60
-_RESUMED_AT = re.compile(r"_at_(\d+)$")
 _MADE = re.compile(r"\b(?:graph_out|__compiled_fn|__resume_at|__builtins_dict|__import_|___)\w*")
 """Names in transformed code that are not the program's."""
 
@@ -46,11 +45,11 @@ def shown_names(run: Run) -> dict[tuple[int, str], dict[str, str]]:
     known = stack_names(run)
     shown: dict[tuple[int, str], dict[str, str]] = {}
     for function in run.functions:
-        line = _RESUMED_AT.search(function.code.name)
-        names = [name for name in function.code.locals if name.startswith("___stack")]
+        rest = resumed(function.code.name)
+        names = [name for name in function.code.locals if STACK_VARIABLE.fullmatch(name)]
         for number, name in enumerate(names, 1):
             nth = f" {number}" if len(names) > 1 else ""
-            plain = f"(value{nth} of line {line[1]})" if line is not None else name
+            plain = f"(value{nth} of line {rest[1]})" if rest is not None else name
             said = known.get(function.function, {}).get(name, "")
             shown.setdefault(function.function, {})[name] = plain if not said or set(said) & set("|`") else said
     return shown
@@ -58,7 +57,7 @@ def shown_names(run: Run) -> dict[tuple[int, str], dict[str, str]]:
 
 def in_words(text: str, names: Mapping[str, str]) -> str:
     """``text`` with the names of ``shown_names`` in the place of Dynamo's."""
-    return _STACK.sub(lambda found: names.get(found[0], found[0]), text)
+    return STACK_VARIABLE.sub(lambda found: names.get(found[0], found[0]), text)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -73,7 +72,7 @@ def _passed(source: str) -> dict[str, list[str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             held[node.targets[0].id] = node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.startswith("__resume_at_"):
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.startswith(RESUME):
             calls.setdefault(node.func.id, node.args)
     return {
         name: [ast.unparse(held.get(a.id, a) if isinstance(a, ast.Name) else a) for a in args]
@@ -102,7 +101,7 @@ def asked_expression(record: BreakRecord) -> str:
 def _returned(rest: CodeRecord, record: BreakRecord) -> tuple[str, str]:
     """The expression of the rest of a function whose value a break has waited for, and its line; ("", "") where it
     cannot be told.  Where the break is in a function that the line calls, the call."""
-    place, at = record.caller or record.place, _RESUMED_AT.search(rest.name)
+    place, at = record.caller or record.place, resumed(rest.name)
     if place is None or at is None or (place.filename, place.line) == (rest.filename, int(at[1])):
         return asked_expression(record), place.text if place is not None else ""
     number = int(at[1]) - rest.line
@@ -206,7 +205,7 @@ def _expression_of(text: str) -> ast.expr | None:
 def _words(target: FunctionRecord, passed: list[str], breaks: tuple[BreakRecord, ...]) -> dict[str, str]:
     """The ``___stack`` parameters of ``target``: what the break evaluated for the last of them, what is passed for
     others."""
-    names = [name for name in target.code.locals if name.startswith("___stack")]
+    names = [name for name in target.code.locals if STACK_VARIABLE.fullmatch(name)]
     asked = [(found, line) for record in breaks for found, line in [_returned(target.code, record)] if found]
     expressions = [found for found, _ in asked]
     before = waiting(asked[-1][1], expressions[-1]) if asked else []

@@ -10,13 +10,12 @@ import ast
 import re
 from dataclasses import dataclass
 
-from depyf.run.advice.source_names import by_attribute
+from depyf.run.advice.source_names import module_names, split_global
+from depyf.run.global_names import STACK_VARIABLE
 from depyf.run.guards.difference import Difference
 from depyf.run.guards.known_kinds import NO_CALL, kind_of, reported_differences
 
-_MODULES = re.compile(r"((?:\._modules\['[^']+'\])+)")
 _NUMBER = re.compile(r"\b\d+(?:\.\d+)?(?:e[+-]?\d+)?\b")
-_STACK = re.compile(r"\b___stack\d+\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +44,9 @@ class Subject:
         return f"the {self.what} of {name}" if self.what else name
 
 
-GLOBAL = "the global "
-
-
 def in_code(name: str) -> str:
     """An expression in backquotes, as it stands in a sentence; words that are none as they are."""
-    words, expression = (GLOBAL, name[len(GLOBAL) :]) if name.startswith(GLOBAL) else ("", name)
+    words, expression = split_global(name)
     try:
         ast.parse(expression, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -75,10 +71,9 @@ def subject_of_differences(differences: tuple[Difference, ...], guard: str) -> S
 
 def module_of(source: str) -> str:
     """``L['self']._modules['h']._modules['0'].calls`` -> ``h.0``; "" where no module is on the way."""
-    found = _MODULES.search(by_attribute(source))
-    return ".".join(re.findall(r"'([^']+)'", found[1])) if found is not None else ""
+    return ".".join(module_names(source))
 
 
 def stack_variables(text: str) -> list[str]:
     """Dynamo's names of values that went over a graph break, as they occur in ``text``."""
-    return _STACK.findall(text)
+    return STACK_VARIABLE.findall(text)

@@ -13,9 +13,8 @@ from depyf.run.advice.advice import AdviceUse, Frees, SwitchKind
 from depyf.run.advice.for_guards import for_number_operand, for_specialised
 from depyf.run.advice.number_operands import numbers_of
 from depyf.run.advice.registry import ADVICE, applicable
-from depyf.run.advice.source_names import named, of_wrapped, root
+from depyf.run.advice.source_names import named, of_wrapped, root, split_global
 from depyf.run.causes.guard_replay import FailedValue
-from depyf.run.causes.subjects import GLOBAL
 from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.guards.known_kinds import advice
 from depyf.run.installed_files import installed
@@ -85,7 +84,7 @@ class ValueAdvice:
 
     def _is_needed(self, name: str, place: Place | None) -> bool:
         """Whether the program needs the number ``name`` while it is compiled, so that no symbol does."""
-        name = name.removeprefix(GLOBAL)
+        name = split_global(name)[1]
         text = self._read_in(place)
         uses = uses_of(text, name)
         if uses == _NOT_FOUND and place is not None:  # another function reads it, and calls its owner otherwise
@@ -97,7 +96,7 @@ class ValueAdvice:
 
     def _decides(self, name: str, place: Place | None) -> bool:
         """Whether the program decides by the number ``name``."""
-        return bool(uses_of(self._read_in(place), name.removeprefix(GLOBAL)) & _DECIDES)
+        return bool(uses_of(self._read_in(place), split_global(name)[1]) & _DECIDES)
 
     def _read_in(self, place: Place | None) -> str:
         """The source of the function where ``place`` is in its file, else the line there."""

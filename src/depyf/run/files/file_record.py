@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
-from depyf.run.compile_stages import WRAPPER
 from depyf.run.files.line_table import LineTable
 from depyf.run.records import CompileKey
 
@@ -62,32 +60,3 @@ class FileRecord:
         """The line in ``origin``, where that is a place; else 0."""
         line = self.origin.rpartition(":")[2]
         return int(line) if line.isdecimal() and len(line) < 10 else 0
-
-
-_GRAPH = re.compile(
-    r"__compiled_fn_(?P<ca>ca)?(?P<id>\d+(?:_\d+)*)(?:r(?P<reset>\d+))?\."
-    r"(?:kernel_(?P<number>\d+)|(?P<stage>[A-Za-z_]+?)[._](?P<index>\d+))\.py"
-)
-
-
-_TRANSFORMED = re.compile(r"__transformed_code_(?P<ca>ca)?(?P<id>\d+(?:_\d+)+)(?:r(?P<reset>\d+))?_for_.*\.py")
-
-
-def written_meanwhile(name: str) -> FileRecord | None:
-    """What the name of a file says that is written while the program runs; None for any other file."""
-    match = _TRANSFORMED.fullmatch(name)
-    if match is None:
-        return file_by_name(name)
-    id = ("!" if match["ca"] else "") + match["id"].replace("_", "/")
-    return FileRecord(name, "transformed_code", compile_id=id, generation=int(match["reset"] or 0))
-
-
-def file_by_name(name: str) -> FileRecord | None:
-    """What the name of a graph or a wrapper says, where no manifest lists it; None for any other file."""
-    match = _GRAPH.fullmatch(name)
-    if match is None:
-        return None
-    id, generation = ("!" if match["ca"] else "") + match["id"].replace("_", "/"), int(match["reset"] or 0)
-    if match["number"] is not None:
-        return FileRecord(name, "wrapper", WRAPPER, int(match["number"]), id, generation)
-    return FileRecord(name, "graph", match["stage"], int(match["index"]), id, generation)

@@ -1,4 +1,4 @@
-"""The names of the files in a dump directory, as a function of the records alone."""
+"""The names of the files in a dump directory, as a function of the records alone, and records of what names say."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from depyf.run.compile_stages import WRAPPER
 from depyf.run.files import reading
-from depyf.run.global_names import graph_name, transformed_name
+from depyf.run.files.file_record import FileRecord
+from depyf.run.global_names import GRAPH, TRANSFORMED, graph_name, transformed_name
 from depyf.run.records import CodeRecord, CompileKey, GraphRecord
 from depyf.safety.escape import safe_name
 
@@ -30,6 +31,15 @@ CAUSES, FUNCTIONS, PYTHON, BREAKS = "causes.md", "functions.md", "ordinary_pytho
 RECOMPILATIONS, GUARDS, STAGES, REST = "recompilations.md", "guards_left_out.md", "stages.md", "notes.md"
 REPORTS = (CAUSES, FUNCTIONS, PYTHON, BREAKS, RECOMPILATIONS, GUARDS, STAGES, REST)
 """The pages of sections that are too long for the index."""
+
+
+ORIGINAL, FULL_CODE, SOURCE_PREFIX = "__original_code_", "full_code_for_", "__source_of_"
+OF_CODE = (GRAPH, TRANSFORMED, FULL_CODE)
+"""How the names of the files begin whose text runs, or may be edited."""
+OWN = (*OF_CODE, ORIGINAL, SOURCE_PREFIX)
+"""How all names begin that depyf gives, and nothing else does."""
+LISTING = "Bytecode:"
+"""The line above the instructions in an ``original_file``."""
 
 
 def transformed_file(key: CompileKey, code: CodeRecord) -> str:
@@ -77,9 +87,6 @@ def nodes_file(key: CompileKey) -> str:
     return f"{graph_name(key)}.nodes.json"
 
 
-SOURCE_PREFIX = "__source_of_"
-
-
 def source_files(paths: Iterable[str]) -> dict[str, str]:
     """A path of the program -> ``__source_of_train_0.py``, numbered among those of the same name."""
     counts: dict[str, int] = {}
@@ -94,7 +101,7 @@ def source_files(paths: Iterable[str]) -> dict[str, str]:
 
 def original_file(function: tuple[int, str], code: CodeRecord) -> str:
     """``__original_code_0_for_f.txt``: the number of the frame in its compile ids."""
-    return f"__original_code_{CompileKey(*function).slug}_for_{safe_name(code.name)}.txt"
+    return f"{ORIGINAL}{CompileKey(*function).slug}_for_{safe_name(code.name)}.txt"
 
 
 _LONGEST = 250
@@ -116,5 +123,34 @@ def full_code_files(roots: tuple[CodeRecord, ...]) -> tuple[str, ...]:
         folded = base.casefold()  # macOS and Windows take F and f for one file
         number = counts.get(folded, 0)
         counts[folded] = number + 1
-        names.append(f"full_code_for_{base}_{number}.py")
+        names.append(f"{FULL_CODE}{base}_{number}.py")
     return tuple(names)
+
+
+_GRAPH_FILE = re.compile(
+    rf"{GRAPH}(?P<ca>ca)?(?P<id>\d+(?:_\d+)*)(?:r(?P<reset>\d+))?\."
+    r"(?:kernel_(?P<number>\d+)|(?P<stage>[A-Za-z_]+?)[._](?P<index>\d+))\.py"
+)
+
+
+_TRANSFORMED_FILE = re.compile(rf"{TRANSFORMED}(?P<ca>ca)?(?P<id>\d+(?:_\d+)+)(?:r(?P<reset>\d+))?_for_.*\.py")
+
+
+def written_meanwhile(name: str) -> FileRecord | None:
+    """What the name of a file says that is written while the program runs; None for any other file."""
+    match = _TRANSFORMED_FILE.fullmatch(name)
+    if match is None:
+        return file_by_name(name)
+    id = ("!" if match["ca"] else "") + match["id"].replace("_", "/")
+    return FileRecord(name, "transformed_code", compile_id=id, generation=int(match["reset"] or 0))
+
+
+def file_by_name(name: str) -> FileRecord | None:
+    """What the name of a graph or a wrapper says, where no manifest lists it; None for any other file."""
+    match = _GRAPH_FILE.fullmatch(name)
+    if match is None:
+        return None
+    id, generation = ("!" if match["ca"] else "") + match["id"].replace("_", "/"), int(match["reset"] or 0)
+    if match["number"] is not None:
+        return FileRecord(name, "wrapper", WRAPPER, int(match["number"]), id, generation)
+    return FileRecord(name, "graph", match["stage"], int(match["index"]), id, generation)

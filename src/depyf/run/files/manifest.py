@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from json.encoder import encode_basestring
@@ -28,13 +27,13 @@ from depyf.run.files.layout import (
     INDEX,
     MEMORY,
     MEMORY_DATA,
+    OWN,
     REPORT_MARK,
     REPORT_PAGE,
     REPORTS,
     RUN,
     SHAPES,
     SHAPES_DATA,
-    SOURCE_PREFIX,
     TIMINGS,
     disassembly_file,
     failed_file,
@@ -48,7 +47,7 @@ from depyf.run.files.layout import (
     transformed_file,
 )
 from depyf.run.files.line_table import LineTable
-from depyf.run.files.reading import FORMAT, MANIFEST, DumpError, is_plain, read_file, read_manifest
+from depyf.run.files.reading import FORK_FOLDER, FORMAT, MANIFEST, DumpError, is_plain, read_file, read_manifest
 from depyf.run.files.writer import unfinished_files
 from depyf.run.global_names import RESUME_PREFIX
 from depyf.run.observations.all_observations import observations_of
@@ -72,9 +71,8 @@ _DATA = (
     (BILL_DATA, "bill_data"),
 )
 _WHOLE_RUN = ((INDEX, "index"), *_REPORTS, *_DATA, (TIMINGS, "timings"), (RUN, "run"))
-_OURS = ("__compiled_fn_", "__transformed_code_", "__original_code_", "full_code_for_", SOURCE_PREFIX, ".depyf-")
+_OURS = (*OWN, ".depyf-")
 _MOST_PAGE = 1 << 26
-_FORK = re.compile(r"fork_[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +207,7 @@ def remove_old_dump(directory: Path, deepest: int = 20) -> None:
     names += unfinished_files(directory)
     for name in names:
         ways = name.split("/")
-        if all(map(_FORK.fullmatch, ways)):
+        if all(map(FORK_FOLDER.fullmatch, ways)):
             _remove_fork(directory, ways, deepest)
         elif is_plain(name) and (name.startswith(_OURS) or name in (*dict(_WHOLE_RUN), MANIFEST)):
             _remove(os.unlink, directory / name)

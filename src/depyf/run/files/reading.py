@@ -39,8 +39,8 @@ _FLAGS = (
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)
 )
-_FORK = re.compile(r"fork_[0-9]{1,9}")
-_RANK = re.compile(r"rank_[0-9]{1,9}")
+FORK_FOLDER = re.compile(r"fork_[0-9]{1,9}")
+RANK_FOLDER = re.compile(r"rank_[0-9]{1,9}")
 
 
 class DumpError(DepyfError):
@@ -191,14 +191,14 @@ def rank_folders(folder: Path) -> dict[int, Path]:
         names = os.listdir(folder)
     except OSError:
         return {}
-    found = {int(name[5:]): folder / name for name in sorted(names) if _RANK.fullmatch(name)}
+    found = {int(name[5:]): folder / name for name in sorted(names) if RANK_FOLDER.fullmatch(name)}
     return {rank: path for rank, path in sorted(found.items()) if path.is_dir() and not path.is_symlink()}
 
 
 def fork_folders(folder: Path) -> list[Path]:
     """The folders of forked children in ``folder``, in order; none that is a link."""
     try:
-        names = [name for name in os.listdir(folder) if _FORK.fullmatch(name)]
+        names = [name for name in os.listdir(folder) if FORK_FOLDER.fullmatch(name)]
     except OSError:
         return []
     paths = [folder / name for name in sorted(names, key=lambda name: int(name[5:]))]

@@ -20,12 +20,12 @@ from pathlib import Path
 
 from depyf.errors import DepyfError
 from depyf.run.files.checksums import line_checksums, whole_checksum
+from depyf.run.files.layout import OF_CODE
 from depyf.run.files.reading import MOST_MANIFEST
 from depyf.safety.escape import printable
 
 UNFINISHED = ".depyf-unfinished"
 _TEMPORARY = re.compile(r"\.depyf-[\w-]+\.tmp")
-_EDITED = ("__compiled_fn_", "__transformed_code_", "full_code_for_")
 _ANY = (
     os.O_WRONLY
     | getattr(os, "O_CLOEXEC", 0)
@@ -76,7 +76,7 @@ class DumpWriter:
     def adopt(self, name: str, text: str) -> None:
         """The file ``name`` with ``text`` was written by the process that is dead, whose dump this is."""
         self.written[name] = None
-        if name.startswith(_EDITED):
+        if name.startswith(OF_CODE):
             self.texts[name] = whole_checksum(text), line_checksums(text)
 
     def begin(self) -> None:
@@ -118,7 +118,7 @@ class DumpWriter:
             return False
         with self._lock:
             self.written[name] = None
-            if isinstance(text, str) and name.startswith(_EDITED):
+            if isinstance(text, str) and name.startswith(OF_CODE):
                 self.texts[name] = whole_checksum(text), line_checksums(text)
         return True
 

@@ -26,7 +26,7 @@ _ANNOTATION = re.compile(r'(?P<start>^|;  )(?P<name>\w+): "[^"]*"(?= = )')
 _PARAMETER = re.compile(r'\b(?P<name>\w+): "(?P<type>[^"]*)"')
 _LIVE_PARAMETER = re.compile(r"(?P<name>\w+) : torch\.[\w.]+(?=[,)])|(?<=[(\s])(?P<bare>\w+)(?=[,)])")
 """A parameter of a live graph function, with the class of its value, or without: AOTAutograd's functions."""
-_DELETIONS = re.compile(r";  (?:\w+ = )+None$")
+_DELETIONS = re.compile(r"; +(?:\w+ = )+None$")
 
 _IMPORTS = (
     ("from math import inf, nan", ("inf", "nan"), r"\b(?:inf|nan)\b"),
@@ -113,7 +113,7 @@ def read_printed(text: str) -> Printed:
         key = statement_key(stripped)
         if " = " in key:
             statements.append(key)
-            annotated.setdefault(key, _without_deletions(stripped))
+            annotated.setdefault(key, without_deletions(stripped))
             comments.setdefault(key, tuple(current))
     return Printed(kinds, comments, tuple(statements), annotated)
 
@@ -136,11 +136,12 @@ def _outer_body(text: str) -> list[str]:
 
 def statement_key(line: str) -> str:
     """``x: "f32[2]" = a + b;  a = b = None`` -> ``x = a + b``: the same in both printings of one graph."""
-    line = _without_deletions(line.strip())
+    line = without_deletions(line.strip())
     return _ANNOTATION.sub(lambda match: match["start"] + match["name"], line) if '" = ' in line else line
 
 
-def _without_deletions(line: str) -> str:
+def without_deletions(line: str) -> str:
+    """A line of a printed graph without the values that it releases: ``;  a = b = None``."""
     return _DELETIONS.sub("", line) if line.endswith(" = None") else line
 
 
@@ -258,8 +259,13 @@ def registering_modules(text: str) -> tuple[str, ...]:
     """
     if "torch.ops." not in text:
         return ()
-    called = dict.fromkeys(pair for pair in _OPERATOR.findall(text) if pair[0] not in _ORDINARY)
+    called = dict.fromkeys(pair for pair in operators_in(text) if pair[0] not in _ORDINARY)
     return tuple(sorted({home for pair in called if (home := _home(*pair))}))
+
+
+def operators_in(text: str) -> list[tuple[str, str]]:
+    """Library and name of each operator that a text names: ``("aten", "add")``."""
+    return _OPERATOR.findall(text)
 
 
 def _home(library: str, name: str) -> str:

@@ -16,9 +16,9 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from depyf.run.graphs.graph_source import without_deletions
 from depyf.run.graphs.program_comments import with_file
 
-_DELETIONS = re.compile(r"; +(?:\w+ = )+None$")
 _UNBOXED = re.compile(r'^(?P<name>\w+)(?:: "(?P<type>[^"]*)")? = next\(args_iter\)$')
 _ALIAS = re.compile(r"^(?P<new>\w+) = (?P<old>\w+)$")
 _COUNTER = re.compile(r"\bac_graph_id: \d+ - ")  # counts checkpoints in the process: another number in another run
@@ -113,7 +113,7 @@ def _line(line: str, root: str) -> str:
     if line.lstrip().startswith("#"):
         named = with_file(line, lambda path: short_path(path, root), lambda start: _COUNTER.sub("", start))
         return line.rstrip() if named == line else named
-    line = _CHECKPOINT.sub("torch.utils.checkpoint.checkpoint(", _DELETIONS.sub("", line.rstrip()))
+    line = _CHECKPOINT.sub("torch.utils.checkpoint.checkpoint(", without_deletions(line.rstrip()))
     return _DATA.sub(r"\1.data", line)
 
 

@@ -6,18 +6,14 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from depyf.decompiler.emit.comments import remark
 from depyf.run.graphs.graph_source import INNER_CLASS, parsed
 from depyf.run.graphs.program_comments import RUNS
-from depyf.run.graphs.value_types import DTYPES, same_layout
+from depyf.run.graphs.value_types import SYMBOL, printed_symbol, printed_tensor, same_layout
 
-_TENSOR_TYPE = re.compile(
-    r"^(?P<dtype>[a-z]+\d+\w*)\[(?P<size>[^\]]*)\](?:\[(?P<stride>[^\]]*)\])?(?P<device>\w+(?::\d+)?)?$"
-)
-_SYMBOL = re.compile(r"^Sym\((?P<value>.*)\)$")
 _SELF = re.compile(r"\bself\.")
 _BOXED = re.compile(r'^ *(?P<name>\w+): "(?P<type>[^"]*)" = next\(args_iter\)', re.M)
 
@@ -87,20 +83,20 @@ def sample_value(kind: str, true: int | None = None, symbols: Mapping[str, int] 
 
     ``true``: the number of true elements of a mask; without it all are false.
     """
-    symbol = _SYMBOL.match(kind)
-    if symbol:
-        return _size(symbol["value"], symbols) or repr(symbols.get(symbol["value"], 8))
-    match = _TENSOR_TYPE.match(kind)
-    if match is None or match["dtype"] not in DTYPES or (sizes := _sizes(match["size"], symbols)) is None:
+    symbol = printed_symbol(kind)
+    if symbol is not None:
+        return _size(symbol, symbols) or repr(symbols.get(symbol, 8))
+    tensor = printed_tensor(kind)
+    if tensor is None or tensor.wrapper or (sizes := _sizes(tensor.size, symbols)) is None:
         return None
-    place = f", device={match['device']!r}" if match["device"] not in (None, "cpu") else ""
+    place = f", device={tensor.device!r}" if tensor.device not in ("", "cpu") else ""
     shape = f"[{', '.join(sizes)}]"
     if true is not None:
         count = " * ".join(size if size.isdigit() else f"({size})" for size in sizes)
         return f"(torch.arange({count}{place}) < {true}).view({shape})"
-    strides = _sizes(match["stride"] or "", symbols) or []
+    strides = _sizes(tensor.stride or (), symbols) or []
     elements = _storage([_number(size) for size in sizes], [_number(stride) for stride in strides])
-    made = _made(shape if elements is None else f"[{elements}]", DTYPES[match["dtype"]], place)
+    made = _made(shape if elements is None else f"[{elements}]", tensor.dtype, place)
     return made if elements is None else f"{made}.as_strided({shape}, [{', '.join(strides)}])"
 
 
@@ -118,15 +114,15 @@ def _storage(sizes: list[int], strides: list[int]) -> int | None:
     return 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides))
 
 
-def _sizes(text: str, symbols: Mapping[str, int]) -> list[str] | None:
+def _sizes(parts: Sequence[str], symbols: Mapping[str, int]) -> list[str] | None:
     """``2, s0`` with the values of its symbols."""
-    found = [_size(part.strip(), symbols) for part in text.split(",") if part.strip()]
+    found = [_size(part, symbols) for part in parts]
     return None if None in found else [size for size in found if size is not None]
 
 
 def _size(text: str, symbols: Mapping[str, int]) -> str | None:
     """``(s23//4) + 1`` with the values of its symbols; None where more than arithmetic is left."""
-    replaced = re.sub(r"\b[su]\d+\b", lambda match: str(symbols.get(match[0], 8)), text)
+    replaced = SYMBOL.sub(lambda match: str(symbols.get(match[0], 8)), text)
     return replaced if re.fullmatch(r"[\d+*/() -]+", replaced) else None
 
 

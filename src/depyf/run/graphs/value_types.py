@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 _TENSOR = re.compile(
-    r"^(?:[A-Za-z]\w*\()?(?P<dtype>[a-z]+\d+\w*)\[(?P<size>[^\]]*)\](?:\[(?P<stride>[^\]]*)\])?(?P<device>\w+(?::\d+)?)?\)?$"
+    r"^(?:(?P<wrapper>[A-Za-z]\w*)\()?(?P<dtype>[a-z]+\d+\w*)\[(?P<size>[^\]]*)\](?:\[(?P<stride>[^\]]*)\])?(?P<device>\w+(?::\d+)?)?\)?$"
 )
 DTYPES = {
     "f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "i8": "int8", "i16": "int16",
@@ -21,7 +21,58 @@ DTYPES = {
     "c32": "complex32", "c64": "complex64", "c128": "complex128", "f8e4m3fn": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
     "f8e4m3fnuz": "float8_e4m3fnuz", "f8e5m2fnuz": "float8_e5m2fnuz",
 }  # fmt: skip
+_SYMBOL = re.compile(r"^Sym\((?P<expression>.*)\)$")
+SYMBOL = re.compile(r"\b[suz]+\d+\b")
+"""A symbol in a printed size."""
 Number = int | float
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedTensor:
+    """A tensor's type with its sizes as they are printed."""
+
+    dtype: str
+    size: tuple[str, ...]
+    stride: tuple[str, ...] | None
+    device: str
+    """"" where it is not printed."""
+    wrapper: str
+    """The class of a tensor that is in another one: ``Parameter``."""
+    shown: str
+    """``f32[2, s0]``: the type and the sizes alone."""
+
+
+def printed_tensor(annotation: str) -> PrintedTensor | None:
+    """None for what is no tensor's type."""
+    match = _TENSOR.match(annotation)
+    if match is None or match["dtype"] not in DTYPES:
+        return None
+    return PrintedTensor(
+        dtype=DTYPES[match["dtype"]],
+        size=_parts(match["size"]),
+        stride=None if match["stride"] is None else _parts(match["stride"]),
+        device=match["device"] or "",
+        wrapper=match["wrapper"] or "",
+        shown=f"{match['dtype']}[{match['size']}]",
+    )
+
+
+def printed_symbol(annotation: str) -> str | None:
+    """``s0`` of ``Sym(s0)``, ``2*s0`` of ``Sym(2*s0)``; None for another type."""
+    match = _SYMBOL.match(annotation)
+    return match["expression"] if match is not None else None
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    """``2*s0, Max(1, s1)``, item by item."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return tuple(part.strip() for part in parts if part.strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +94,14 @@ class TensorType:
 
 def tensor_type(text: str, symbols: Mapping[str, Number]) -> TensorType | None:
     """The type in an annotation; None where it is no tensor's."""
-    match = _TENSOR.match(text)
-    if match is None or match["dtype"] not in DTYPES:
+    found = printed_tensor(text)
+    if found is None:
         return None
-    stride = None if match["stride"] is None else _numbers(match["stride"], symbols)
-    return TensorType(DTYPES[match["dtype"]], _numbers(match["size"], symbols), stride)
+    stride = None if found.stride is None else _numbers(found.stride, symbols)
+    return TensorType(found.dtype, _numbers(found.size, symbols), stride)
 
 
-def _numbers(text: str, symbols: Mapping[str, Number]) -> tuple[int | None, ...]:
-    parts = [part.strip() for part in text.split(",") if part.strip()]
+def _numbers(parts: tuple[str, ...], symbols: Mapping[str, Number]) -> tuple[int | None, ...]:
     return tuple(None if (value := evaluate(part, symbols)) is None else int(value) for part in parts)
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
+from depyf.run.global_names import BUILTINS, imported_module
 from depyf.run.guards.guard_kind import called, keywords, tree_of
 from depyf.run.guards.guarded_path import CODE, ITEM, Path, path_of
 from depyf.run.guards.known_kinds import brief, facts_in, plain
@@ -24,7 +25,6 @@ from depyf.run.guards.program_words import in_program
 from depyf.run.installed_files import of_library
 from depyf.run.records import EntryRecord, FunctionRecord, GuardRecord
 
-_IMPORTED = "__import_"
 _FLOATS = ("torch.float32", "torch.float16", "torch.bfloat16")
 _OTHER_CLASS = {"int": "2.5", "float": "2"}
 _FREE = 5
@@ -167,8 +167,7 @@ class BrokenGuards:
             return None
         if self._entry.wrapped and path.mapping == "L":
             return self._inside_wrapper(path)
-        if path.mapping == "G" and path.name.startswith(_IMPORTED):
-            module = path.name.removeprefix(_IMPORTED).replace("_dot_", ".")
+        if path.mapping == "G" and (module := imported_module(path.name)):
             own = module == "__main__" or module.rpartition(".")[2] == PurePath(self._function.code.filename).stem
             if own and path.steps and path.steps[0][0] != ITEM:
                 return Path("G", str(path.steps[0][1]), path.steps[1:])
@@ -192,7 +191,7 @@ class BrokenGuards:
         root = path.name.partition(".")[0]
         return (
             root in ("torch", "builtins")
-            or path.name.startswith("__builtins_dict__")
+            or path.name.startswith(BUILTINS)
             or (guard.place is not None and of_library(guard.place.filename))
         )
 

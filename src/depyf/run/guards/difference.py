@@ -83,8 +83,13 @@ class Difference:
         return bool({self.wanted.text, self.found.text} & {"0", "1"})
 
 
-def values_beside(guard: str, expected: str, actual: str) -> str:
-    """``; expected 3, got 4`` after a guard that failed, without what torch's own words for it say already."""
+def beside(guard: str, expected: str, actual: str) -> tuple[str, str]:
+    """What was expected and found, without what torch's own words for the failed guard say already."""
     told = guard.startswith("tensor '") and ". expected " in guard
-    values = f"; expected {expected}" if expected and not told else ""
-    return f"{values}, got {actual}" if actual and (not told or ", actual " not in guard) else values
+    return "" if told else expected, "" if told and ", actual " in guard else actual
+
+
+def values_beside(guard: str, expected: str, actual: str) -> str:
+    """``; expected 3, got 4`` after a guard that failed."""
+    expected, actual = beside(guard, expected, actual)
+    return (f"; expected {expected}" if expected else "") + (f", got {actual}" if actual else "")

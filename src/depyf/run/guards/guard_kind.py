@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -156,7 +156,12 @@ class GuardKind:
 
     def subject(self, difference: Difference) -> str:
         """What differs, as ``why`` says it."""
-        return f"{named(difference.source)} differs" if difference.source else "a guard fails"
+        name = self.differing(difference)
+        return f"{name} differs" if name else "a guard fails"
+
+    def differing(self, difference: Difference) -> str:
+        """The value that differs, where ``subject`` says no more than that it does; "" where it says more."""
+        return named(difference.source) if difference.source else ""
 
     def stated(self, difference: Difference) -> tuple[str, str]:
         """What was wanted and found, each to be read without the subject."""
@@ -251,6 +256,22 @@ def called(tree: ast.expr) -> str:
 
 def arguments(tree: ast.expr) -> list[ast.expr]:
     return tree.args if isinstance(tree, ast.Call) else []
+
+
+def check_in(guard: str | ast.expr, checks: Collection[str]) -> ast.expr | None:
+    """The call of one of ``checks`` that a guard is; None for another guard."""
+    if isinstance(guard, str):
+        calls = guard.strip().partition("(")[0] in checks  # few do: most are not parsed
+        tree = tree_of(guard) if calls else None
+    else:
+        tree = guard
+    return tree if tree is not None and called(tree) in checks else None
+
+
+def operands_of(guard: str | ast.expr, checks: Collection[str]) -> list[ast.expr]:
+    """The positional arguments of that call; [] for another guard."""
+    call = check_in(guard, checks)
+    return arguments(call) if call is not None else []
 
 
 def keywords(tree: ast.expr) -> dict[str, ast.expr]:

@@ -61,6 +61,15 @@ def path_of(node: ast.expr) -> Path | None:
     return Path(node.id, str(name), tuple(_steps(raw[::-1])))
 
 
+def variable_of(source: str, mapping: str = "L") -> str:
+    """The variable that a source is: ``x`` of ``L['x']``, and with "G" of ``G['x']``; "" for another source."""
+    try:
+        path = path_of(ast.parse(source, mode="eval").body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    return path.name if path is not None and path.mapping == mapping and not path.steps else ""
+
+
 def _constant(node: ast.expr) -> tuple[Key] | None:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
         value = node.operand.value

@@ -204,6 +204,11 @@ def subject(differences: tuple[Difference, ...]) -> str:
     return kind_of(differences[0]).subject(differences[0]) if differences else "a guard fails"
 
 
+def differing(differences: tuple[Difference, ...]) -> str:
+    """The subject without what happened to it, where that is that it differs."""
+    return (kind_of(differences[0]).differing(differences[0]) if differences else "") or subject(differences)
+
+
 def advice(differences: tuple[Difference, ...], place: Place | None = None) -> tuple[AdviceUse, ...]:
     """What would make one compilation serve both, the best first; () where no rule is known.  ``place``: the line of
     the program that the guard comes from."""

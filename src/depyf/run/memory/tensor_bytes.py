@@ -6,12 +6,11 @@ with symbols the formula.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from depyf.run.graphs.value_types import DTYPES, Number
+from depyf.run.graphs.value_types import Number, printed_tensor
 from depyf.run.shapes.size_expression import (
     NO_VALUE,
     SizeExpression,
@@ -23,9 +22,6 @@ from depyf.run.shapes.size_expression import (
 )
 
 _WIDTH = re.compile(r"(?:bfloat|float|complex|u?int)(?P<bits>\d+)")
-_TENSOR = re.compile(
-    r"(?:[A-Za-z]\w*\()?(?P<shown>(?P<dtype>[a-z]+\d+\w*)\[(?P<size>[^\]]*)\])(?:\[(?P<stride>[^\]]*)\])?"
-)
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -65,26 +61,17 @@ def storage_bytes(shape: tuple[int | None, ...], stride: tuple[int | None, ...] 
 
 def tensor_bytes(annotation: str, symbols: Mapping[str, Number], names: Mapping[str, str]) -> TensorBytes | None:
     """The bytes of the tensor that ``annotation`` describes; None where it describes none."""
-    match = _TENSOR.match(annotation)
-    width = item_bytes(DTYPES.get(match["dtype"], "")) if match is not None else None
-    if match is None or width is None:
+    tensor = printed_tensor(annotation)
+    width = item_bytes(tensor.dtype) if tensor is not None else None
+    if tensor is None or width is None:
         return None
-    sizes = _items(match["size"])
+    sizes = [read_size_expression(part) for part in tensor.size]
     shape = tuple(size_value(size, symbols) for size in sizes)
-    stride = None if match["stride"] is None else tuple(size_value(step, symbols) for step in _items(match["stride"]))
+    steps = None if tensor.stride is None else [read_size_expression(part) for part in tensor.stride]
+    stride = None if steps is None else tuple(size_value(step, symbols) for step in steps)
     count = storage_bytes(shape, stride if stride is None or None not in stride else None, width)
     symbolic = any(size is not None and size.names for size in sizes)
-    return TensorBytes(match["shown"], count, _formula(sizes, width, names) if symbolic else "")
-
-
-def _items(text: str) -> list[SizeExpression | None]:
-    """``2*s0, Max(1, s1)``, item by item; None for one that cannot be read."""
-    try:
-        tree = ast.parse(f"[{text}]", mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return [None]
-    items = tree.elts if isinstance(tree, ast.List) else []
-    return [read_size_expression(ast.unparse(item)) for item in items]
+    return TensorBytes(tensor.shown, count, _formula(sizes, width, names) if symbolic else "")
 
 
 def size_value(size: SizeExpression | None, symbols: Mapping[str, Number]) -> int | None:

@@ -27,7 +27,7 @@ def failed_exports(run: Run) -> Iterator[Observation]:
 def _ways(failed: FailedExport) -> tuple[str, ...]:
     ways = tuple(f"as torch suggests: {fix}" for fix in failed.fixes)
     line = failed.error_at.text if failed.error_at is not None else ""
-    if "values in a tensor" in failed.error:
+    if failed.on_values:
         if line.startswith(_BRANCHES):
             return (*ways, "torch.cond, or torch.where, in the place of the branch: a graph holds both sides")
         return (*ways, "torch._check(...) tells the exporter what is true of the value")

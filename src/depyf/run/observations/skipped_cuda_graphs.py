@@ -12,10 +12,10 @@ from depyf.run.causes.folding import counted
 from depyf.run.installed_files import package_of
 from depyf.run.observations.observation import Observation, ObservationKind
 from depyf.run.places.place import Place
+from depyf.run.places.stack_text import frames_in
 from depyf.run.records import CompileKey
 from depyf.run.run import Run
 
-_FRAME = re.compile(r'^ *File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<function>.+)\n *(?P<text>.*)$', re.M)
 _OPENING = re.compile(r"^(?:skipping|disabling) cudagraphs due to ", re.I)
 
 
@@ -38,8 +38,5 @@ def skipped_cuda_graphs(run: Run) -> Iterator[Observation]:
 
 def _place(reason: str) -> Place | None:
     """The innermost line outside of torch in the stack that torch prints with its reason."""
-    frames = [
-        Place(m["file"], int(m["line"]), m["function"].strip(), m["text"].strip()) for m in _FRAME.finditer(reason)
-    ]
-    own = [frame for frame in frames if package_of(frame.filename) != "torch"]
+    own = [frame for frame in frames_in(reason) if package_of(frame.filename) != "torch"]
     return own[-1] if own else None

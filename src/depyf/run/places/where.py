@@ -18,7 +18,8 @@ from pathlib import Path
 from depyf.errors import DepyfError
 from depyf.run.compile_stages import BY_NAME
 from depyf.run.files.checksums import line_as_it_is, line_as_written
-from depyf.run.files.file_record import FileRecord, file_by_name
+from depyf.run.files.file_record import FileRecord
+from depyf.run.files.layout import OF_CODE, file_by_name
 from depyf.run.files.line_table import NO_ORIGIN, LineOrigin
 from depyf.run.files.reading import MANIFEST, DumpError, read_file, read_manifest
 from depyf.run.global_names import resumed
@@ -168,7 +169,7 @@ def _text(folder: Path, name: str) -> str:
 def manifest_entry(file: str) -> FileRecord | None:
     """What the manifest beside ``file`` says about it; None where ``file`` is not part of a dump."""
     path = Path(file)
-    if not path.name.startswith(("__compiled_fn_", "__transformed_code_", "full_code_for_")):
+    if not path.name.startswith(OF_CODE):
         return None
     try:
         found = os.stat(path.parent / MANIFEST)

@@ -78,6 +78,8 @@ class FailedExport:
     """The line of the program that the error is about."""
     fixes: tuple[str, ...] = ()
     """What torch suggests for ``dynamic_shapes``: ``b = 3``."""
+    on_values: bool = False
+    """The line asks for the values in a tensor."""
 
 
 def with_inlined(calls: Iterable[CompileCall], graphs: Iterable[GraphRecord]) -> tuple[CompileCall, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from depyf.run.advice.source_names import reads_strides
 from depyf.run.guards.kinds.relation_guard import KIND
 from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.records import GuardRecord, ShapeFact, SymbolRecord
@@ -16,7 +17,6 @@ from depyf.run.shapes.size_expression import conjuncts, read_size_expression
 
 _OPEN = re.compile(r"size=\[[^\]]*[^\]\d, ]")
 """A size that is no number."""
-_LAYOUT = re.compile(r"\.stride\(\)|\.storage_offset\(\)")
 _SMALL = "0/1 specialization"
 _ASKER = re.compile(r"(?P<file>[\w/]+)\.py:\d+ in (?P<function>\w+)")
 
@@ -37,7 +37,7 @@ def symbols_of_guards(guards: Sequence[GuardRecord]) -> tuple[tuple[SymbolRecord
                 found[name] = SymbolRecord(name, name, "", "[2, int_oo]", None)
     for guard in guards:
         whole = read_size_expression(guard.expression) if guard.kind in KIND.of_symbols else None
-        if whole is None or not whole.names or _LAYOUT.search(guard.expression):
+        if whole is None or not whole.names or reads_strides(guard.expression):
             continue
         if not any(part.op in ("==", "!=", "<", "<=", ">", ">=") for part in conjuncts(whole)):
             continue  # another question about a value

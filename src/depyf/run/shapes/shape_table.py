@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from depyf.run.graphs.value_types import SYMBOL
 from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.places.place import Place
 from depyf.run.records import CodeRecord, EntryRecord, FunctionRecord, ShapeFact, SymbolRecord
@@ -203,12 +204,9 @@ class _Condition:
     decision: Decision
 
 
-_SYMBOL = re.compile(r"\b[suz]+\d+\b")
-
-
 def _renamed(text: str, names: dict[str, str]) -> str:
     """``text``, which is no expression (torch's longest are cut), with the program's words for symbols."""
-    return _SYMBOL.sub(lambda match: names.get(match[0], match[0]), text)
+    return SYMBOL.sub(lambda match: names.get(match[0], match[0]), text)
 
 
 def _decision(fact: ShapeFact) -> Decision:
@@ -228,7 +226,7 @@ def _entry(entry: EntryRecord) -> _EntryShapes:
     conditions: list[_Condition] = []
     for fact in facts:
         whole = read_size_expression(fact.expression)
-        if inside and not inside.isdisjoint(_SYMBOL.findall(fact.expression)):
+        if inside and not inside.isdisjoint(SYMBOL.findall(fact.expression)):
             continue
         if whole is None:
             found.conditions.append(ConditionRow(_renamed(fact.expression, names), (_decision(fact),)))

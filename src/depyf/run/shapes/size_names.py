@@ -9,11 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from depyf.run.advice.source_names import named
+from depyf.run.advice.source_names import named, size_source
 
-_SIZE = re.compile(r"(?P<tensor>.+)\.(?P<what>size|stride)\(\)\[(?P<index>\d+)\]", re.S)
 _INSIDE = re.compile(r"__[a-z]\w*")
-_OFFSET = re.compile(r"(?P<tensor>.+)\.storage_offset\(\)", re.S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +40,11 @@ def made_by_torch(source: str) -> bool:
 
 def size_name(source: str) -> SizeName:
     """The parts of ``source``."""
-    match = _SIZE.fullmatch(source)
-    if match is not None:
-        name, what = named(match["tensor"]), match["what"]
-        return SizeName(
-            name, match["index"] if what == "size" else f"stride {match['index']}", f"{name}.{what}({match['index']})"
-        )
-    match = _OFFSET.fullmatch(source)
-    if match is not None:
-        name = named(match["tensor"])
+    size = size_source(source)
+    if size is None:
+        return SizeName(named(source), "", named(source))
+    name = named(size.tensor)
+    if size.index is None:
         return SizeName(name, "storage offset", f"{name}.storage_offset()")
-    return SizeName(named(source), "", named(source))
+    dimension = str(size.index) if size.what == "size" else f"stride {size.index}"
+    return SizeName(name, dimension, f"{name}.{size.what}({size.index})")

@@ -215,9 +215,15 @@ def _numbered(numbers: Iterable[int], known: list[GuardRecord]) -> tuple[GuardRe
     return tuple(known[number] for number in numbers)
 
 
+def _module(value: str) -> str:
+    """The module that a value is, which these dumps say in words only."""
+    words, _, name = value.partition(" ")
+    return name if words == "module" and all(part.isidentifier() for part in name.split(".")) else ""
+
+
 def _guard(item: _Item) -> GuardRecord:
     return GuardRecord(
         str(item["kind"]), str(item["expression"]), str(item["expression"]), _text(item, "source"),
         _place(_text(item, "at"), _text(item, "line")), _text(item, "why"), _text(item, "value"),
-        item.get("holds") is not False,
+        item.get("holds") is not False, _module(_text(item, "value")),
     )  # fmt: skip

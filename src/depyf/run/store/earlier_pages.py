@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from depyf.run.files.layout import inputs_file, original_file
+from depyf.run.files.layout import FULL_CODE, LISTING, inputs_file, original_file
 from depyf.run.files.reading import DumpError, read_file, read_json
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.records import CodeRecord, FunctionRecord, GraphRecord
@@ -36,13 +36,15 @@ class DumpPages:
     """What could not be read, a sentence each."""
 
     def functions(self, functions: tuple[FunctionRecord, ...]) -> tuple[FunctionRecord, ...]:
-        pages = [name for name in sorted(self.names) if name.startswith("full_code_for_") and name.endswith(".py")]
+        pages = [name for name in sorted(self.names) if name.startswith(FULL_CODE) and name.endswith(".py")]
         known = {number: found for name in pages for number, found in self._calls(name)}
         return tuple(self._whole(function, known.get(_number(function))) for function in functions)
 
     def _whole(self, function: FunctionRecord, call: DefinedCall | None) -> FunctionRecord:
         code = call.parameters(function.code) if call is not None else function.code
-        source = self._text(original_file(function.function, code)).partition("\n\n")[2].partition("\n\nBytecode:\n")[0]
+        source = (
+            self._text(original_file(function.function, code)).partition("\n\n")[2].partition(f"\n\n{LISTING}\n")[0]
+        )
         names = call.names if call is not None and function.resume_of is not None else ()
         return replace(function, code=replace(code, source="" if source == _NO_SOURCE else source), resume_names=names)
 

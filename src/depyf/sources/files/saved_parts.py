@@ -43,10 +43,11 @@ DRIVER = "DRIVER"
 
 @dataclass(slots=True)
 class SavedCodeObject:
-    """A code object; ``place`` says where in the file it is."""
+    """A code object; ``place`` says where in the file it is, ``held_by`` which field has it."""
 
     place: str
     value: object
+    held_by: str = ""
 
 
 @dataclass(slots=True)
@@ -69,6 +70,17 @@ class SavedText:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class SavedInput:
+    """An argument of the call that guards were made from."""
+
+    text: str
+    """A tensor by what the guards know of it, another value in short."""
+    dtype: str = ""
+    """Of a tensor: ``float32``; "" for another value."""
+    size: tuple[int, ...] = ()
+
+
 @dataclass(slots=True)
 class SavedParts:
     """All that was found, in the order of the file."""
@@ -79,7 +91,7 @@ class SavedParts:
     codes: list[SavedCodeObject] = field(default_factory=list)
     guards: list[SavedGuard] = field(default_factory=list)
     texts: list[SavedText] = field(default_factory=list)
-    inputs: dict[str, str] = field(default_factory=dict)
+    inputs: dict[str, SavedInput] = field(default_factory=dict)
     """What the guards were made from: the arguments of the call, as far as they are kept."""
     called: Counter[str] = field(default_factory=Counter)
     """What loading the file would call, how often."""
@@ -172,7 +184,7 @@ class _Visit:
         found = self.found
         if is_code(value):
             self.grow()
-            found.codes.append(SavedCodeObject(_shown(place), value))
+            found.codes.append(SavedCodeObject(_shown(place), value, place[1] if place is not None else ""))
             return True
         if value.name == "Signature":
             text = signature_text(value)
@@ -331,8 +343,7 @@ def _line(found: dict[str, object]) -> str:
     return ""
 
 
-def _input(value: object) -> str:
-    """A tensor by what the guards know of it, another value in short."""
+def _input(value: object) -> SavedInput:
     if isinstance(value, Called) and isinstance(value.arguments, tuple) and value.arguments:
         meta = value.arguments[0]
         if isinstance(meta, Called) and meta.name.startswith("_rebuild_meta") and isinstance(meta.arguments, tuple):
@@ -340,8 +351,14 @@ def _input(value: object) -> str:
             if len(described) == 4:
                 device = in_short(value.arguments[1]) if len(value.arguments) > 1 else ""
                 grad = ", requires grad" if described[3] == "True" else ""
-                return f"a tensor of {described[0]}, size {described[1]}, stride {described[2]}, {device}{grad}"
-    return in_short(value)
+                text = f"a tensor of {described[0]}, size {described[1]}, stride {described[2]}, {device}{grad}"
+                return SavedInput(text, described[0].removeprefix("torch."), _sizes(meta.arguments[1]))
+    return SavedInput(in_short(value))
+
+
+def _sizes(value: object) -> tuple[int, ...]:
+    items = value if isinstance(value, (tuple, list)) else ()
+    return tuple(item for item in items if type(item) is int)
 
 
 def _plain(value: object) -> str:

@@ -18,7 +18,7 @@ from depyf.decompiler.bytecode.lower import lower
 from depyf.decompiler.generated.contract import GeneratorContract, looks_up_locals
 from depyf.decompiler.generated.resume.strip import global_names
 from depyf.decompiler.options import Options
-from depyf.run.global_names import RESUME_PREFIX
+from depyf.run.global_names import BUILTINS, GRAPH, IMPORTED, RESUME, RESUME_PREFIX
 
 _RESUME_AT = re.compile(r"^__resume_at_(\d+)_\d+")
 _IN_PROLOGUE = "__is_tracing_resume_prologue"
@@ -59,11 +59,11 @@ def _options(added: frozenset[str] | None, signatures: tuple[tuple[str, tuple[st
         temp_prefix="value_",
         promises=replace(
             _RESUMED,  # resume functions with free variables are made in place
-            stable=("__compiled_fn_", "__resume_at_", "__import_", "__nested_resume_at_", "__builtins_dict_"),
+            stable=(GRAPH, RESUME, IMPORTED, "__nested_resume_at_", BUILTINS.removesuffix("_")),
             fixed=("__import_torch_dot__dynamo_", "__import_builtins"),
             tables=("__builtins_dict_",),
-            graphs=("__compiled_fn_",),
-            closure_factories=("__resume_at_",),
+            graphs=(GRAPH,),
+            closure_factories=(RESUME,),
             profiler_enter=("record_pregraph_bytecode_enter",),
             profiler_exit=("record_pregraph_bytecode_exit",),
             pure_calls=("call_size", "call_stride", "call_storage_offset"),

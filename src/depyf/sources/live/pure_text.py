@@ -54,7 +54,7 @@ def _described(value: Any, depth: int) -> str:
     if is_a(value, type):
         return f"{short_name(kind)} {class_name(value)}"
     if is_a(value, types.ModuleType):
-        return f"module {(own_attributes(value) or {}).get('__name__', '')}"
+        return f"module {module_name(value)}"
     if is_a(value, int, float, complex, str, bytes):
         return short(f"{class_name(kind)}({_plain_repr(value)})")
     if is_a(value, *_CONTAINERS):
@@ -62,6 +62,12 @@ def _described(value: Any, depth: int) -> str:
         return _container(value, depth) if few else f"{short_name(kind)} with {counted(value)}"
     text = str(value) if class_module(kind) == "torch" and _of_torch(value) else f"a {class_name(kind)}"
     return short(without_addresses(text))
+
+
+def module_name(value: Any) -> str:
+    """The name of a Python module; "" for another value."""
+    name = (own_attributes(value) or {}).get("__name__", "") if is_a(value, types.ModuleType) else ""
+    return name if type(name) is str else ""
 
 
 def _tensor(value: Any) -> str:

@@ -7,12 +7,13 @@ calls it: its class, and the global variable that holds it.  Objects of the prog
 
 from __future__ import annotations
 
-import re
 import sys
 import types
 from collections.abc import Iterable
 from typing import Any
 
+from depyf.run.guards.guarded_path import variable_of
+from depyf.run.guards.kinds.type_guard import class_wanted
 from depyf.run.installed_files import installed
 from depyf.run.records import GuardRecord
 from depyf.sources.live.pure_access import (
@@ -71,15 +72,12 @@ def call_of(called: Any, path: str = "") -> WrappedCall:
     return WrappedCall(name, _parameters(called))
 
 
-_CLASS_OF_SELF = re.compile(r"^type_is\(L\['self'\], '(?P<name>[^']+)'\)$")
-
-
 def module_called(code: types.CodeType, guards: Iterable[GuardRecord]) -> WrappedCall | None:
     """The module that ``code`` calls, where it is torch's code that calls any module, and ``guards`` tell its class."""
     if not is_module_call(code):
         return None
-    found = (_CLASS_OF_SELF.match(guard.expression) for guard in guards)
-    name = next((match["name"] for match in found if match is not None), "")
+    found = filter(None, (class_wanted(guard.expression) for guard in guards))
+    name = next((name for source, name in found if variable_of(source) == "self"), "")
     if not name:
         return None
     kind = _class(name)

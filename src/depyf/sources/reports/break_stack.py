@@ -12,15 +12,13 @@ from __future__ import annotations
 
 import linecache
 import os
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from depyf.errors import DepyfError
-from depyf.run.global_names import resumed
+from depyf.run.global_names import GRAPH, TRANSFORMED, resumed
 from depyf.run.places.place import Place
+from depyf.run.places.stack_text import frame_in
 from depyf.run.places.where import where_is
-
-_FRAME = re.compile(r'^  File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$')
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +68,9 @@ def traced_frames(traced: tuple[TracedFrame, ...]) -> list[StackFrame]:
 def _of_program(frame: StackFrame) -> list[StackFrame]:
     """The frame; for one in a dumped file the program's line, where that is told."""
     name = os.path.basename(frame.place.filename)
-    if name.startswith("__compiled_fn_") and name.endswith(".py"):
+    if name.startswith(GRAPH) and name.endswith(".py"):
         return []  # the line that calls it is in the stack, too
-    if not name.startswith("__transformed_code_"):
+    if not name.startswith(TRANSFORMED):
         return [frame]
     original = _original(frame.place)
     return [] if original is None else [StackFrame(original)]
@@ -84,13 +82,12 @@ def frames_of(report: str) -> list[StackFrame]:
     lines = stack.partition("\nTraceback ")[0].splitlines()
     found = []
     for number, line in enumerate(lines):
-        match = _FRAME.match(line)
-        if match is None:
+        frame = frame_in(line, indent=2)
+        if frame is None:
             continue
         rest = lines[number + 1 : number + 3]
         text = rest[0].strip() if rest and rest[0].startswith("    ") else ""
-        place = Place(match["file"], int(match["line"]), match["function"], text)
-        found += _of_program(StackFrame(place, _marked(*rest) if len(rest) == 2 and text else ""))
+        found += _of_program(StackFrame(replace(frame, text=text), _marked(*rest) if len(rest) == 2 and text else ""))
     return found
 
 

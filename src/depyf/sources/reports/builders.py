@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from depyf.run.graphs.node_origins import NodeOrigins
 from depyf.run.graphs.unrolled_loops import UnrolledLoop, unrolled_loops
 from depyf.run.made import Made
-from depyf.run.places.place import Place
 from depyf.run.records import (
     BreakRecord,
     CacheRecord,
@@ -27,6 +26,7 @@ from depyf.run.records import (
 from depyf.safety.source_lines import source_text
 from depyf.sources.reports.break_stack import BrokenAt, TracedFrame
 from depyf.sources.reports.callers import RunningFrame
+from depyf.sources.reports.failures import NO_FAILURE, ToldFailure
 from depyf.sources.reports.symbols import SymbolTable
 from depyf.sources.reports.wrapped_calls import PinnedSize, WrappedCall
 
@@ -78,7 +78,7 @@ class EntryBuilder:
     refusals: tuple[RefusalRecord, ...] = ()
     wrapped: WrappedCall | None = None
     """What is called, where the function is torch's wrapper."""
-    error: tuple[str, Place | None] = ("", None)
+    error: ToldFailure = NO_FAILURE
     """What torch ended with, in plain words, and the program's line."""
     traced: tuple[TracedFrame, ...] = ()
     """What it was tracing then."""

@@ -77,7 +77,7 @@ def entry_facts(
         wrapped=entry.wrapped.name if entry.wrapped is not None else "",
         wrapped_parameters=entry.wrapped.parameters if entry.wrapped is not None else (),
         error="" if _compiled(entry, live) else _error(entry),
-        error_at=None if _compiled(entry, live) else entry.error[1],
+        error_at=None if _compiled(entry, live) else entry.error.place,
         advice=_advice(entry, live, limit),
         callers=callers(entry),
         refusals=_refusals(entry, resolve),
@@ -120,7 +120,7 @@ def _recompile(
 
 def _error(entry: EntryBuilder) -> str:
     """What torch ended with, and what fixes a size that is marked."""
-    return entry.error[0] if entry.pinned is None else f"{entry.error[0]}; {entry.pinned.words}"
+    return entry.error.words if entry.pinned is None else f"{entry.error.words}; {entry.pinned.words}"
 
 
 def _refusals(entry: EntryBuilder, resolve: Callable[[str], str]) -> tuple[RefusalRecord, ...]:

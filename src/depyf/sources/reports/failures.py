@@ -11,19 +11,20 @@ import builtins
 import linecache
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from depyf.run.addresses import without_addresses
-from depyf.run.advice.source_names import named
+from depyf.run.advice.source_names import SizeSource, named, size_source
 from depyf.run.installed_files import installed
 from depyf.run.places.place import Place
+from depyf.run.places.stack_text import frames_in
 from depyf.run.records import RecompileRecord
 from depyf.safety.escape import cut
 from depyf.sources.reports.break_stack import TracedFrame
 from depyf.sources.reports.library_files import of_libraries
 
 _LONGEST = 300
-_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$', re.M)
 _CONSTANT = re.compile(
     r"You marked (?P<name>\S+) as dynamic but your code specialized it to be a constant \((?P<value>[^)]*)\)"
 )
@@ -40,6 +41,10 @@ _SIZES = re.compile(r"\w[\w.'\[\]]*\.size\(\)\[\d+\]")
 _EXPRESSION = re.compile(
     r"Could not (?:guard on|extract specialized integer from) data-dependent expression (?P<it>.+?) \(unhinted"
 )
+_MARKED = "marked dynamic (mark_dynamic), and this line needs"
+EXPORTED = "dynamic (dynamic_shapes), and the program needs"
+"""The same in a call of ``torch.export``."""
+_ON_VALUES = "what this line asks depends on the values in a tensor, and those are not known while compiling"
 _SAID = {
     "FailOnRecompileLimitHit": (
         "this was compiled as often as recompile_limit allows, and with fullgraph=True one more is an error"
@@ -52,16 +57,32 @@ _SAID = {
 _ERROR = re.compile(r"^(?P<name>[A-Za-z_][\w.]*(?:Error|Exception|Failed))\b:?", re.M)
 
 
+@dataclass(frozen=True, slots=True)
+class ToldFailure:
+    """Why a compilation failed."""
+
+    words: str = ""
+    """A sentence; "" where it did not fail."""
+    place: Place | None = None
+    """The innermost line of the program that torch was tracing, or that the message names."""
+    on_values: bool = False
+    """The line asks for the values in a tensor."""
+
+
+NO_FAILURE = ToldFailure()
+
+
 def told_failure(
-    data: dict[str, Any], traced: tuple[TracedFrame, ...] = (), outside: str = ""
-) -> tuple[str, Place | None]:
-    """The sentence, and the innermost line of the program that torch was tracing, or that the message names; ("", None)
-    where it did not fail.  ``outside``: what ``outside_declared`` tells."""
+    data: dict[str, Any], traced: tuple[TracedFrame, ...] = (), outside: str = "", declared: str = _MARKED
+) -> ToldFailure:
+    """``outside``: the result of ``outside_declared``.  ``declared``: how a sentence says that a size is declared
+    dynamic."""
     kind, reason = str(data.get("fail_type") or ""), str(data.get("fail_reason") or "")
     if not reason:
-        return "", None
-    words = outside or _words(kind, reason)
-    return without_addresses(cut(" ".join(words.split()), _LONGEST)), _place(reason, data, traced)
+        return NO_FAILURE
+    words = outside or _words(kind, reason, declared) or _ON_VALUES
+    text = without_addresses(cut(" ".join(words.split()), _LONGEST))
+    return ToldFailure(text, _place(reason, data, traced), words is _ON_VALUES)
 
 
 def outside_declared(data: dict[str, Any], found: Iterable[RecompileRecord]) -> str:
@@ -78,16 +99,26 @@ def outside_declared(data: dict[str, Any], found: Iterable[RecompileRecord]) -> 
     return f"{now}this call is outside of what dynamic_shapes= declares, {wanted}, and torch raises an error"
 
 
+def pinned_constant(reason: str) -> tuple[SizeSource, int] | None:
+    """The size that is marked dynamic, and the number that the program needs it to be, where that is the error."""
+    found = _CONSTANT.search(reason)
+    size = size_source(found["name"]) if found is not None else None
+    return (
+        (size, int(found["value"])) if found is not None and size is not None and found["value"].isdecimal() else None
+    )
+
+
 def asks_double_backward(message: str) -> bool:
     """Whether torch says that it was asked for the backward of a compiled backward."""
     return "does not currently support double backward" in message
 
 
-def _words(kind: str, reason: str) -> str:
+def _words(kind: str, reason: str, declared: str) -> str:
+    """A sentence; "" where the line asks for the values in a tensor."""
     violated = _CONSTANT.search(reason) or _INFERRED.search(reason)
     if violated is not None:
         name = _size(violated["name"])
-        return f"{name} is marked dynamic (mark_dynamic), and this line needs it to be {violated['value']}"
+        return f"{name} is {declared} it to be {violated['value']}"
     narrowed = _NARROWED.search(reason)
     if kind == "ConstraintViolationError" and narrowed is not None:
         name = _size(narrowed["name"].rpartition(" = ")[2])
@@ -103,7 +134,7 @@ def _words(kind: str, reason: str) -> str:
         return _SAID[kind]
     expression = _EXPRESSION.search(reason)
     if expression is not None:
-        return "what this line asks depends on the values in a tensor, and those are not known while compiling"
+        return ""
     if kind == "InternalTorchDynamoError" or isinstance(getattr(builtins, kind, None), type):
         return f"an error inside of torch while it traced this: {_with_kind(kind, reason)}"
     return f"{kind}: {_first(reason)}" if kind and not reason.startswith(kind) else _first(reason)
@@ -123,14 +154,13 @@ def _first(reason: str) -> str:
 
 def _size(source: str) -> str:
     """``L['x'].size()[0]`` -> ``x.size(0)``."""
-    match = re.match(r"(?P<tensor>.+)\.size\(\)\[(?P<index>\d+)\]", source)
-    return f"{named(match['tensor'])}.size({match['index']})" if match is not None else named(source)
+    size = size_source(source)
+    return named(source) if size is None else f"{named(size.tensor)}.{size.what}({size.index})"
 
 
 def _place(reason: str, data: dict[str, Any], traced: tuple[TracedFrame, ...]) -> Place | None:
     """The program's line: in the stack that the message shows, else the one that torch names beside it."""
-    frames = [Place(f["file"], int(f["line"]), f["function"]) for f in _FRAME.finditer(reason)]
-    frames = [*(Place(frame.filename, frame.line, frame.name) for frame in traced), *frames]
+    frames = [*(Place(frame.filename, frame.line, frame.name) for frame in traced), *frames_in(reason)]
     filename, line = data.get("fail_user_frame_filename"), data.get("fail_user_frame_lineno")
     if isinstance(filename, str) and isinstance(line, int):
         frames.insert(0, Place(filename, line))

@@ -11,6 +11,14 @@ import linecache
 import re
 
 from depyf.run.advice.advice import AdviceUse, SwitchKind
+from depyf.run.advice.break_text import (
+    asked_by,
+    break_number,
+    named_builtin,
+    named_manager,
+    named_plain_function,
+    skipped_because,
+)
 from depyf.run.advice.for_breaks import BreakFacts, for_break
 from depyf.run.advice.registry import ADVICE, applicable, option_key
 from depyf.run.installed_files import Owner, installed
@@ -125,6 +133,7 @@ def parse_break(
         bool(traced) and all(of_libraries(frame.place.filename) for frame in traced),
         lambda: made_by(linecache.getlines(shown.filename), shown.line) if shown is not None else frozenset(),
         lambda: shown is not None and in_while(linecache.getlines(shown.filename), shown.line),
+        break_number(text),
     )
     given = for_break(facts, is_in_loop(text))
     return BreakRecord(
@@ -135,7 +144,7 @@ def parse_break(
         + _followed(facts, given, in_force),
         explanation=explanation,
         hints=tuple(fields.get("Hint", ())),
-        code=_code(text),
+        code=facts.number,
         skipped=_SKIPPED in text,
         cut=_CUT in text,
         in_loop=is_in_loop(text),
@@ -214,35 +223,6 @@ def _caller(place: Place | None, frames: list[StackFrame]) -> StackFrame | None:
     return own
 
 
-_OPERATORS = (
-    re.compile(r"\bcall_method \w+\(.*?\) (?P<name>\w+)"),
-    re.compile(r"\bUnsupported (?P<whole>[Tt]ensor\.\w+)"),
-    re.compile(r"builtin operator `(?P<whole>[^`]+)`"),
-    re.compile(r"^builtin (?P<whole>\w+)\b"),
-    re.compile(r"(?:builtin|function|method|class|context manager|operator) `(?P<whole>[^`]+?)\.?`"),
-    re.compile(r"enter a `(?P<whole>[^`]+)` context manager"),
-    re.compile(r"[Cc]all(?:ed)? (?:to )?`(?P<whole>[^`(]+)"),
-    re.compile(r"\b(?P<whole>aten\.\w+)\."),
-)
-"""How torch's reports name what they could not put into a graph."""
-_REPR = re.compile(r"<(?:function|built-in function|bound method|class) '?(?P<name>[\w.<>]*\w)'?(?: of .*)?>", re.S)
-"""What Python shows of a function or a class, without its address."""
-
-
-def asked_by(reason: str, explanation: str, context: str) -> str:
-    """The operator that asked for what a graph cannot do; "" where the report does not name one."""
-    method = _OPERATORS[0].search(context)
-    if method is not None and "Tensor" in context[: method.end()]:
-        return f"Tensor.{method['name']}"
-    for pattern in _OPERATORS[1:]:
-        for text in (reason, explanation, context):
-            found = pattern.search(text)
-            if found is not None:
-                shown = _REPR.fullmatch(found["whole"])
-                return shown["name"].rpartition("<locals>.")[2] if shown is not None else found["whole"]
-    return ""
-
-
 def _owner(place: Place | None, caller: StackFrame | None) -> Owner:
     """Whose file the line is in; where no program called it, what is installed is the program."""
     if place is None or not place.filename:
@@ -286,11 +266,6 @@ def told_later(text: str) -> tuple[str, str]:
     return _plain_words(reason, explanation, None), f"{reason}: {explanation}" if explanation else reason
 
 
-def _code(text: str) -> str:
-    match = re.search(r"\b(gb\d{3,5})\.html", text)
-    return match[1].upper() if match else ""
-
-
 def _reason(text: str) -> str:
     match = _REASON.search(text)
     reason = match["reason"].strip() if match else ""
@@ -320,19 +295,19 @@ def _fields(text: str) -> dict[str, list[str]]:
 
 
 _NAMES = (
-    ("this builtin", re.compile(r"builtin operator `(?P<name>[^`]+)`"), "the builtin `{}`"),
-    ("this context manager", re.compile(r"enter a `(?P<name>[^`]+)` context manager"), "the context manager `{}`"),
-    ("this function (a builtin", re.compile(r"(?:builtin|function) `(?P<name>[\w.]+?)\.?`"), "`{}` (a builtin"),
-    ("excluded from compilation", re.compile(r"\(reason: (?P<name>(?!None\)).+)\)"), "excluded from compilation ({})"),
+    ("this builtin", named_builtin, "the builtin `{}`"),
+    ("this context manager", named_manager, "the context manager `{}`"),
+    ("this function (a builtin", named_plain_function, "`{}` (a builtin"),
+    ("excluded from compilation", skipped_because, "excluded from compilation ({})"),
 )
 """What the cause says in general, where torch's explanation has a name for it, and how it is said then."""
 
 
 def _by_name(cause: str, explanation: str) -> str:
-    for general, name, shown in _NAMES:
-        found = name.search(explanation) if general in cause else None
-        if found is not None:
-            return cause.replace(general, shown.format(found["name"]))
+    for general, named, shown in _NAMES:
+        name = named(explanation) if general in cause else ""
+        if name:
+            return cause.replace(general, shown.format(name))
     return cause
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from depyf.run.addresses import without_addresses
 from depyf.run.advice import for_guards as advice
-from depyf.run.advice.source_names import in_module, named
+from depyf.run.advice.source_names import in_module, named, without_mapping
 from depyf.run.advice.symbol_places import SymbolPlaces
 from depyf.run.guards.difference import PARAMETER, Difference
 from depyf.run.guards.guard_kind import Look
@@ -26,8 +26,6 @@ from depyf.sources.reports.guards.guard_remarks import program_place, split_comm
 from depyf.sources.reports.guards.guard_text import PLAIN_READER, GuardReader
 
 _ENTRY = re.compile(r"^(?P<entry>!?\d[\d/!]*): (?P<rest>.*)$", re.S)
-_LOCAL = re.compile(r"\bL\['([^\W\d]\w*)'\]")
-"""A variable, as torch named it until 2.7; later ones say ``x``."""
 
 
 def parse_recompile(
@@ -122,7 +120,7 @@ def _record(reason: str, call: Look, resolve: Callable[[str], str], reader: Guar
     entry, rest = (match["entry"], match["rest"]) if match else ("", reason.strip())
     rest = rest.partition("\nUser stack trace:")[0]
     guard, place, _ = split_comment(rest, resolve)
-    guard = _LOCAL.sub(r"\1", guard.strip())
+    guard = without_mapping(guard.strip())
     shown = reader.readable("", reader.with_class(guard), any_names=True)
     guard = without_addresses(guard) if shown.startswith("torch_checks(") else shown
     return recompile_record(entry, guard, program_place(place), reported_differences(guard, call))

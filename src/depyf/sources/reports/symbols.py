@@ -6,19 +6,18 @@ Input: torch's events ``create_symbol``, ``create_unbacked_symbol``, ``symbolic_
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from depyf.run.advice.symbol_places import SymbolPlaces, places_of
+from depyf.run.graphs.value_types import SYMBOL
 from depyf.run.places.place import Place
 from depyf.run.records import ShapeFact, SymbolRecord
 from depyf.run.trace_events import TraceEvent
 from depyf.sources.reports.library_files import of_libraries
 from depyf.sources.reports.shape_questions import FinalSymbol, ShapeQuestion
 
-_SYMBOL = re.compile(r"\b[suz]+\d+\b")
 _FEW = 4
 _LONGEST, _END = 400, 120
 
@@ -76,7 +75,7 @@ class SymbolTable:
             self.facts[fact] = None
             if place is None:  # torch's own bounds, not the program's
                 return
-            names = [name for name in dict.fromkeys(_SYMBOL.findall(expression)) if name in self.symbols]
+            names = [name for name in dict.fromkeys(SYMBOL.findall(expression)) if name in self.symbols]
             for name in names if len(names) <= _FEW else names[:1]:
                 self._assumed.setdefault(name, {})[shortened(expression), place] = None
 

@@ -6,22 +6,21 @@ Input: what is known of the function, and the symbols of the new entry.  Output:
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from depyf.run.advice.source_names import by_attribute, named, root
+from depyf.run.advice.source_names import module_variable, named, root
 from depyf.run.global_names import RESUME_PREFIX
 from depyf.run.guards.difference import INNER, KEYWORDS, MODULE, POSITIONAL, RECEIVER, UNKNOWN, GuardSide
 from depyf.run.guards.guard_kind import UnknownValueError, tree_of
+from depyf.run.guards.guarded_path import variable_of
+from depyf.run.guards.kinds.type_guard import class_wanted
 from depyf.run.records import CodeRecord, GuardRecord, SymbolRecord
 from depyf.safety.escape import cut
 from depyf.safety.source_lines import source_text
 from depyf.safety.unheard import parse
 
-_OF_MODULE = re.compile(r"L\['(\w+)'\]\._(?:modules|parameters|buffers)\b")
-_CLASS = re.compile(r"type_is\(L\['(\w+)'\], '([^']+)'\)")
 _SIMPLE = (int, float, bool, str, bytes, type(None))
 _LONGEST = 80
 _MOST_SOURCE = 1 << 20
@@ -90,8 +89,9 @@ class ModuleClasses:
     def variables(self, guards: Iterable[GuardRecord], filename: str) -> frozenset[str]:
         """The variables of a call with these guards that are modules; ``filename``: of the function."""
         read = tuple(guards)
-        found = {match[1] for one in read if (match := _OF_MODULE.search(by_attribute(one.expression))) is not None}
-        classes = {match[1]: match[2] for one in read if (match := _CLASS.fullmatch(one.expression)) is not None}
+        found = {name for one in read if (name := module_variable(one.expression))}
+        wanted = filter(None, (class_wanted(one.expression) for one in read))
+        classes = {name: kind for source, kind in wanted if (name := variable_of(source))}
         self._known.update(_last(classes[name]) for name in found if name in classes)
         if classes and filename not in self._files:
             self._files.add(filename)

@@ -16,15 +16,13 @@ from typing import Any
 
 from depyf.run.graphs.graph_facts import AotFacts, GraphFacts, InputFacts, ModeFacts, TensorFacts
 from depyf.run.graphs.graph_source import importable
-from depyf.run.graphs.value_types import DTYPES, Number, evaluate
-from depyf.run.guards.guard_kind import tree_of
+from depyf.run.graphs.value_types import Number, evaluate, printed_symbol, printed_tensor
+from depyf.run.guards.guard_kind import check_in, keywords
 from depyf.run.records import GuardRecord, SymbolRecord
 from depyf.safety.unheard import parse
 
 AOT_METADATA = "aot_forward_graph_fw_metadata"
 DESCRIBED = ("describe_tensor", "describe_source", "describe_storage")
-_TENSOR = re.compile(r"(?P<dtype>[a-z]+\d+\w*)\[(?P<size>[^\]]*)\]\[(?P<stride>[^\]]*)\](?P<device>\w+(?::\d+)?)?")
-_SYMBOL = re.compile(r"Sym\((?P<expression>.+)\)")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9]+")
 _OUTPUT = re.compile(
     r"OutputAliasInfo\(\s*output_type=<OutputType\.(?P<kind>\w+): \d+>,\s*raw_type=<class '(?P<type>[^']*)'>,\s*"
@@ -82,9 +80,8 @@ def graph_facts(
     for name, annotation in _parameters(text):
         found = names.get(_NOT_IN_NAMES.sub("_", name), [])
         source = found[0] if len(found) == 1 else ""
-        symbol = _SYMBOL.fullmatch(annotation)
-        if symbol is not None:
-            expression = symbol["expression"]
+        expression = printed_symbol(annotation)
+        if expression is not None:
             value = evaluate(expression, numbers)
             kind = type(value).__name__ if value is not None else "int"
             inputs.append(InputFacts(name, kind, source or of_symbol.get(name, ""), symbol=expression, value=value))
@@ -123,23 +120,20 @@ def _parameters(text: str) -> list[tuple[str, str]]:
 
 
 def _tensor(annotation: str, data: Mapping[str, Any], symbols: Mapping[str, Number]) -> TensorFacts | None:
-    match = _TENSOR.fullmatch(annotation)
-    if match is None or match["dtype"] not in DTYPES:
+    tensor = printed_tensor(annotation)
+    if tensor is None or tensor.wrapper or tensor.stride is None:
         return None
-    size, stride = (
-        tuple(part.strip() for part in match[name].split(",") if part.strip()) for name in ("size", "stride")
-    )
-    shape, strides = (_integers(parts, symbols) for parts in (size, stride))
+    shape, strides = (_integers(parts, symbols) for parts in (tensor.size, tensor.stride))
     if shape is None or strides is None:
         return None
     return TensorFacts(
-        dtype=f"torch.{DTYPES[match['dtype']]}",
-        size=size,
-        stride=stride,
+        dtype=f"torch.{tensor.dtype}",
+        size=tensor.size,
+        stride=tensor.stride,
         shape=shape,
         strides=strides,
         offset=data["storage_offset"] if type(data.get("storage_offset")) is int else 0,
-        device=match["device"] or "",
+        device=tensor.device,
         requires_grad=data.get("requires_grad") is True,
         leaf=data.get("is_leaf") is True if data else True,
     )
@@ -176,9 +170,9 @@ def _with_storages(
 def _modes(guards: Iterable[GuardRecord]) -> ModeFacts | None:
     """The state of torch that the guards want."""
     for guard in guards:
-        tree = tree_of(guard.expression) if guard.expression.startswith("check_global_state(") else None
-        if isinstance(tree, ast.Call):
-            state = {one.arg: one.value for one in tree.keywords if one.arg}
+        check = check_in(guard.expression, ("check_global_state",))
+        if check is not None:
+            state = keywords(check)
             grad = state.get("grad_mode")
             if isinstance(grad, ast.Constant) and isinstance(state.get("autocast"), ast.Dict):
                 if getattr(state["autocast"], "keys", True):

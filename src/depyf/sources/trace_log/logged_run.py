@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
-from depyf.run.global_names import RESUME_FN, readable_globals
+from depyf.run.global_names import GRAPH, RESUME_FN, readable_globals
 from depyf.run.nearest import nearest_first, without_lone_marks
 from depyf.run.places.place import Place
 from depyf.run.records import (
@@ -172,6 +172,6 @@ def _transformed(heard: HeardLog, key: CompileKey) -> TransformedRecord | None:
         return None
     names = globals_in(text)
     renamed = readable_globals(key, names)
-    graphs = tuple(new for new in renamed.values() if new.startswith("__compiled_fn_"))
+    graphs = tuple(new for new in renamed.values() if new.startswith(GRAPH))
     resumes = tuple(renamed.get(name, name) for name in names if RESUME_FN.match(name))
     return TransformedRecord("", False, NO_BYTECODE, (), graphs, resumes)

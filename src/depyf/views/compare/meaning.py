@@ -18,7 +18,13 @@ from depyf.run.installed_files import PACKAGES
 from depyf.safety.unheard import parse
 from depyf.views.compare.page_names import AskingNames
 
+_CACHE = re.compile(r"(?:/[^\s'\"]*)?/torchinductor_[^\s'\"]*|\b[a-z2-7]{50,}\b|/tmp/tmp\w+/[^\s'\"]*")
 _INSTALLED = re.compile(rf"/[^\s'\"]*{PACKAGES}")
+
+
+def without_caches(text: str) -> str:
+    """``text`` without paths of Inductor's caches, and the checksums that they are named by."""
+    return _CACHE.sub("<inductor cache>", text)
 
 
 def meaning(name: str, text: str, asking: AskingNames | None = None) -> str:

@@ -8,6 +8,7 @@ files that say the same in other words (``meaning``) are *alike*, and no differe
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -17,8 +18,8 @@ from typing import Any
 
 from depyf.errors import DepyfError
 from depyf.run.compile_stages import CAPTURED, ORDER
-from depyf.run.files.file_record import FileRecord, written_meanwhile
-from depyf.run.files.layout import inputs_file
+from depyf.run.files.file_record import FileRecord
+from depyf.run.files.layout import inputs_file, written_meanwhile
 from depyf.run.files.reading import MANIFEST, NoManifest, no_dump, rank_folders, read_file, read_manifest
 from depyf.run.global_names import with_counters
 from depyf.run.graphs.graph_facts import GraphFacts
@@ -26,8 +27,10 @@ from depyf.run.graphs.graph_source import unboxed
 from depyf.run.graphs.program_comments import places_in
 from depyf.run.records import CompileKey, FunctionRecord
 from depyf.run.run import Run
+from depyf.run.store.earlier_pages import facts_in
 from depyf.run.store.loading import load as load_run
 from depyf.views.compare.line_diff import unified
+from depyf.views.compare.meaning import without_caches
 from depyf.views.compare.pairing import Pairing, met, pairing
 from depyf.views.compare.program_folder import from_folder, program_folders
 from depyf.views.compare.run_diff import events_apart, hit_on_one_side
@@ -52,8 +55,6 @@ _LEFT_OUT = (
     "source",
     "run",
 )
-_CACHE = re.compile(r"(?:/[^\s'\"]*)?/torchinductor_[^\s'\"]*|\b[a-z2-7]{50,}\b|/tmp/tmp\w+/[^\s'\"]*")
-"""Inductor's cache: a folder of the user's, and file names that are hashes of (among others) the torch version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class DumpFile:
         if self.facts is not None and inputs_page(self.facts) == text:
             inputs = tuple(replace(one, passed=None) for one in self.facts.inputs)
             text = inputs_page(replace(self.facts, inputs=inputs))
-        return normal(_CACHE.sub("<inductor cache>", text) if self.stage.startswith("kernel") else text)
+        return normal(without_caches(text) if self.stage.startswith("kernel") else text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,11 +350,18 @@ def compare(
         )
         found = StageDifference(file.name, file.stage, compile_id, where, added, removed, lines, follows, values)
         hit = [text for text, ids in ((before, hits[0]), (after, hits[1])) if file.compile_id in ids]
-        untold = bool(hit) and (hit == [""] or (file.stage == GRAPH_INPUTS and '"inputs": []' in hit[0]))
+        untold = bool(hit) and (hit == [""] or (file.stage == GRAPH_INPUTS and _without_inputs(hit[0])))
         (cached if untold and not strict else differences).append(found)
     return DumpComparison(
         first, second, same, tuple(differences), tuple(alike), None if strict else pairs, tuple(cached)
     )
+
+
+def _without_inputs(text: str) -> bool:
+    try:
+        return not facts_in(json.loads(text), GRAPH_INPUTS).inputs
+    except (ValueError, RecursionError):  # NotThat is one
+        return False
 
 
 def _entry_of(one: DumpFile, two: DumpFile, pairs: Pairing) -> tuple[str, bool]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from depyf.decompiler.emit.comments import comments, source_lines
+from depyf.run.files.layout import LISTING
 from depyf.run.files.line_table import NO_ORIGIN, LineOrigin, LineTable, line_table
 from depyf.run.places.place import Place
 from depyf.run.records import CodeRecord, CompileKey, FunctionRecord, TransformedRecord
@@ -29,7 +30,7 @@ def original_page(function: FunctionRecord) -> str:
     what = "The rest of a function after a graph break:" if function.resume_of is not None else "The function"
     return (
         f"{what} {code.qualname}, {code.filename}:{code.line}, as Dynamo was given it.\n\n"
-        f"{source_of(code)}\n\nBytecode:\n\n{code.disassembly or '(the function is gone)'}\n"
+        f"{source_of(code)}\n\n{LISTING}\n\n{code.disassembly or '(the function is gone)'}\n"
     )
 
 

@@ -20,14 +20,13 @@ from depyf.run.graphs.graph_text import read_graph
 from depyf.run.graphs.masks import exactly_true
 from depyf.run.graphs.program_comments import RUNS
 from depyf.run.graphs.sample_run import sample_run
-from depyf.run.graphs.value_types import tensor_type
+from depyf.run.graphs.value_types import SYMBOL, tensor_type
 from depyf.run.records import GraphRecord
 from depyf.safety.escape import one_line
 
 _COMPILE_ID = "Compile id"
 _HEAD = comment(_COMPILE_ID)
 """How the page of a graph begins."""
-_SIZE = re.compile(r"\b[su]\d+\b")
 _CALLED = re.compile(r" = (\w+)\(")
 _STORED = re.compile(r"(?:^|;)[ \t]*[\w.]+\[.*\] = ", re.M)
 _IN_PLACE = re.compile(r"^( +)(\w+) = (torch\.ops\.aten\._foreach_\w+_\.\w+)\((\[[\w, ]*\])", re.M)
@@ -83,7 +82,7 @@ def _true_elements(body: str, known: dict[str, int]) -> dict[str, int]:
     graph = read_graph(body, "") if stores else None  # taking a graph apart takes as long as all else on its page
     if graph is None:
         return {}
-    symbols = {**dict.fromkeys(_SIZE.findall(body), 8), **known}  # as in the other inputs
+    symbols = {**dict.fromkeys(SYMBOL.findall(body), 8), **known}  # as in the other inputs
     types = {p.name: kind for p in graph.parameters if (kind := tensor_type(p.type, symbols)) is not None}
     true = exactly_true(graph, types, symbols)
     return {p.original: true[p.name][0] for p in graph.parameters if p.name in true}

@@ -11,6 +11,7 @@ import ast
 from symtable import symtable
 
 from depyf.decompiler.emit.comments import comment, remark, source_lines, split_remark
+from depyf.decompiler.emit.entry import MAKER
 
 
 def without_defaults(source: str, node: ast.FunctionDef | ast.AsyncFunctionDef, decorator: str) -> str:
@@ -84,7 +85,7 @@ def _joined(lines: Numbered) -> str:
 
 def _unwrapped(lines: Numbered) -> Numbered:
     """A text with its function in place of the function that makes it, which a closure needs to be compiled."""
-    start = next((at for at, (_, line) in enumerate(lines) if line.startswith("def __make_")), None)
+    start = next((at for at, (_, line) in enumerate(lines) if line.startswith(f"def {MAKER}")), None)
     if start is None:
         return lines
     end = next(at for at, (_, line) in enumerate(lines) if at > start and line.startswith("    return "))

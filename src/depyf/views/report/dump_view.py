@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
 from depyf.run.causes.cause import Cause
 from depyf.run.causes.collect import causes_of
-from depyf.run.files.file_record import FileRecord, file_by_name
-from depyf.run.files.layout import MANIFEST
+from depyf.run.files.file_record import FileRecord
+from depyf.run.files.layout import MANIFEST, OWN, RUN, file_by_name
 from depyf.run.files.reading import DumpError, NoManifest, is_plain, rank_folders, read_file, read_json, read_manifest
 from depyf.run.places.place import Place
 from depyf.run.records import CompileKey
@@ -168,9 +167,6 @@ def _places(run: Run) -> Iterator[Place]:
             yield from (place for place in found if place is not None)
 
 
-_OWN = re.compile(r"__(?:compiled_fn|transformed_code|original_code|source_of)_.|full_code_for_.|run\.jsonl$")
-
-
 def _of_depyf(name: str) -> bool:
     """Whether a file has a name that depyf gives, and nothing else does."""
-    return _OWN.match(name) is not None
+    return name.startswith(OWN) or name == RUN

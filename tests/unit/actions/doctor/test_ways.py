@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from depyf.actions.doctor.doctor_report import tries_lines
 from depyf.actions.doctor.returned_values import first_difference
-from depyf.actions.doctor.trial import FollowedAdvice, Measured
+from depyf.actions.doctor.trial import Measured
+from depyf.actions.doctor.trial_files import FollowedAdvice
 from depyf.actions.doctor.tries import Tries
 from depyf.actions.doctor.ways import PlannedWay, WayOutcome, all_that_help, judged, way_in_words, ways_out
 from depyf.run.advice.registry import use

@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from depyf.actions.export.texts.left_out import left_out
 from depyf.actions.scripts.carried_text import bound_names
 from depyf.decompiler.emit.comments import remark, source_lines
+from depyf.decompiler.emit.entry import MAKER
+from depyf.run.global_names import GRAPH, RESUME, imported_module
 
 HELPERS = frozenset({"call_size", "call_stride", "call_storage_offset", "object_setattr_ignore_descriptor"})
 """Functions of ``torch._dynamo.utils`` that transformed code calls, and which the package has itself."""
@@ -62,7 +64,7 @@ def rewrite(
     outer = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
     inner = outer
     done = Rewritten()
-    if outer.name.startswith("__make_"):
+    if outer.name.startswith(MAKER):
         inner = next(node for node in outer.body if isinstance(node, ast.FunctionDef))
         done.free = tuple(a.arg for a in outer.args.args)
     first = min([outer.lineno, *(d.lineno for d in outer.decorator_list)])
@@ -126,17 +128,12 @@ def _module(name: str) -> str:
     module = re.fullmatch(r"_*module_([a-z]+)_c\d+", name)
     if module is not None and module[1] in sys.stdlib_module_names:
         return module[1]
-    return module_of(name)
-
-
-def module_of(name: str) -> str:
-    """``__import_torch_dot_nn`` -> ``torch.nn``; "" for another name."""
-    return name[len("__import_") :].replace("_dot_", ".") if name.startswith("__import_") else ""
+    return imported_module(name)
 
 
 def _is_of_torch(node: ast.expr) -> bool:
     """A flag in one of torch's modules."""
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and bool(module_of(node.value.id))
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and bool(imported_module(node.value.id))
 
 
 class _Edits:
@@ -201,7 +198,7 @@ class _Edits:
             isinstance(called, ast.Attribute)
             and called.attr in _BOOKKEEPING
             and isinstance(called.value, ast.Name)
-            and module_of(called.value.id) == _UTILS
+            and imported_module(called.value.id) == _UTILS
         )
 
     def _dotted(self, node: ast.Attribute | ast.Subscript) -> bool:
@@ -210,7 +207,7 @@ class _Edits:
         if not isinstance(base, ast.Name):
             return False
         if isinstance(node, ast.Attribute):
-            if module_of(base.id) == _UTILS and node.attr in HELPERS:
+            if imported_module(base.id) == _UTILS and node.attr in HELPERS:
                 self._put(node, self._helper(node.attr))
                 return True
             return False
@@ -236,7 +233,7 @@ class _Edits:
                 self.done.imports.add("torch")
             self._put(node, self.constants[name])
         elif name in self.names:
-            if name.startswith("__compiled_fn_"):
+            if name.startswith(GRAPH):
                 self.done.graphs[name] = None
             self._put(node, self.names[name])
         elif _BUILTINS.fullmatch(name):
@@ -286,7 +283,7 @@ class _Edits:
 def _invented(name: str) -> str:
     if name.startswith("__const_"):
         return "a constant of the transformed code that no text can hold"
-    if name.startswith("__resume_at_"):
+    if name.startswith(RESUME):
         return "the rest of the function on a way that no call took while it was recorded, so that it was not compiled"
     return f"{name}, which Dynamo put into the globals of the program"
 

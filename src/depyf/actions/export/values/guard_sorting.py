@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import linecache
-import re
 from dataclasses import dataclass
 
 from depyf.run.guards.guard_kind import arguments, called
@@ -20,7 +19,6 @@ from depyf.run.records import GuardRecord
 
 KEPT, FROZEN, HOOKED = "kept", "frozen", "hooked"
 _IDENTITY = frozenset(IDENTITIES.checks)
-_SIMPLE = re.compile(r"module ([\w.]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +55,9 @@ def sort_guard(guard: GuardRecord, slug: str, position: int, tensors: frozenset[
 
 def _identity(guard: GuardRecord, text: str, place: str, path: Path, given: list[ast.expr]) -> SortedGuard:
     """A module has a name by which it is found again; another object is filled in."""
+    if guard.module:
+        return SortedGuard(KEPT, text, f"is_module({ast.unparse(given[0])}, {guard.module!r})", place)
     what = guard.value or (ast.unparse(given[1]).strip("'\"") if len(given) > 1 else "object")
-    if (match := _SIMPLE.fullmatch(what)) is not None:
-        return SortedGuard(KEPT, text, f"is_module({ast.unparse(given[0])}, {match[1]!r})", place)
     hook = path.slug
     return SortedGuard(HOOKED, text, f"{ast.unparse(given[0])} is hooks.{hook}", place, hook, f"{path.text}: {what}")
 

@@ -81,6 +81,9 @@ class AliasGuard(GuardKind):
     def guard_text(self, text: str, differences: tuple[Difference, ...]) -> str:
         return text if "(" in text or " is " in text else "no two arguments are one tensor"
 
+    def differing(self, difference: Difference) -> str:
+        return ""
+
     def subject(self, difference: Difference) -> str:
         if difference.what == _ONE:
             return f"{named(difference.source)} and {named(difference.others[0])} are not one object"

@@ -102,6 +102,9 @@ class GlobalStateGuard(GuardKind):
         said = ", ".join(dict.fromkeys(name for d in differences if (name := called_so(d.what))))
         return f"torch's global state: {said}" if said else "torch's global state"
 
+    def differing(self, difference: Difference) -> str:
+        return ""
+
     def subject(self, difference: Difference) -> str:
         return "torch's global state changed"
 

@@ -78,6 +78,9 @@ class HookGuard(GuardKind):
         text = _LENGTH.wanted(tree, look).text
         return GuardSide(text if text.isdigit() and text != "0" else "none", "int")
 
+    def differing(self, difference: Difference) -> str:
+        return ""
+
     def subject(self, difference: Difference) -> str:
         return f"{self.about(difference, str)} differ"
 

@@ -106,9 +106,9 @@ class LengthGuard(GuardKind):
         match = _FOUND.match(text)
         return f"len({match['source']}) == {match['count']}" if match is not None else text
 
-    def subject(self, difference: Difference) -> str:
+    def differing(self, difference: Difference) -> str:
         empty = difference.wanted.text == NO_ITEMS
-        return f"{named(difference.source) if empty else self.about(difference)} differs"
+        return named(difference.source) if empty else self.about(difference)
 
     def about(self, difference: Difference, shown: Callable[[str], str] = str) -> str:
         name = named(difference.source)

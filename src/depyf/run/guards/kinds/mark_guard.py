@@ -18,6 +18,7 @@ from depyf.run.guards.guard_kind import (
     arguments,
     called,
     keywords,
+    operands_of,
     source_of,
 )
 from depyf.run.places.place import Place
@@ -112,8 +113,9 @@ def _merged(records: list[GuardRecord]) -> list[GuardRecord]:
 
 def _but_for(record: GuardRecord, marked: dict[str, list[str]]) -> GuardRecord:
     """``no_dynamic_marks(x)`` of a tensor that was marked: it speaks of the other marks."""
-    source = record.expression.removeprefix("no_dynamic_marks(")[:-1]
-    if source not in marked or not record.expression.startswith("no_dynamic_marks("):
+    operands = operands_of(record.expression, ("no_dynamic_marks",))
+    source = ast.unparse(operands[0]) if operands else ""
+    if source not in marked:
         return record
     return _shown_as(record, f"no_dynamic_marks({source}, but={', '.join(marked[source])!r})")
 
@@ -121,6 +123,11 @@ def _but_for(record: GuardRecord, marked: dict[str, list[str]]) -> GuardRecord:
 def _shown_as(record: GuardRecord, expression: str, text: str = "") -> GuardRecord:
     """Not ``dataclasses.replace``: who steps into a dispatcher would step through that."""
     return GuardRecord(record.kind, text or record.text, expression, record.source, record.place, record.why)
+
+
+def on_marks(expression: str) -> bool:
+    """Whether a guard is on the marks of a tensor, in our words or in torch's."""
+    return "_dynamo_" in expression or bool(operands_of(expression, KIND.checks))
 
 
 KIND = MarkGuard()

@@ -90,6 +90,9 @@ class ModeGuard(GuardKind):
     def guard_text(self, text: str, differences: tuple[Difference, ...]) -> str:
         return text
 
+    def differing(self, difference: Difference) -> str:
+        return ""
+
     def subject(self, difference: Difference) -> str:
         return _SUBJECTS[difference.what]
 

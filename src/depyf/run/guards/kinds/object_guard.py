@@ -19,6 +19,7 @@ from depyf.run.guards.guard_kind import (
     PrintedGuard,
     Uses,
     arguments,
+    operands_of,
     side_of,
     source_of,
 )
@@ -114,6 +115,12 @@ class ObjectGuard(GuardKind):
         if difference.what == IDENTITY and RECEIVER in difference.roles:
             return (use("each-receiver", name=named(difference.source)),)
         return (use({_ALIVE: "keep-the-object", _CODE: "one-function"}.get(difference.what, "one-object")),)
+
+
+def object_wanted(expression: str) -> tuple[str, str] | None:
+    """The value whose identity a guard asks for, and what torch says that the object is; None for another guard."""
+    operands = operands_of(expression, KIND.checks)
+    return (ast.unparse(operands[0]), str(ast.literal_eval(operands[1]))) if len(operands) == 2 else None
 
 
 KIND = ObjectGuard()

@@ -6,12 +6,11 @@ L['G'].size()[0] <= L['G'].size()[1]        2 <= L['x'].size()[0]        L['n'] 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
 from depyf.run.advice.registry import use
-from depyf.run.advice.source_names import named
+from depyf.run.advice.source_names import SizeSource, named, size_source, size_source_text
 from depyf.run.guards.difference import STRIDES, UNKNOWN, Difference, GuardSide
 from depyf.run.guards.guard_kind import (
     GuardKind,
@@ -26,8 +25,6 @@ from depyf.run.guards.kinds.tensor_guard import size_advice
 from depyf.run.guards.program_words import in_program
 from depyf.run.places.place import Place
 
-_SIZE = re.compile(r"(?P<tensor>.+)\.(?P<what>size|stride)\(\)\[(?P<index>\d+)\]")
-_OFFSET = ".storage_offset()"
 _SIGNS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
     ast.Is: "is", ast.IsNot: "is not",
@@ -69,13 +66,11 @@ class RelationGuard(GuardKind):
         source = ast.unparse(value)
         wanted = self.wanted(tree, look)
         difference = Difference(self.name, source, "", None, relation, wanted, found, roles=look.roles(source))
-        size = _SIZE.fullmatch(source)
-        if source.endswith(_OFFSET):
-            return replace(difference, source=source.removesuffix(_OFFSET), what="storage_offset")
+        size = size_source(source)
         if size is None:
             return difference
-        tensor, index = size["tensor"], int(size["index"])
-        return replace(difference, source=tensor, what=size["what"], index=index, roles=look.roles(tensor))
+        found_roles = difference.roles if size.index is None else look.roles(size.tensor)
+        return replace(difference, source=size.tensor, what=size.what, index=size.index, roles=found_roles)
 
     def wanted(self, tree: ast.expr, look: Look) -> GuardSide:
         one = _bounded(tree)
@@ -85,17 +80,17 @@ class RelationGuard(GuardKind):
         """A relation of which both sides may change: ``found`` has what each of them is."""
         read = list(dict.fromkeys(map(ast.unparse, _values(tree)))) or [source_of(tree)]
         equal = isinstance(tree, ast.Compare) and [type(sign) for sign in tree.ops] == [ast.Eq]
-        both = equal and len(read) == 2 and all(map(_SIZE.fullmatch, read))
+        sizes = list(map(_dimension, read))
+        both = equal and len(read) == 2 and None not in sizes
         relation = _SIGNS[type(tree.ops[0])] if isinstance(tree, ast.Compare) else ""
         what = EQUALITY if both else BETWEEN
-        parts = [match["what"] if match else "" for match in map(_SIZE.fullmatch, read)]
+        parts = [size.what if size is not None else "" for size in sizes]
         roles = (STRIDES,) if "stride" in parts and "" not in parts else ()
         wanted = self.wanted(tree, look)
         return Difference(self.name, read[0], what, None, relation, wanted, found, tuple(read[1:]), roles)
 
-    def subject(self, difference: Difference) -> str:
-        names = [named(_tensor(source)) for source in (difference.source, *difference.others)]
-        return f"{' and '.join(dict.fromkeys(names))} differs" if len(set(names)) == 1 else f"{names[0]} differs"
+    def differing(self, difference: Difference) -> str:
+        return named(_tensor(difference.source))
 
     def stated(self, difference: Difference) -> tuple[str, str]:
         if difference.what in (EQUALITY, BETWEEN):
@@ -149,8 +144,8 @@ class RelationGuard(GuardKind):
 
 def equal_sizes(difference: Difference, shown: Callable[[str], str]) -> str:
     """``sizes 0 and 1 of x``, ``size 0 of x and size 1 of y``."""
-    found = filter(None, map(_SIZE.fullmatch, (difference.source, *difference.others)))
-    (one, i), (other, j) = sorted((named(match["tensor"]), match["index"]) for match in found)
+    found = filter(None, map(_dimension, (difference.source, *difference.others)))
+    (one, i), (other, j) = sorted((named(size.tensor), str(size.index)) for size in found)
     if one == other:
         return f"sizes {i} and {j} of {shown(one)}"
     return f"size {i} of {shown(one)} and size {j} of {shown(other)}"
@@ -174,16 +169,20 @@ def _span(wanted: str) -> str:
 
 
 def _whole(difference: Difference) -> str:
-    if difference.what == "storage_offset":
-        return difference.source + _OFFSET
-    if difference.index is None:
+    if difference.index is None and difference.what != "storage_offset":
         return difference.source
-    return f"{difference.source}.{difference.what}()[{difference.index}]"
+    return size_source_text(SizeSource(difference.source, difference.what, difference.index))
 
 
 def _tensor(source: str) -> str:
-    size = _SIZE.fullmatch(source)
-    return size["tensor"] if size is not None else source
+    size = _dimension(source)
+    return size.tensor if size is not None else source
+
+
+def _dimension(source: str) -> SizeSource | None:
+    """The size or stride of a dimension that a source is."""
+    size = size_source(source)
+    return size if size is not None and size.index is not None else None
 
 
 def _bounded(tree: ast.expr) -> tuple[ast.expr, str, GuardSide] | None:

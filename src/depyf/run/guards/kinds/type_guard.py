@@ -12,7 +12,17 @@ from collections.abc import Callable, Iterable
 from depyf.run.advice.registry import use
 from depyf.run.advice.source_names import named
 from depyf.run.guards.difference import RECEIVER, Difference, GuardSide
-from depyf.run.guards.guard_kind import GuardFact, GuardKind, Look, PrintedGuard, Uses, arguments, source_of, spelled
+from depyf.run.guards.guard_kind import (
+    GuardFact,
+    GuardKind,
+    Look,
+    PrintedGuard,
+    Uses,
+    arguments,
+    operands_of,
+    source_of,
+    spelled,
+)
 from depyf.run.places.place import Place
 
 _PRINTED = re.compile(
@@ -91,6 +101,12 @@ class TypeGuard(GuardKind):
         if difference.what == _OF_TENSOR:
             return class_advice(difference, "Tensor", difference.found.text)
         return class_advice(difference, difference.wanted.text, difference.found.text)
+
+
+def class_wanted(expression: str) -> tuple[str, str] | None:
+    """The value whose class a guard asks for, and the class; None for another guard."""
+    operands = operands_of(expression, KIND.checks)
+    return (ast.unparse(operands[0]), str(ast.literal_eval(operands[1]))) if len(operands) == 2 else None
 
 
 def _is_tensor(difference: Difference) -> bool:

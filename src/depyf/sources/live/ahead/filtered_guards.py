@@ -9,7 +9,6 @@ knows its text; those of tensors and of torch's state do not, and theirs is made
 from __future__ import annotations
 
 import functools
-import re
 import sys
 import types
 import weakref
@@ -17,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from depyf.run.advice.source_names import without_mapping
 from depyf.run.places.place import Place
 from depyf.run.records import GuardRecord
 from depyf.safety.guarded import Door
@@ -89,10 +89,7 @@ def _risky(keep: Any) -> frozenset[tuple[str, str]]:
 
 def _stripped(name: str) -> str:
     """A source as precompile's summary writes it: ``L['x'].a`` is ``x.a``."""
-    return _LOCAL.sub(r"\1", name)
-
-
-_LOCAL = re.compile(r"L\['(\w+)'\]")
+    return without_mapping(name)
 
 
 def _texts(guard: Any, known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from depyf.decompiler.bytecode.host.constants_apart import constants_apart
 from depyf.decompiler.emit.entry import MAKER
 from depyf.decompiler.options import Options
-from depyf.run.global_names import rename
+from depyf.run.global_names import GRAPH, RESUME, rename
 
 if TYPE_CHECKING:
     from depyf.decompiler.driver.pipeline import Decompiled
@@ -37,8 +37,7 @@ class _KnownCode:
     found: Decompiled
 
 
-_GRAPH = "__compiled_fn_"
-_RENAMED = (_GRAPH, "__resume_at_", "__nested_resume_at_")
+_RENAMED = (GRAPH, RESUME, "__nested_resume_at_")
 """The globals in whose names two codes may differ; what Dynamo promises of such a name depends on its beginning."""
 
 
@@ -64,7 +63,7 @@ class AlikeCodes:
         """What two code objects have in common that differ in nothing that matters; None where it cannot be said."""
         if made.co_name in made.co_names or any(type(const) is types.CodeType for const in made.co_consts):
             return None
-        number = {name: (name.rpartition("_at_")[0] or _GRAPH, at) for at, name in enumerate(_globals(made))}
+        number = {name: (name.rpartition("_at_")[0] or GRAPH, at) for at, name in enumerate(_globals(made))}
         doc = made.co_consts[0] if made.co_consts and isinstance(made.co_consts[0], str) else None
         tables = made.co_linetable, getattr(made, "co_exceptiontable", b"")
         counts = made.co_argcount, made.co_posonlyargcount, made.co_kwonlyargcount, made.co_nlocals, made.co_flags

@@ -18,7 +18,7 @@ from typing import Any
 
 from depyf.decompiler.bytecode.host.written_names import qualified_name
 from depyf.run.causes.folding import counted
-from depyf.run.global_names import readable_globals
+from depyf.run.global_names import GRAPH, readable_globals
 from depyf.run.nearest import nearest_first, without_lone_marks
 from depyf.run.places.place import Place
 from depyf.run.records import (
@@ -334,7 +334,7 @@ def _transformed(key: CompileKey, live: LiveEntry) -> TransformedRecord:
     """The names of what the code of an entry calls; it is not decompiled."""
     renamed = readable_globals(key, live.code.co_names)
     graphs = len(compiled_functions(live))
-    called = [new for new in renamed.values() if new.startswith("__compiled_fn_")][:graphs]
+    called = [new for new in renamed.values() if new.startswith(GRAPH)][:graphs]
     made = dict.fromkeys([*resume_globals(live.code.co_names), *(name for name, _ in resume_targets(live))])
     return TransformedRecord("", False, NOT_READ, (), tuple(called), tuple(made))
 

@@ -7,7 +7,6 @@ Output: ``PinnedSize``; None for another error, or where no other tensor of the 
 from __future__ import annotations
 
 import ast
-import re
 import sys
 import types
 from collections.abc import Iterator, Mapping
@@ -17,22 +16,19 @@ from depyf.run.advice.source_names import named
 from depyf.run.places.place import Place
 from depyf.sources.live.pure_access import UnreadableError, attribute
 from depyf.sources.live.pure_tensors import tensor
+from depyf.sources.reports.failures import pinned_constant
 from depyf.sources.reports.wrapped_calls import PinnedSize
 
-_VIOLATED = re.compile(
-    r"You marked (?P<tensor>L\[\S+?)\.size\(\)\[(?P<index>\d+)\] as dynamic but your code specialized it to be a "
-    r"constant \((?P<value>\d+)\)"
-)
 _DEPTH = 80
 _CONTAINERS = (list, tuple, dict)
 
 
 def pinned_size(reason: str, place: Place | None) -> PinnedSize | None:
     """``place``: the line that needed the size."""
-    match = _VIOLATED.search(reason)
-    if match is None or place is None:
+    pinned = pinned_constant(reason)
+    if pinned is None or place is None:
         return None
-    marked, value = named(match["tensor"]), int(match["value"])
+    marked, value = named(pinned[0].tensor), pinned[1]
     names = _names(place.text)
     found = [
         (path, index)

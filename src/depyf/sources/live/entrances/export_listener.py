@@ -18,7 +18,7 @@ from depyf.run.places.place import Place
 from depyf.run.program_calls.compile_calls import FailedExport
 from depyf.safety.guarded import Door
 from depyf.sources.live.entrances.running_lines import LONGEST_LINE, of_program, place_of, running, traced
-from depyf.sources.reports.failures import told_failure
+from depyf.sources.reports.failures import EXPORTED, told_failure
 from depyf.sources.reports.library_files import of_libraries
 
 _NAME = "log_export_usage"
@@ -27,7 +27,6 @@ _TELLS, _TOLD = "torch._utils_internal", "torch.export._trace"
 _ERROR = "export.error"
 _FIXES = re.compile(r"Suggested fixes:\n((?:  \S[^\n]*\n?)+)")
 _LINE = re.compile(r"\((?P<file>[^()\n]+):(?P<line>\d+) in (?P<function>[^()\n]+)\)")
-_MARKED = "marked dynamic (mark_dynamic), and this line needs"
 
 
 class FailedExports:
@@ -77,18 +76,18 @@ class FailedExports:
             return
         self._last = id(error)
         message = str(error)
-        words, at = told_failure({"fail_type": type(error).__name__, "fail_reason": message})
-        words = words.replace(_MARKED, "dynamic (dynamic_shapes), and the program needs")
+        told = told_failure({"fail_type": type(error).__name__, "fail_reason": message}, declared=EXPORTED)
         led = list(of_program(traced(error)))
         fixes = _FIXES.search(message)
         place = place_of(*call)
-        at = at or _named(message) or (place_of(*led[-1]) if led else None)
+        at = told.place or _named(message) or (place_of(*led[-1]) if led else None)
         self._found.append(
             FailedExport(
                 place,
-                words,
+                told.words,
                 at if at is not None and (at.filename, at.line) != (place.filename, place.line) else None,
                 tuple(line.strip() for line in fixes[1].splitlines()) if fixes is not None else (),
+                told.on_values,
             )
         )
 

@@ -7,12 +7,12 @@ them; what this torch does not have stays empty.
 
 from __future__ import annotations
 
-import re
 import sys
 import types
 from typing import Any
 
 from depyf.run.places.place import Place
+from depyf.run.places.stack_text import frames_in
 from depyf.sources.live.pure_access import attribute, class_module, short_name
 from depyf.sources.reports.library_files import of_libraries
 from depyf.sources.reports.shape_questions import FinalSymbol, ShapeQuestion
@@ -29,7 +29,6 @@ _DECLARING = ("_wire_spec_assumptions", "_wire_spec_slot", "_wire_tensor_spec_di
 """They assert what ``dynamic_shapes=`` declares."""
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "not_", "truth", "and_", "or_", "is_", "is_not")
 """What the program's line says better."""
-_FRAME = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<function>[^\n]+)(?:\n *(?P<text>[^\n]*))?')
 
 
 def shape_question() -> ShapeQuestion:
@@ -106,12 +105,9 @@ def _place_of(node: Any) -> Place | None:
     """The innermost line of the program in the stack trace that a node carries."""
     meta = attribute(node, "meta")
     trace = meta.get("stack_trace") if type(meta) is dict else None
-    frames = list(_FRAME.finditer(trace)) if type(trace) is str else []
-    own = [frame for frame in frames if not of_libraries(frame["file"])]
-    if not frames:
-        return None
-    frame = (own or frames)[-1]
-    return Place(frame["file"], int(frame["line"]), frame["function"], (frame["text"] or "").strip())
+    frames = frames_in(trace) if type(trace) is str else []
+    own = [frame for frame in frames if not of_libraries(frame.filename)]
+    return (own or frames)[-1] if frames else None
 
 
 def final_symbols(env: Any) -> dict[str, FinalSymbol]:

@@ -6,8 +6,7 @@ of the entry in the cache.
 
 from __future__ import annotations
 
-import re
-
+from depyf.run.advice.source_names import without_mapping
 from depyf.run.guards.kinds.opaque_guard import UNTOLD
 from depyf.run.guards.known_kinds import KINDS, plain, recompile_record
 from depyf.run.records import RecompileRecord
@@ -17,7 +16,6 @@ from depyf.sources.live.guards.ask import ask_entry
 from depyf.sources.reports.guards.guard_remarks import program_place
 
 UNKNOWN_KIND = KINDS[-1].name
-_LOCAL = re.compile(r"\bL\['([^\W\d]\w*)'\]")
 
 
 def asked_instead(record: RecompileRecord) -> RecompileRecord:
@@ -33,6 +31,6 @@ def asked_instead(record: RecompileRecord) -> RecompileRecord:
             steps = ask_entry(entry, variables, code=code).failing_steps
             step = next((step for step in steps if step.differences and step.differences[0].kind != UNKNOWN_KIND), None)
             if step is not None:
-                guard = _LOCAL.sub(r"\1", plain(step.expression))
+                guard = without_mapping(plain(step.expression))
                 return recompile_record(record.entry, guard, program_place(step.place), step.differences)
     return record

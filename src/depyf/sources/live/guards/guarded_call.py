@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import re
 import sys
 import types
 from collections.abc import Iterable
@@ -15,15 +14,13 @@ from typing import Any
 
 import torch
 
-from depyf.run.advice.source_names import by_attribute, named
+from depyf.run.advice.source_names import module_variable, named
 from depyf.run.guards.difference import RECEIVER
 from depyf.run.guards.guard_kind import tree_of
 from depyf.run.records import GuardRecord
 from depyf.sources.live.events.call_values import CallValues, inner_variables, is_receiver, optimizer_parts
 from depyf.sources.live.pure_access import class_mro, class_namespace
 from depyf.sources.reports.guards.told_call import GuardedCall
-
-_OF_MODULE = re.compile(r"L\['(\w+)'\]\._(?:modules|parameters|buffers)\b")
 
 
 @functools.lru_cache(maxsize=256)
@@ -46,8 +43,7 @@ class LiveGuardedCall(GuardedCall):
     def __init__(self, guards: Iterable[GuardRecord], code: types.CodeType) -> None:
         super().__init__(guards)
         self._code = code
-        modules = (_OF_MODULE.search(by_attribute(guard.expression)) for guard in self._guards)
-        found = {module[1] for module in modules if module is not None}
+        found = {name for guard in self._guards if (name := module_variable(guard.expression))}
         first = code.co_varnames[0] if code.co_argcount else ""
         if any(cls is torch.nn.Module for cls in self._classes(first)):
             found.add(first)

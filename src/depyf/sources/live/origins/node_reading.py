@@ -15,6 +15,7 @@ from typing import Any
 
 from depyf.run.compile_stages import BACKWARD, BEFORE_POST_GRAD, CAPTURED, FORWARD, JOINT, POST_GRAD, WRAPPER
 from depyf.run.graphs.node_origins import Frame, NodeOrigins
+from depyf.run.places.stack_text import frames_in
 from depyf.sources.live.pure_access import attribute, short_name
 
 _DEPTH = 16
@@ -30,7 +31,6 @@ _NAMES = {
 }
 """Stage -> the variables of torch's functions that hold the graph while it is reported."""
 _DEFINED = re.compile(r"^ +(\w+)(?::? \"[^\"\n]*\"| : [^=\n]*)? = ", re.M)
-_FRAME = re.compile(r'^ *File "([^"\n]+)", line (\d+), in (.+)$', re.M)
 OPERATIONS = ("call_function", "call_method", "call_module")
 
 
@@ -85,7 +85,7 @@ def stacks_of(nodes: list[Any]) -> tuple[tuple[str, tuple[Frame, ...]], ...]:
         text = _meta(node).get("stack_trace")
         if type(text) is str and text:
             if text not in read:
-                read[text] = tuple((m[1], int(m[2]), m[3].strip()) for m in _FRAME.finditer(text))
+                read[text] = tuple((one.filename, one.line, one.function) for one in frames_in(text))
             found.append((str(node.name), read[text]))
     return tuple(found)
 

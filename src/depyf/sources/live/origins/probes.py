@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import copy
 import os
-import re
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.run.places.place import Place
+from depyf.run.places.stack_text import frames_in
 from depyf.sources.live.events.module_path import node_module
-
-FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)\n\s*(?P<code>.*)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +84,16 @@ def describe(node: Any) -> ProbedNode:
 
 def user_line(stack_trace: str) -> str:
     """The innermost frame outside torch, as ``file:line in function: code``."""
-    frame = outside_torch(list(FRAME.finditer(stack_trace)))
-    if frame is None:
-        return ""
-    return f"{frame['file']}:{frame['line']} in {frame['function']}: {frame['code'].strip()}"
+    frame = outside_torch(frames_in(stack_trace))
+    return f"{frame}: {frame.text}" if frame is not None else ""
 
 
-def outside_torch(frames: list[re.Match[str]]) -> re.Match[str] | None:
+def outside_torch(frames: list[Place]) -> Place | None:
     """The innermost frame that is not in torch itself; the innermost of all where there is no such frame."""
     import torch
 
     inside = os.path.dirname(torch.__file__)
-    return next((f for f in reversed(frames) if not f["file"].startswith(inside)), frames[-1] if frames else None)
+    return next((f for f in reversed(frames) if not f.filename.startswith(inside)), frames[-1] if frames else None)
 
 
 def _clone(value: Any) -> Any:

@@ -364,7 +364,7 @@ class Capture(Heard):
         super().close(entry, event)
         if reason := event.data.get("fail_reason"):
             with Door("which tensors fix a size could not be told", self.note):
-                entry.pinned = pinned_size(str(reason), entry.error[1])
+                entry.pinned = pinned_size(str(reason), entry.error.place)
             entry.raised = raises(str(event.data.get("fail_type")))
 
     def take_symbol(self, entry: EntryBuilder, event: TraceEvent) -> None:

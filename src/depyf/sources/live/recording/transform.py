@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING
 from depyf.decompiler.bytecode.codeunit import nested_codes
 from depyf.decompiler.bytecode.host.code_lines import lines_of, with_lines
 from depyf.decompiler.emit.comments import remark, source_lines
+from depyf.decompiler.emit.scopes import never_run
 from depyf.decompiler.options import Options
 from depyf.errors import DepyfError
 from depyf.run.addresses import without_addresses
 from depyf.run.files.layout import disassembly_file, transformed_file
 from depyf.run.files.writer import DumpWriter
-from depyf.run.global_names import readable_globals, rename, transformed_name
+from depyf.run.global_names import GRAPH, readable_globals, rename, transformed_name
 from depyf.run.made import Made
 from depyf.run.places.two_places import remember
 from depyf.run.records import CodeRecord, CompileKey, TransformedRecord, VerdictRecord
@@ -184,11 +185,11 @@ class DecompiledCode:
             reason=self.stable(reason),
             verdicts=tuple(
                 VerdictRecord(named(v.qualname), EDITED, self.stable(reason))
-                if reason.startswith(f"{EDITED}: ")
+                if reason and reason == edited_by(self.made)
                 else VerdictRecord(named(v.qualname), v.status.value, self.stable(v.reason))
                 for v in found
             ),
-            graphs=tuple(new for new in self.renamed.values() if new.startswith("__compiled_fn_")),
+            graphs=tuple(new for new in self.renamed.values() if new.startswith(GRAPH)),
             resumes=tuple(self.renamed.get(name, name) for name in resume_globals(self.made.co_names)),
             needs=tuple(map(self.stable, self._needs())),
             lines=line_changes(self.found.linemap) if self.found is not None else (),
@@ -262,20 +263,13 @@ _WRITTEN_BACK = re.compile(r" *(\w+) = \1(?:  # .*)?$")
 """Dynamo stores the variables that functions share (cells) again after each graph, those too that did not change."""
 
 
-_NEVER = re.compile(
-    r" *if 0: (?:shared_* = (?P<shared>lambda: [\w(), ]+)|(?P<local>[\w =]+) = None|(?P<generator>yield))(?:  # .*)?$"
-)
-"""What only tells the compiler something about the function, as ``emit.scopes`` writes it."""
 _CELL = re.compile(r"\b__cell_(\w+)")
 
 
 def _says(line: str, cells: set[str]) -> str:
     """What an unusual line means; ``cells``: those that were explained before."""
-    if (never := _NEVER.match(line)) is not None:
-        if never["shared"]:
-            names = never["shared"].removeprefix("lambda: ").strip("()")
-            return f"never runs: makes {names} shared with other functions"
-        return "never runs: makes this a generator" if never["generator"] else "never runs: makes it a local variable"
+    if said := never_run(line):
+        return f"never runs: {said}"
     new = [name for name in dict.fromkeys(_CELL.findall(line)) if name not in cells]
     cells.update(new)
     return ", ".join(f"__cell_{name}: the cell that holds {name}" for name in new)

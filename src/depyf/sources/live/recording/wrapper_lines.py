@@ -11,8 +11,9 @@ from itertools import pairwise
 
 from depyf.decompiler.emit.comments import remark
 from depyf.run.graphs.program_comments import NO_PLACE
+from depyf.run.places.stack_text import frames_in
 from depyf.safety.unheard import spelled_out
-from depyf.sources.live.origins.probes import FRAME, outside_torch
+from depyf.sources.live.origins.probes import outside_torch
 
 
 def user_lines(path: str) -> dict[int, str]:
@@ -26,9 +27,9 @@ def user_lines(path: str) -> dict[int, str]:
         return {}
     found: dict[int, str] = {}
     for line, trace in zip(*linemap):
-        frame = outside_torch(list(FRAME.finditer(str(trace or ""))))
+        frame = outside_torch(frames_in(str(trace or "")))
         if frame is not None and isinstance(line, int):
-            found[line] = f"{frame['file']}:{frame['line']} in {frame['function']}"
+            found[line] = str(frame)
         elif isinstance(line, int) and found and found[max(found)]:
             found[line] = ""
     return found

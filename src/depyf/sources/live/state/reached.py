@@ -14,7 +14,6 @@ import collections
 import functools
 import io
 import random
-import re
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.decompiler.bytecode.codeunit import nested_codes
+from depyf.run.advice.source_names import without_registries
 from depyf.sources.live.pure_access import (
     attribute,
     cell_contents,
@@ -55,7 +55,6 @@ _LIBRARIES = frozenset(
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice, type(...), types.BuiltinFunctionType)
 COPIED_ITERATORS: tuple[Any, ...] = (type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")))
 """``copy.copy`` makes another one at the same place.  One that has ended cannot be put back."""
-_SUBMODULE = re.compile(r"\._(?:modules|parameters|buffers)\['([^']*)'\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +325,7 @@ def _installed(package: str) -> bool:
 
 def shown(path: str) -> str:
     """A path as the program writes it: ``model.layer.weight``."""
-    return _SUBMODULE.sub(lambda found: f".{found[1]}" if not found[1].isdigit() else f"[{found[1]}]", path)
+    return without_registries(path, lambda name: f"[{name}]" if name.isdigit() else f".{name}")
 
 
 def _of_namespace(owner: str, name: str) -> str:

@@ -16,9 +16,8 @@ from dataclasses import dataclass, replace
 from itertools import count, repeat
 from typing import Any
 
-from depyf.run.advice.source_names import named
+from depyf.run.advice.source_names import named, split_global, without_mapping
 from depyf.run.advice.symbol_places import SymbolPlaces
-from depyf.run.causes.subjects import GLOBAL
 from depyf.run.guards.difference import GuardSide
 from depyf.run.guards.guard_kind import GuardFact, Look, UnknownValueError, is_literal, spelled, tree_of
 from depyf.run.guards.known_kinds import (
@@ -33,7 +32,6 @@ from depyf.run.guards.known_kinds import (
 from depyf.run.records import FailedGuardRecord, GuardRecord, RecompileRecord
 from depyf.sources.reports.guards.guard_remarks import program_place
 
-_LOCAL = re.compile(r"L\['([^\W\d]\w*)'\]")
 _COMPARED = re.compile(r" == -?\d+$")
 _WORD = re.compile(r"\w+")
 _BUILTINS = re.compile(r"(?<=__builtins_dict__)_\d+")
@@ -110,7 +108,7 @@ class GuardedCall:
                 if text:  # torch tells of no line either
                     return recompile_record(compile_id, text, None, reported_differences(text, self))
                 if tree is not None and self._differs(fact):
-                    shown = _LOCAL.sub(r"\1", plain(guard.expression))
+                    shown = without_mapping(plain(guard.expression))
                     found = differences_of(tree, self, holds=False)
                     return recompile_record(compile_id, shown, program_place(guard.place), found)
         return None
@@ -226,7 +224,7 @@ class GuardedCall:
         if name in self._values:
             return self._values[name]
         known = self._values[name] = _SaidOfValue()
-        words = _WORD.findall(name.removeprefix(GLOBAL))
+        words = _WORD.findall(split_global(name)[1])
         for guard in self._guards:
             if all(word in guard.expression for word in words):
                 for fact in facts_in(guard.expression):

@@ -179,14 +179,10 @@ def _head(cause: Cause, style: PrintStyle, short: Mapping[str, str]) -> str:
     return f"{place}{module}: {asked}{style.message(cause.text)}{inside}"
 
 
-_QUOTED = re.compile(r"`([^`]+)`")
-
-
 def _about(cause: Cause) -> list[str]:
     """What the line of a cause has to show: the operation, then the value."""
     last = cause.asked.rpartition(".")[2]
-    values = _QUOTED.findall(cause.text)
-    return [f"{last}(" if last else "", last, *values, *(value.rpartition(".")[2] for value in values)]
+    return [f"{last}(" if last else "", last, *cause.values, *(value.rpartition(".")[2] for value in cause.values)]
 
 
 def _says_more(cause: Cause) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from depyf.run.compile_stages import BACKWARD, CAPTURED, COMPILED_AUTOGRAD, FORWARD, JOINT, POST_GRAD, WRAPPER
 from depyf.run.files.file_record import FileRecord
+from depyf.run.files.layout import ORIGINAL
 from depyf.run.global_names import graph_name
 from depyf.run.graphs.node_origins import GraphNodes, NodesPage
 from depyf.run.installed_files import of_library
@@ -156,7 +157,7 @@ def _functions(view: DumpView, key: CompileKey, found: Operations) -> list[Linke
     panes: list[LinkedPane] = []
     at = _at(found)
     everything = frozenset(range(len(found.names)))
-    start = f"__original_code_{CompileKey(*key.function).slug}_for_"
+    start = f"{ORIGINAL}{CompileKey(*key.function).slug}_for_"
     for file in [one for one in view.files if one.kind == "original_code" and one.name.startswith(start)]:
         text = view.text(file.name)
         if text is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from depyf.run.graphs.program_comments import place_in
+from depyf.run.graphs.program_comments import RUNS, place_in
 
 _STATEMENT = re.compile(r"^(?P<indent> +)(?P<name>[A-Za-z_]\w*)(?:: (?P<type>\"[^\"]*\"))? = (?P<value>.*)$")
 _CLASS = re.compile(r"^(?P<indent> *)class (?P<name>\w+)\(")
@@ -17,7 +17,6 @@ _INPUT = re.compile(r"(?<![\w.])(?P<name>[A-Za-z_]\w*): \"(?P<type>[^\"]*)\"")
 _WORD = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*(?![\w(=\"'])")
 _TARGET = re.compile(r"torch\.ops\.(?P<op>\w+\.\w+)")
 _STRING = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
-_RUNS_ALONE = 'if __name__ == "__main__":'
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ def graph_lines(text: str) -> GraphLines:
     known: set[str] = set()
     returns = signature = False
     for number, line in enumerate(text.split("\n"), 1):
-        if line.startswith(_RUNS_ALONE):
+        if line.startswith(RUNS):
             break
         if line.strip():
             found.last = number

@@ -9,6 +9,7 @@ import re
 
 from depyf.run.files.checksums import line_as_it_is
 from depyf.run.files.file_record import FileRecord
+from depyf.run.files.layout import LISTING
 
 _WITH_OFFSET = re.compile(r"^ *(?P<line>\d+) +(?:--> +)?(?:>> +)?\d+ [A-Z]")
 _WITHOUT_OFFSET = re.compile(r"^ *(?P<line>\d+) +(?:L\d+: +)?(?:--> +)?[A-Z]")
@@ -21,7 +22,7 @@ def bytecode_lines(text: str, first: int) -> dict[int, int]:
     lines = text.split("\n")
     found: dict[int, int] = {}
     try:
-        listing = lines.index("Bytecode:") + 1
+        listing = lines.index(LISTING) + 1
     except ValueError:
         listing = len(lines)
     number = first

@@ -11,6 +11,7 @@ from typing import Any
 from depyf.run.compile_stages import CAPTURED
 from depyf.run.files.file_record import FileRecord
 from depyf.run.graphs.layer_index import LayerIndex
+from depyf.run.graphs.program_comments import RUNS
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.links.chain_links import chains_of
 from depyf.views.report.links.graph_lines import graph_lines
@@ -31,7 +32,7 @@ def graphs_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | Non
             graphs.append({
                 "file": file.name, "stage": file.stage, "index": file.index, "id": file.key.text,
                 "generation": file.key.generation, "function": names.get(file.key, ""),
-                "operations": len(_OPERATION.findall(text.partition('\nif __name__ == "__main__"')[0])),
+                "operations": len(_OPERATION.findall(text.partition(f"\n{RUNS}")[0])),
                 "layers": _layers(view, file) or _from_captured(view, file, text),
             })  # fmt: skip
     return {"graphs": graphs} if graphs else None

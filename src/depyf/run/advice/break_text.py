@@ -1,0 +1,105 @@
+"""What torch's report of a graph break names: functions, operators, context managers, loggers.
+
+Input: the parts of a report (``torch/_dynamo/exc.py``, ``unimplemented``).  Output: a name, "" where the text has none.
+The forms of these texts are known here, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import re
+
+_BUILTIN = re.compile(r"builtin operator `(?P<name>[^`]+)`")
+_MANAGER = re.compile(r"enter a `(?P<name>[^`]+)` context manager")
+_FUNCTIONS = (
+    _BUILTIN,
+    re.compile(r"function:? `(?P<name>(?:<unknown module>)?[\w.]+?)\.?`"),
+    re.compile(r"<(?:built-in )?(?:function|method|bound method) (?P<name>[\w.<>]*\w)"),
+    re.compile(r"builtin:? `(?P<name>[^`]+?)\.?`"),
+)
+_PLAIN = re.compile(r"(?:builtin|function) `(?P<name>[\w.]+?)\.?`")
+_BECAUSE = re.compile(r"\(reason: (?P<why>(?!None\)).+)\)")
+_METHOD = re.compile(r"\bcall_method \w+\(.*?\) (?P<name>\w+)")
+_OPERATORS = (
+    re.compile(r"\bUnsupported (?P<name>[Tt]ensor\.\w+)"),
+    _BUILTIN,
+    re.compile(r"^builtin (?P<name>\w+)\b"),
+    re.compile(r"(?:builtin|function|method|class|context manager|operator) `(?P<name>[^`]+?)\.?`"),
+    _MANAGER,
+    re.compile(r"[Cc]all(?:ed)? (?:to )?`(?P<name>[^`(]+)"),
+    re.compile(r"\b(?P<name>aten\.\w+)\."),
+)
+_REPR = re.compile(r"<(?:function|built-in function|bound method|class) '?(?P<name>[\w.<>]*\w)'?(?: of .*)?>", re.S)
+"""What Python shows of a function or a class, without its address."""
+_LOGGED = re.compile(r"context: method: .*\.(?P<name>\w+), args: ")
+_LOCALS = "<locals>."
+_CODE = re.compile(r"\b(gb\d{3,5})\.html")
+_OPTIMIZER = re.compile(r"[/\\]torch[/\\]optim[/\\]|\bmodule: torch\.optim\b|`(?:\w+\.)*Optimizer\.\w+`")
+"""A file or a module of torch's optimizers, or a method of their class."""
+_TORCH_MODULE = re.compile(r"^  Developer debug context: module: torch\b", re.M)
+
+
+def break_number(report: str) -> str:
+    """torch's number for this kind of break, ``GB0170``."""
+    match = _CODE.search(report)
+    return match[1].upper() if match is not None else ""
+
+
+def named_function(report: str) -> str:
+    """The function that Dynamo does not look into, as torch names it."""
+    found = next((match for pattern in _FUNCTIONS if (match := pattern.search(report))), None)
+    return found["name"].rpartition(f".{_LOCALS}")[2] if found is not None else ""
+
+
+def named_plain_function(report: str) -> str:
+    """The same in backquotes alone: a function with a name that a program can write."""
+    match = _PLAIN.search(report)
+    return match["name"] if match is not None else ""
+
+
+def skipped_because(report: str) -> str:
+    """Why torch does not look into a function."""
+    match = _BECAUSE.search(report)
+    return match["why"] if match is not None else ""
+
+
+def named_builtin(report: str) -> str:
+    """A builtin operator."""
+    match = _BUILTIN.search(report)
+    return match["name"] if match is not None else ""
+
+
+def named_manager(report: str) -> str:
+    """The context manager in which the graph breaks."""
+    match = _MANAGER.search(report)
+    return match["name"] if match is not None else ""
+
+
+def logger_method(report: str) -> str:
+    """The method of a logger that was called."""
+    match = _LOGGED.search(report)
+    return match["name"] if match is not None else ""
+
+
+def asked_by(reason: str, explanation: str, context: str) -> str:
+    """The operator that asked for what a graph cannot do."""
+    method = _METHOD.search(context)
+    if method is not None and "Tensor" in context[: method.end()]:
+        return f"Tensor.{method['name']}"
+    for pattern in _OPERATORS:
+        for text in (reason, explanation, context):
+            found = pattern.search(text)
+            if found is not None:
+                shown = _REPR.fullmatch(found["name"])
+                return shown["name"].rpartition(_LOCALS)[2] if shown is not None else found["name"]
+    return ""
+
+
+def names_optimizer(filename: str, said: str, report: str) -> bool:
+    """Whether it broke in an optimizer of torch, or at a method of one; ``said``: torch's reason and explanation."""
+    context = report.partition("User code traceback:")[0].partition("Stack variable source attribution:")[0]
+    return _OPTIMIZER.search(f"{filename} {said} {context}") is not None
+
+
+def skips_torch(report: str) -> bool:
+    """Whether the function that Dynamo does not look into is torch's."""
+    return _TORCH_MODULE.search(report) is not None
