@@ -17,8 +17,9 @@ from typing import Any
 from depyf.actions.claims.dynamo_claim import DynamoClaim
 from depyf.actions.claims.judged_claim import JudgedClaim
 from depyf.actions.comparing.call_outcome import CallOutcome, Output, outcome, outcomes_apart
+from depyf.actions.comparing.dropped_guards import failing_guards
 from depyf.actions.comparing.dynamo_step import dynamo_step
-from depyf.actions.comparing.stale_entries import Stale, guard_texts, why_stale
+from depyf.actions.comparing.stale_entries import Stale, why_stale
 from depyf.errors import DepyfError
 from depyf.safety.guarded import problem
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
@@ -152,10 +153,11 @@ class Calls:
         given = self._given()
         return next((one for one in self.state.once if one.used_up and id(one.value) not in given), None)
 
-    def as_python(self, looked: Looked | None = None) -> CallOutcome:
-        """The program's own code, and nothing compiled.  ``looked`` is given the result while it is there."""
+    def as_python(self, looked: Looked | None = None, fn: Callable[..., Any] | None = None) -> CallOutcome:
+        """The program's own code, and nothing compiled.  ``looked`` is given the result while it is there; ``fn``: what
+        is called in the place of the program's function."""
         with _stance("force_eager"):
-            return self._call(self.original, looked)
+            return self._call(self.original if fn is None else fn, looked)
 
     def _call(self, fn: Callable[..., Any], looked: Looked | None = None) -> CallOutcome:
         args, kwargs, copies = _with_own_history(self.args, self.kwargs)
@@ -373,15 +375,17 @@ def _why_of_entry(
     if entry.made.apart and own.error is not None and str(own.error).startswith("GuardManager check failed"):
         layer = f"the layer is the guards: {name} was compiled ahead of time for other calls; depyf.why says which fail"
         return (), Stale((layer,))
-    guarded: list[str] = []
-    anew = calls.anew(calls.backend or "inductor", then=lambda: guarded.extend(guard_texts(calls.entries())))
+    anew = calls.anew(calls.backend or "inductor")
     apart = calls.apart(python, anew)
     if apart:
         return apart, Stale()
     layer = f"the layer is the guards: entry {name} ran, and"
     if _guards_are_skipped():
-        return (), Stale((f"{layer} the stance skip_guard_eval_unsafe leaves its guards out",))
-    stale = why_stale(calls, entry, own, guarded)
+        failed: tuple[str, ...] = ()
+        with contextlib.suppress(Exception):  # the stance is said without it
+            failed = failing_guards(calls, entry)
+        return (), Stale((f"{layer} the stance skip_guard_eval_unsafe leaves its guards out", *failed))
+    stale = why_stale(calls, entry, own)
     return (), replace(stale, causes=(f"{layer} compiled anew the call does what Python does", *stale.causes))
 
 
