@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import io
 import random
 import sys
 import threading
@@ -295,6 +296,33 @@ def test_what_only_one_run_can_use_is_named():
 
     result = depyf.compare(f, torch.ones(2), (n for n in range(3)), backends=QUICK)
     assert not result and "items is a generator, and only one run can use it" in str(result)
+
+
+def test_what_the_program_goes_on_with_is_not_used_up():
+    values, left = (n for n in range(3)), iter([4.0, 5.0])
+
+    for fn in (lambda x: x + next(values), lambda x: x * next(left)):
+        result = depyf.compare(torch.compile(fn, backend="eager"), torch.ones(2), backends=QUICK)
+        assert not result and "would use it up for the program" in str(result)
+    assert list(values) == [0, 1, 2] and list(left) == [4.0, 5.0]
+
+
+def test_files(tmp_path):
+    held, kept = io.StringIO("old "), open(tmp_path / "log", "w")
+    held.seek(0, io.SEEK_END)
+
+    def into(file):
+        def f(x):
+            file.write("seen")
+            return x + 1
+
+        return f
+
+    result = depyf.compare(torch.compile(into(held), backend="eager"), torch.ones(2), backends=QUICK)
+    assert result and held.getvalue() == "old " and held.tell() == 4
+    result = depyf.compare(torch.compile(into(kept), backend="eager"), torch.ones(2), backends=QUICK)
+    kept.close()
+    assert result and "file, an open file: each run of the call has moved on in it" in str(result)
 
 
 def test_an_iterator_of_a_list_is_put_back():

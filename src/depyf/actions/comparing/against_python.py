@@ -303,19 +303,23 @@ def against_python(
         calls.as_graphs(graphs)
         only = f"{once.path} is {once.what}, and only one run can use it"
         return AgainstPython(ran=False, not_compared=(only,))
+    once = calls.used_up_elsewhere()
+    if once is not None:  # the program goes on with it
+        said = f"nothing was run: the call can reach {once.path}, {once.what}, and would use it up for the program"
+        return AgainstPython(ran=False, not_compared=(said,))
     python = calls.as_python()
-    used = [once for once in calls.state.once if once.moved]
     entry = calls.entry()
-    own = None if used else calls.by_entry(entry) if entry is not None else calls.as_asked() if calls.asked else None
+    own = calls.by_entry(entry) if entry is not None else calls.as_asked() if calls.asked else None
     judged = JudgedClaim(calls.target, calls.args, calls.kwargs, calls.entries)
     captured = calls.as_graphs(judged.backend(graphs), then=judged.judge)
-    if used:
-        said = tuple(f"the call uses up {once.path}, {once.what}, and only one run can" for once in used)
-        return AgainstPython(ran=False, not_compared=said)
     remarks = [f"{path} cannot be put back" for path in calls.state.not_kept[:3]]
+    used = [f"{one.path}, {one.what}: each run of the call has moved on in it" for one in calls.state.once if one.moved]
+    remarks += used
     if entry is None and not calls.asked and calls.backend is not None:
         remarks.append("the program's own compiled code, for no cache entry for this call was found")
     apart = calls.apart(python, captured)
+    if apart and used:
+        return AgainstPython(ran=False, not_compared=tuple(remarks))
     if apart:
         step: tuple[str, ...] = ()
         layer = "the layer is Dynamo: its graphs differ from Python when eager mode runs them, too"
@@ -324,7 +328,7 @@ def against_python(
         return AgainstPython(apart, causes=(layer, *step), not_compared=tuple(remarks))
     compared, claim = _compared(calls.state, python), judged.claim if python.error is None else None
     found = AgainstPython(compared=compared, not_compared=tuple(remarks), error=python.error, claim=claim)
-    if own is None:
+    if own is None or used:
         return found
     return _of_compiled(calls, entry, python, own, found, lambda: was_compared(calls.backend), graphs_agree)
 
