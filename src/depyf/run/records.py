@@ -19,6 +19,7 @@ from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.run.graphs.node_origins import NodeOrigins
 from depyf.run.graphs.unrolled_loops import UnrolledLoop
 from depyf.run.guards.difference import Difference
+from depyf.run.guards.unguarded_value import UnguardedValue
 from depyf.run.made import Made
 from depyf.run.places.place import Place
 
@@ -44,8 +45,7 @@ class CompileKey:
 
     @property
     def label(self) -> str:
-        """The id as people read it: torch's own, and after how many resets; "none" for what was compiled without
-        one."""
+        """The id as people read it: torch's own, and after how many resets; "none" for what has no id."""
         text = self.text or "none"
         return f"{text} (after reset {self.generation})" if self.generation else text
 
@@ -451,6 +451,8 @@ class EntryRecord:
     made: Made = Made.CALL
     left_out: tuple[GuardRecord, ...] = field(metadata=ELSEWHERE, default=())
     """Guards that torch found necessary, and a filter left out: no call is asked them."""
+    unguarded: tuple[UnguardedValue, ...] = ()
+    """What the code reads of the program, and no guard looks at."""
     cuda_graphs_skipped: str = ""
     """Why torch makes no CUDA graph of it, or of its backward, though it was to; with the stack that it names."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import io
 import random
 import sys
 import threading
@@ -72,7 +73,92 @@ def test_a_guard_that_was_dropped():
     finally:
         FLAG = 2
     assert not result and "the layer is the guards" in str(result)
-    assert "no guard of the entry looks at the global FLAG, and an entry made anew has one" in str(result)
+    line = flagged.__code__.co_firstlineno
+    changed = f"the global FLAG (test_against_python.py:{line + 1}), which was 2 when the entry was made and is 3 now"
+    by = f"EQUALS_MATCH: guard_filter_fn <lambda> (test_against_python.py:{line + 4}) left it out"
+    assert f"no guard of the entry looks at {changed}, and an entry made anew has one, {by}" in str(result)
+
+
+def test_a_guard_that_a_recording_saw_being_dropped(tmp_path):
+    factor = 2.0
+
+    def scaled(x):
+        return x * factor
+
+    compiled = torch.compile(
+        scaled, backend="eager", options={"guard_filter_fn": torch.compiler.skip_all_guards_unsafe}
+    )
+    with depyf.prepare_debug(tmp_path):
+        compiled(torch.ones(3))
+    factor = 4.0
+    result = depyf.compare(compiled, torch.ones(3), backends=QUICK)
+    at = f"(test_against_python.py:{scaled.__code__.co_firstlineno + 1})"
+    by = "torch.compiler.skip_all_guards_unsafe left out its guard, EQUALS_MATCH"
+    assert not result and f"factor was 2.0 and is 4.0 {at}: {by}" in str(result)
+
+
+def test_a_guard_that_the_stance_leaves_out():
+    model = small()
+    model.factor = 2
+
+    def scaled(x):
+        return model(x) * model.factor
+
+    compiled, x = torch.compile(scaled, backend="eager"), torch.ones(2, 4)
+    compiled(x)
+    model.factor = 3
+    with torch.compiler.set_stance(skip_guard_eval_unsafe=True):
+        result = depyf.compare(compiled, x, backends=QUICK)
+    at = f"(test_against_python.py:{scaled.__code__.co_firstlineno + 1})"
+    assert not result and f"a guard of it fails: model.factor was 2 and is 3 {at}" in str(result)
+
+
+class Holder:
+    def __init__(self):
+        self.left, self.right = object(), object()
+        self.current = self.left
+
+
+@pytest.mark.parametrize("backend", ("eager", "aot_eager", "inductor"))
+def test_a_branch_on_identity(backend):
+    """pytorch#196173.  The answer is checked: with the other one Python does what the entry did."""
+
+    def chosen(holder, x):
+        y = x + 1
+        if holder.current is holder.left:
+            return y * 2
+        return y - 100
+
+    holder, x = Holder(), torch.ones(2)
+    compiled = torch.compile(chosen, backend=backend)
+    compiled(holder, x)
+    holder.current = holder.right
+    result = depyf.compare(compiled, holder, x, backends=QUICK)
+    if result:
+        pytest.skip("this torch guards the objects")
+    where = f"holder.current is holder.left (test_against_python.py:{chosen.__code__.co_firstlineno + 2})"
+    assert f"no guard of the entry looks at whether {where}: torch decided it when it compiled" in str(result)
+    assert "with the other answer there Python does what the entry did" in str(result)
+    assert holder.current is holder.right
+
+
+def test_an_identity_that_is_not_to_blame_is_not_named():
+    global FLAG
+
+    def flagged(holder, x):
+        y = x * FLAG
+        return y if holder.current is holder.left else y + 1
+
+    holder, x = Holder(), torch.ones(2)
+    keep = {"guard_filter_fn": lambda guards: ["FLAG" not in guard.name for guard in guards]}
+    compiled = torch.compile(flagged, backend="eager", options=keep)
+    compiled(holder, x)
+    FLAG = 3
+    try:
+        result = depyf.compare(compiled, holder, x, backends=QUICK)
+    finally:
+        FLAG = 2
+    assert "the global FLAG" in str(result) and "holder.current is" not in str(result)
 
 
 @dataclasses.dataclass
@@ -210,6 +296,33 @@ def test_what_only_one_run_can_use_is_named():
 
     result = depyf.compare(f, torch.ones(2), (n for n in range(3)), backends=QUICK)
     assert not result and "items is a generator, and only one run can use it" in str(result)
+
+
+def test_what_the_program_goes_on_with_is_not_used_up():
+    values, left = (n for n in range(3)), iter([4.0, 5.0])
+
+    for fn in (lambda x: x + next(values), lambda x: x * next(left)):
+        result = depyf.compare(torch.compile(fn, backend="eager"), torch.ones(2), backends=QUICK)
+        assert not result and "would use it up for the program" in str(result)
+    assert list(values) == [0, 1, 2] and list(left) == [4.0, 5.0]
+
+
+def test_files(tmp_path):
+    held, kept = io.StringIO("old "), open(tmp_path / "log", "w")
+    held.seek(0, io.SEEK_END)
+
+    def into(file):
+        def f(x):
+            file.write("seen")
+            return x + 1
+
+        return f
+
+    result = depyf.compare(torch.compile(into(held), backend="eager"), torch.ones(2), backends=QUICK)
+    assert result and held.getvalue() == "old " and held.tell() == 4
+    result = depyf.compare(torch.compile(into(kept), backend="eager"), torch.ones(2), backends=QUICK)
+    kept.close()
+    assert result and "file, an open file: each run of the call has moved on in it" in str(result)
 
 
 def test_an_iterator_of_a_list_is_put_back():

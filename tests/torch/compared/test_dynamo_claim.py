@@ -14,9 +14,9 @@ from torch import nn
 
 import depyf
 from depyf.actions.claims.dynamo_claim import DynamoClaim, dynamo_claim
-from depyf.actions.claims.guard_sources import GuardSources, known_path
 from depyf.actions.claims.pure_operations import has_no_effect
 from depyf.actions.claims.terms import Operation, Term
+from depyf.run.guards.guard_sources import GuardSources, known_path
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.target import find_target
 

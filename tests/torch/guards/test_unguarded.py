@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 import depyf
+from depyf.run.store.loading import load
 
 pytestmark = pytest.mark.torch
 SCALE = 2.0
@@ -74,7 +75,8 @@ def test_what_is_named_is_not_looked_at_and_the_rest_is(keep, monkeypatch):
 
 def test_why_and_where():
     found = {value.name: value for value in asked(without("factor"))[3]}
-    assert found["self.factor"].why == "guard_filter_fn left its guard out"
+    by = f"guard_filter_fn <lambda> (test_unguarded.py:{without.__code__.co_firstlineno + 1})"
+    assert found["self.factor"].why == f"{by} left its guard out"
     assert found["self.factor"].place.text.startswith("y = self.layer(x)") and found["self.factor"].entries == ("0/0",)
     assert "skip_nnmodule_hook_guards is True" in found["the hooks of self and 1 more module"].why
 
@@ -89,10 +91,11 @@ def test_a_closure_and_a_constant_of_a_library():
     compiled = torch.compile(scaled, backend="eager", options={"guard_filter_fn": none})
     compiled(torch.ones(2))
     report = depyf.explain(compiled)
+    by_filter = f"guard_filter_fn none (test_unguarded.py:{none.__code__.co_firstlineno}) left its guard out"
     assert {value.name: value.why for value in report.unguarded} == {
-        "factor": "guard_filter_fn left its guard out",
+        "factor": by_filter,
         "math.pi": "a constant of the library math",
-        "TABLE['k']": "guard_filter_fn left its guard out",
+        "TABLE['k']": by_filter,
     }
     assert "no guard on factor (test_unguarded.py:" in str(report)
     assert [value["name"] for value in report.to_json()["unguarded"]] == [value.name for value in report.unguarded]
@@ -197,4 +200,92 @@ def test_a_module_of_the_program_is_no_library(monkeypatch):
     compiled = torch.compile(scaled, backend="eager", options={"guard_filter_fn": none})
     compiled(torch.ones(2))
     (found,) = depyf.explain(compiled).unguarded
-    assert (found.name, found.why) == ("settings.K", "guard_filter_fn left its guard out")
+    assert found.name == "settings.K" and found.why.endswith("left its guard out")
+
+
+class Holder:
+    def __init__(self):
+        self.left, self.right = object(), object()
+        self.current = self.left
+
+
+class Chooses(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.holder, self.kind = Holder(), None
+
+    def forward(self, x):
+        if self.kind is None:
+            x = x + 1
+        return self.chosen(x)
+
+    def chosen(self, x):
+        if self.holder.current is self.holder.left:
+            return x * 2
+        return x * 3
+
+
+def test_a_comparison_of_objects_that_torch_decided():
+    """pytorch#196173: no guard wants the same objects."""
+
+    def chosen(holder, x):
+        y = x + 1
+        return y * 2 if holder.current is holder.left else y * 3
+
+    for fn, args, name, line in (
+        (chosen, (Holder(), torch.ones(2)), "holder.current is holder.left", "return y * 2 if"),
+        (Chooses(), (torch.ones(2),), "self.holder.current is self.holder.left", "if self.holder.current is"),
+    ):
+        torch._dynamo.reset()
+        compiled = torch.compile(fn, backend="eager")
+        before = compiled(*args)
+        holder = fn.holder if isinstance(fn, nn.Module) else args[0]
+        values = [value for value in depyf.explain(compiled).unguarded if " is " in value.name]
+        holder.current = holder.right
+        if not torch.equal(before, compiled(*args)):  # a later torch
+            assert values == []
+            continue
+        assert [value.name for value in values] == [name] and values[0].place.text.startswith(line)
+        assert values[0].why == "torch decided it when it compiled, and guards neither object"
+
+
+def test_comparisons_that_guards_pin_are_not_named():
+    def same(a, b, kind, flag):
+        first = a if kind is flag else b
+        return first * 2 if a is b else first * 3
+
+    torch._dynamo.reset()
+    compiled = torch.compile(same, backend="eager")
+    one = torch.ones(2)
+    compiled(one, one, None, True)
+    assert [value for value in depyf.explain(compiled).unguarded if " is " in value.name] == []
+
+
+def test_the_page_has_them_beside_the_guards(tmp_path):
+    """The same words as ``explain``, for each entry; what a filter left out is told with the guard."""
+
+    def chosen(holder, x):
+        y = x * SCALE * math.pi
+        return y * 2 if holder.current is holder.left else y * 3
+
+    def dumped(name, keep=None):
+        torch._dynamo.reset()
+        options = {"options": {"guard_filter_fn": keep}} if keep else {}
+        compiled = torch.compile(chosen, backend="eager", **options)
+        with depyf.prepare_debug(tmp_path / name):
+            compiled(Holder(), torch.ones(2))
+        page = (tmp_path / name / "full_code_for_chosen_0.py").read_text()
+        return compiled, page, (tmp_path / name / "index.md").read_text()
+
+    compiled, page, index = dumped("plain")
+    found = depyf.explain(compiled).unguarded
+    if not found:
+        pytest.skip("this torch guards the objects")
+    head = "# No guard looks at these: they may change, and this entry runs all the same.\n"
+    assert head + "".join(f"#   {value}\n" for value in found) in page
+    assert "## Values without a guard" in index and "`holder.current is holder.left`" in index
+    assert load(tmp_path / "plain").functions[0].entries[0].unguarded == tuple(one.value for one in found)
+    _, page, index = dumped("filtered", none)
+    assert "SCALE == 2.0" in page and "SCALE (" not in page, "once, with the guard that was left out"
+    assert "math.pi (test_unguarded.py:" in page and "a constant of the library math" in page
+    assert "a constant of the library" not in index

@@ -31,6 +31,8 @@ from depyf.sources.live.guards import check_functions as guard_checks
 from depyf.sources.live.guards import guard_order
 from depyf.sources.live.inputs import input_recorder, storage_copies
 from depyf.sources.live.pure_access import UnreadableError
+from depyf.sources.live.unguarded import unguarded_reads
+from depyf.sources.live.unguarded.called_frames import CalledFrame
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
@@ -100,6 +102,10 @@ def different(value):
     return guard_checks.tensor_differences(
         value, "Tensor", torch.float32, size=[5, 3], stride=[6, None], requires_grad=False, device_index=None
     )
+
+
+def compares(one, other):
+    return one is other.kept
 
 
 def after_an_edit(value):
@@ -172,6 +178,10 @@ READERS = {
     "check_functions._share": lambda value: guard_checks.check_overlapping([value, value], [torch.ones(2), value]),
     "pure_tensors.is_inference": pure_tensors.is_inference,
     "pure_tensors.is_view": pure_tensors.is_view,
+    "unguarded_reads._identity": lambda value: unguarded_reads.reads_of(
+        CalledFrame(compares.__code__, globals(), "", {"one": value, "other": module_with(value)}),
+        unguarded_reads.SourceTrees(),
+    ),
     "pinning._unmarked": lambda value: pinning._unmarked(value, 5),
     "guard_order._harmless": order_of,
     "guard_order.has_symbols": guard_order.has_symbols,

@@ -15,18 +15,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from depyf.actions.claims.graph_terms import OPERATORS
-from depyf.actions.claims.live_attributes import (
-    MISSING,
-    BoundCall,
-    SuperView,
-    check_no_hooks,
-    in_class,
-    is_module,
-)
+from depyf.actions.claims.live_attributes import BoundCall, SuperView, check_no_hooks
 from depyf.actions.claims.object_model import DICTS, ObjectModel
 from depyf.actions.claims.scope import Closure
 from depyf.actions.claims.terms import NotTriedError, Term
 from depyf.sources.live.pure_access import classes_of, own_attributes
+from depyf.sources.live.unguarded.class_members import MISSING, in_class, is_module
 
 Call = tuple[tuple[Any, ...], Mapping[str, Any]]
 _SIZES = frozenset(

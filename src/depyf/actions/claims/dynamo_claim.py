@@ -18,15 +18,16 @@ from typing import Any
 
 from depyf.actions.claims.evaluator import Evaluator
 from depyf.actions.claims.graph_terms import call_graph, check_graph, targets_of
-from depyf.actions.claims.guard_sources import GuardSources, known_path, spelled_plainly
-from depyf.actions.claims.live_attributes import OWN_HOOKS, is_module
+from depyf.actions.claims.live_attributes import OWN_HOOKS
 from depyf.actions.claims.object_model import ObjectModel
 from depyf.actions.claims.pure_operations import has_no_effect
 from depyf.actions.claims.terms import Key, Leaves, NotTriedError, Operation, TermTrace, TraceBeside, key_of
 from depyf.run.causes.folding import counted
 from depyf.run.global_names import COMPILED_FN
+from depyf.run.guards.guard_sources import GuardSources, known_path, spelled_plainly
 from depyf.safety.guarded import problem
 from depyf.sources.live.pure_access import SCALARS
+from depyf.sources.live.unguarded.class_members import is_module
 
 _NAMED = 4
 

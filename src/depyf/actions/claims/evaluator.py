@@ -18,11 +18,12 @@ from typing import Any
 
 from depyf.actions.claims.call_rules import CallRules
 from depyf.actions.claims.function_text import FunctionText, function_text
-from depyf.actions.claims.live_attributes import MISSING, SuperView
+from depyf.actions.claims.live_attributes import SuperView
 from depyf.actions.claims.object_model import ObjectModel
 from depyf.actions.claims.scope import CallScope, Closure
 from depyf.actions.claims.terms import NotTriedError
 from depyf.sources.live.pure_access import cell_contents
+from depyf.sources.live.unguarded.class_members import MISSING
 
 _DEEPEST = 80
 _MOST_STATEMENTS = 50_000

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.actions.claims.terms import NotTriedError
-from depyf.sources.live.pure_access import classes_of, is_a, own_attributes
+from depyf.sources.live.pure_access import classes_of, own_attributes
+from depyf.sources.live.unguarded.class_members import MISSING, in_class, runs_forward
 
-MISSING = object()
 _STATES = ("_parameters", "_buffers", "_modules")
 OWN_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _GLOBAL_HOOKS = (
@@ -44,21 +44,6 @@ class SuperView:
 
     cls: type
     first: Any
-
-
-def in_class(cls: type, name: str, after: type | None = None) -> Any:
-    """The first of the classes of ``cls`` that has ``name`` (behind ``after``, for ``super()``); MISSING for none."""
-    order = type.mro(cls)
-    for one in order[order.index(after) + 1 :] if after is not None else order:
-        if name in type.__getattribute__(one, "__dict__"):
-            return type.__getattribute__(one, "__dict__")[name]
-    return MISSING
-
-
-def is_module(value: Any) -> bool:
-    import torch
-
-    return is_a(value, torch.nn.Module)
 
 
 def found(value: Any, name: str) -> tuple[Any, bool]:
@@ -146,13 +131,6 @@ def _bound(of_class: Any, value: Any) -> Any:
     if in_class(type(of_class), "__get__") is not MISSING:
         raise NotTriedError(f"a descriptor that is a {type(of_class).__name__}")
     return of_class
-
-
-def runs_forward(module: Any) -> bool:
-    """Whether a call of ``module`` is that of ``nn.Module``, which runs ``forward``."""
-    import torch
-
-    return in_class(type(module), "__call__") is in_class(torch.nn.Module, "__call__")
 
 
 def check_no_hooks(module: Any) -> None:

@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from depyf.actions.claims.graph_terms import IN_PLACE, OPERATORS
-from depyf.actions.claims.live_attributes import MISSING, BoundCall, Getter, SuperView, found, in_class, is_module
+from depyf.actions.claims.live_attributes import BoundCall, Getter, SuperView, found
 from depyf.actions.claims.scope import Closure
 from depyf.actions.claims.terms import Leaves, NotTriedError, Term, TermTrace
+from depyf.sources.live.unguarded.class_members import MISSING, in_class, is_module
 
 Writes = dict[tuple[int, str], tuple[Any, Any]]
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), range, slice)

@@ -17,8 +17,9 @@ from typing import Any
 from depyf.actions.claims.dynamo_claim import DynamoClaim
 from depyf.actions.claims.judged_claim import JudgedClaim
 from depyf.actions.comparing.call_outcome import CallOutcome, Output, outcome, outcomes_apart
+from depyf.actions.comparing.dropped_guards import failing_guards
 from depyf.actions.comparing.dynamo_step import dynamo_step
-from depyf.actions.comparing.stale_entries import Stale, guard_texts, why_stale
+from depyf.actions.comparing.stale_entries import Stale, why_stale
 from depyf.errors import DepyfError
 from depyf.safety.guarded import problem
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
@@ -152,10 +153,11 @@ class Calls:
         given = self._given()
         return next((one for one in self.state.once if one.used_up and id(one.value) not in given), None)
 
-    def as_python(self, looked: Looked | None = None) -> CallOutcome:
-        """The program's own code, and nothing compiled.  ``looked`` is given the result while it is there."""
+    def as_python(self, looked: Looked | None = None, fn: Callable[..., Any] | None = None) -> CallOutcome:
+        """The program's own code, and nothing compiled.  ``looked`` is given the result while it is there; ``fn``: what
+        is called in the place of the program's function."""
         with _stance("force_eager"):
-            return self._call(self.original, looked)
+            return self._call(self.original if fn is None else fn, looked)
 
     def _call(self, fn: Callable[..., Any], looked: Looked | None = None) -> CallOutcome:
         args, kwargs, copies = _with_own_history(self.args, self.kwargs)
@@ -301,19 +303,23 @@ def against_python(
         calls.as_graphs(graphs)
         only = f"{once.path} is {once.what}, and only one run can use it"
         return AgainstPython(ran=False, not_compared=(only,))
+    once = calls.used_up_elsewhere()
+    if once is not None:  # the program goes on with it
+        said = f"nothing was run: the call can reach {once.path}, {once.what}, and would use it up for the program"
+        return AgainstPython(ran=False, not_compared=(said,))
     python = calls.as_python()
-    used = [once for once in calls.state.once if once.moved]
     entry = calls.entry()
-    own = None if used else calls.by_entry(entry) if entry is not None else calls.as_asked() if calls.asked else None
+    own = calls.by_entry(entry) if entry is not None else calls.as_asked() if calls.asked else None
     judged = JudgedClaim(calls.target, calls.args, calls.kwargs, calls.entries)
     captured = calls.as_graphs(judged.backend(graphs), then=judged.judge)
-    if used:
-        said = tuple(f"the call uses up {once.path}, {once.what}, and only one run can" for once in used)
-        return AgainstPython(ran=False, not_compared=said)
     remarks = [f"{path} cannot be put back" for path in calls.state.not_kept[:3]]
+    used = [f"{one.path}, {one.what}: each run of the call has moved on in it" for one in calls.state.once if one.moved]
+    remarks += used
     if entry is None and not calls.asked and calls.backend is not None:
         remarks.append("the program's own compiled code, for no cache entry for this call was found")
     apart = calls.apart(python, captured)
+    if apart and used:
+        return AgainstPython(ran=False, not_compared=tuple(remarks))
     if apart:
         step: tuple[str, ...] = ()
         layer = "the layer is Dynamo: its graphs differ from Python when eager mode runs them, too"
@@ -322,7 +328,7 @@ def against_python(
         return AgainstPython(apart, causes=(layer, *step), not_compared=tuple(remarks))
     compared, claim = _compared(calls.state, python), judged.claim if python.error is None else None
     found = AgainstPython(compared=compared, not_compared=tuple(remarks), error=python.error, claim=claim)
-    if own is None:
+    if own is None or used:
         return found
     return _of_compiled(calls, entry, python, own, found, lambda: was_compared(calls.backend), graphs_agree)
 
@@ -373,15 +379,17 @@ def _why_of_entry(
     if entry.made.apart and own.error is not None and str(own.error).startswith("GuardManager check failed"):
         layer = f"the layer is the guards: {name} was compiled ahead of time for other calls; depyf.why says which fail"
         return (), Stale((layer,))
-    guarded: list[str] = []
-    anew = calls.anew(calls.backend or "inductor", then=lambda: guarded.extend(guard_texts(calls.entries())))
+    anew = calls.anew(calls.backend or "inductor")
     apart = calls.apart(python, anew)
     if apart:
         return apart, Stale()
     layer = f"the layer is the guards: entry {name} ran, and"
     if _guards_are_skipped():
-        return (), Stale((f"{layer} the stance skip_guard_eval_unsafe leaves its guards out",))
-    stale = why_stale(calls, entry, own, guarded)
+        failed: tuple[str, ...] = ()
+        with contextlib.suppress(Exception):  # the stance is said without it
+            failed = failing_guards(calls, entry)
+        return (), Stale((f"{layer} the stance skip_guard_eval_unsafe leaves its guards out", *failed))
+    stale = why_stale(calls, entry, own)
     return (), replace(stale, causes=(f"{layer} compiled anew the call does what Python does", *stale.causes))
 
 

@@ -73,6 +73,8 @@ class Comparison:
     def remarks(self) -> list[str]:
         """What was compared, in a line; why nothing was, in another."""
         several = "graph" if len(self.graphs) == 1 else "graphs"
+        if not self.graphs and not self.python.ran:
+            return ["no graph was compared"]
         if not self.graphs:
             return ["nothing was compiled in this call, so nothing was compared; depyf.explain says why"]
         return [f"{' against '.join(self.backends)}: {len(self.graphs)} {several}, on the same inputs"]
@@ -84,7 +86,7 @@ class Comparison:
     def __str__(self) -> str:
         lines = (
             []
-            if not self.graphs and not self.python.apart
+            if not self.graphs and not self.python.apart and self.python.ran
             else [self.python.headline, *(f"  {line}" for line in self.python.lines())]
         )
         lines += self.remarks()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from depyf.run.graphs.node_origins import NodeOrigins
 from depyf.run.graphs.unrolled_loops import UnrolledLoop, unrolled_loops
+from depyf.run.guards.unguarded_value import FunctionReads
 from depyf.run.made import Made
 from depyf.run.records import (
     BreakRecord,
@@ -46,6 +47,8 @@ class FunctionBuilder:
     """Its bytecode came to the hook: not so for a frame that Dynamo gave up."""
     family: int = 0
     """The id of the user's code that it is, or continues; 0 where that is not known."""
+    reads: FunctionReads | None = None
+    """What it reads of the program."""
 
 
 @dataclass

@@ -47,6 +47,7 @@ from depyf.views.pages.sections.precompiled_section import precompiled_lines
 from depyf.views.pages.sections.recompilations import recompile_lines
 from depyf.views.pages.sections.stage_table import stage_lines
 from depyf.views.pages.sections.totals import BREAK, words_of
+from depyf.views.pages.sections.without_guard import count_without_guard, without_guard_lines
 from depyf.views.pages.sections.words import link, where, with_cells
 from depyf.views.pages.shapes import shapes_section
 
@@ -123,6 +124,12 @@ def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, ker
             left_out_lines(pages),
             GUARDS,
             counted(sum(bool(entry.left_out) for _, entry in run.entries), "compilation"),
+        ),
+        IndexSection(
+            "Values without a guard",
+            without_guard_lines(pages),
+            GUARDS,
+            counted(count_without_guard(pages), "function"),
         ),
         IndexSection("Dynamic shapes", shapes_section(found, SHAPES)),
         IndexSection("Memory traffic", bill_section(found, BILL)),

@@ -22,6 +22,7 @@ from depyf.run.records import GuardRecord
 from depyf.safety.guarded import Door
 from depyf.sources.live.guards.printed_guards import guard_record
 from depyf.sources.live.pure_access import attribute, is_a, short_name, untouched
+from depyf.sources.live.target import free_variables
 
 _GUARDS = "/torch/_dynamo/guards.py"
 _AHEAD = "/torch/_dynamo/aot_compile.py"
@@ -40,14 +41,20 @@ _LEFT_OUT: weakref.WeakKeyDictionary[Any, tuple[GuardRecord, ...]] = weakref.Wea
 def left_out_guards(note: Callable[[str], None]) -> tuple[GuardRecord, ...]:
     """Those of the guards that torch reports at this moment; ``note`` is told what could not be read."""
     with Door("which guards were left out could not be told", note):
-        frame: types.FrameType | None = sys._getframe(1)
-        for _ in range(_DEEPEST):
-            if frame is None:
-                break
-            if frame.f_code.co_name == "__init__" and _is_in(frame.f_code, _GUARDS):
-                return _of_builder(frame.f_locals)
-            frame = frame.f_back
+        return _of_builder(building_guards())
     return ()
+
+
+def building_guards() -> Mapping[str, Any]:
+    """What torch knows while it reports the guards of a compilation; {} at another moment."""
+    frame: types.FrameType | None = sys._getframe(1)
+    for _ in range(_DEEPEST):
+        if frame is None:
+            break
+        if frame.f_code.co_name == "__init__" and _is_in(frame.f_code, _GUARDS):
+            return frame.f_locals
+        frame = frame.f_back
+    return {}
 
 
 def left_out_of(manager: Any) -> tuple[GuardRecord, ...]:
@@ -169,9 +176,25 @@ def _who(keep: Any, guard: Any) -> str:
         inner = next((one for one in _closed_over(keep) if is_a(one, types.FunctionType)), None)
         own = attribute(inner, "__code__")
         return _who(inner, guard) if own is not None and not _is_in(own, _PRECOMPILE) else _CAPTURED
+    return filter_words(keep)
+
+
+def filter_words(keep: Any) -> str:
+    """A filter of guards, in words."""
+    code = attribute(keep, "__code__")
+    if not is_a(code, types.CodeType):
+        return f"guard_filter_fn ({type(keep).__name__})"
     if _is_in(code, _FILTERS):
         return f"torch.compiler.{code.co_name}"
     return f"guard_filter_fn {code.co_name} ({code.co_filename.rpartition('/')[2]}:{code.co_firstlineno})"
+
+
+def filter_of(compiled: Any) -> Any:
+    """``guard_filter_fn`` of what torch.compile returned; None where there is none."""
+    context = attribute(compiled, "dynamo_ctx")
+    if context is None and type(compiled) is types.FunctionType:
+        context = free_variables(compiled).get("self")
+    return attribute(attribute(attribute(context, "callback"), "hooks"), "guard_filter_fn")
 
 
 def _closed_over(function: Any) -> list[Any]:

@@ -60,6 +60,8 @@ from depyf.sources.live.origins.node_reading import lowered_graph, origins_of
 from depyf.sources.live.recording.code_record import code_record, find_code
 from depyf.sources.live.resume import origin, resume_targets
 from depyf.sources.live.tracing.inlined_calls import InlinedCalls
+from depyf.sources.live.unguarded.live_unguarded import reported_reads
+from depyf.sources.live.unguarded.unguarded_reads import SourceTrees
 from depyf.sources.live.wrapped import call_of, is_module_call, wrapped_call
 from depyf.sources.reports.break_stack import NOTHING_KNOWN, BrokenAt
 from depyf.sources.reports.builders import EntryBuilder, FunctionBuilder
@@ -108,6 +110,7 @@ class Capture(Heard):
         self.measures_guards = False
         """The process is one that depyf started: guards may be run for their time alone."""
         self._inlined: InlinedCalls | None = None
+        self._trees = SourceTrees()
         self.traced: dict[CompileKey, tuple[TracedCall, ...]] = {}
         """What tracing each compilation took."""
 
@@ -321,6 +324,10 @@ class Capture(Heard):
         of the call."""
         entry.guard_text = event.payload
         entry.left_out = left_out_guards(self.note)
+        function = self.functions.get(entry.key.function)
+        if function is not None and function.reads is None:
+            with Door("what a function reads could not be told", self.note):
+                function.reads = reported_reads(self._trees)
         if self.measures_guards:
             with Door("what guards take could not be measured", self.note):
                 if (latency := measured_latency()) is not None:

@@ -19,6 +19,7 @@ from depyf.errors import DepyfError
 from depyf.run.addresses import without_addresses
 from depyf.run.files.layout import original_file
 from depyf.run.global_names import RESUME_PREFIX
+from depyf.run.guards.unguarded_values import with_unguarded
 from depyf.run.made import Made
 from depyf.run.nearest import nearest_first, without_lone_marks
 from depyf.run.records import (
@@ -91,6 +92,8 @@ def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = Mapp
             for function, builder in sorted(capture.functions.items(), key=lambda item: function_order(item[0]))
         )
         functions = as_seen_from_outside(whole_steps(functions))
+        reads = {key: one.reads for key, one in capture.functions.items() if one.reads is not None}
+        functions = with_unguarded(functions, reads)
         graphs = sorted((graph.record for graph in capture.graphs), key=lambda g: (g.key.order, g.stage, g.index))
         return Run(
             torch_version=torch_version(),

@@ -53,6 +53,8 @@ _LIBRARIES = frozenset(
     ("torch", "numpy", "depyf", "triton", "sympy", "torchgen", "functorch", *sys.stdlib_module_names)
 )
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice, type(...), types.BuiltinFunctionType)
+_FILE: Any = io.IOBase.__base__
+"""The class of all files; ``io.IOBase`` itself is none of theirs by inheritance."""
 COPIED_ITERATORS: tuple[Any, ...] = (type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")))
 """``copy.copy`` makes another one at the same place.  One that has ended cannot be put back."""
 
@@ -204,7 +206,9 @@ class ReachedState:
             self._array(path, value)
         elif kind in (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType):
             self._once(path, value, f"a {kind.__name__.replace('_', ' ')}", functools.partial(_where, value))
-        elif is_a(value, io.IOBase):
+        elif kind in (io.StringIO, io.BytesIO) and not value.closed:
+            self.records.append(KeptBy(value, path, lambda file: (file.getvalue(), file.tell()), _fill_file))
+        elif is_a(value, _FILE):
             if value not in (sys.__stdout__, sys.__stderr__, sys.__stdin__):
                 self._once(path, value, "an open file", functools.partial(_told, value), used_up=False)
         elif kind.__name__ == "socket":
@@ -376,6 +380,13 @@ def _left(iterator: Any) -> int:
 def _fill_array(value: Any, kept: bytes) -> None:
     del value[:]
     value.frombytes(kept)
+
+
+def _fill_file(value: Any, kept: tuple[Any, int]) -> None:
+    value.seek(0)
+    value.truncate()
+    value.write(kept[0])
+    value.seek(kept[1])
 
 
 def _where(value: Any) -> Any:

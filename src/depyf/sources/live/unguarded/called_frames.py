@@ -9,32 +9,42 @@ from __future__ import annotations
 
 import sys
 import types
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from depyf.actions.claims.live_attributes import in_class, is_module, runs_forward
 from depyf.run.installed_files import of_library
 from depyf.sources.live.pure_access import attribute, own_attributes
+from depyf.sources.live.target import Target, free_variables
+from depyf.sources.live.unguarded.class_members import in_class, is_module, runs_forward
 
 _NOT_PLAIN = 0x2A0
 """Flags of the code of a generator, a coroutine, an asynchronous generator."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CalledFrame:
     """A function that is run."""
 
-    function: types.FunctionType
-    path: str
-    """Its first argument, as the function that is compiled would write it; "" where that is not known."""
-    first: Any = None
-    """That argument."""
+    code: types.CodeType
+    globals: dict[str, Any]
+    path: str = ""
+    """Its first argument, as the function that is compiled would write it; "" for that function itself."""
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    """What is known of its parameters, and of what it closes over."""
+
+
+def compiled_frame(target: Target) -> CalledFrame:
+    """That of the function which torch compiled."""
+    function = target.function
+    given = dict(zip(function.__code__.co_varnames[: function.__code__.co_argcount], target.leading))
+    return CalledFrame(function.__code__, function.__globals__, "", given | free_variables(function))
 
 
 def called_frame(path: str, called: Any) -> CalledFrame | None:
     """Of a call of this object, which the program calls ``path``."""
     if type(called) is types.FunctionType:
-        return CalledFrame(called, "") if _is_inlined(called) else None
+        return _frame(called) if _is_inlined(called) else None
     if not is_module(called) or not runs_forward(called):
         return None
     return method_frame(path, called, "forward")
@@ -50,7 +60,7 @@ def method_frame(path: str, holder: Any, name: str) -> CalledFrame | None:
         return None
     function = in_class(type(holder), name)
     if type(function) is types.FunctionType and _is_inlined(function):
-        return CalledFrame(function, path, holder)
+        return _frame(function, path, holder)
     return None
 
 
@@ -60,6 +70,12 @@ def member(holder: Any, name: str, default: Any) -> Any:
     if type(inner) is dict and name in inner:
         return inner[name]
     return attribute(holder, name, default)
+
+
+def _frame(function: types.FunctionType, path: str = "", first: Any = None) -> CalledFrame:
+    code = function.__code__
+    known = {code.co_varnames[0]: first} if path and code.co_argcount else {}
+    return CalledFrame(code, function.__globals__, path, known)
 
 
 def _is_inlined(function: types.FunctionType) -> bool:

@@ -1,0 +1,239 @@
+"""What changed since an entry was made, where no guard of the entry saw it: the value, its guard, and who left it out.
+
+Input: a call, and the entry that ran for it; another one is made for the same call, apart.  Output: sentences.  A guard
+that a recording heard is asked; of others the graphs tell, where they are alive: a constant that the entry's graph has,
+and another one at the same operation anew.  A comparison by ``is`` that torch decided is tried: Python with the other
+answer does what the entry did.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from depyf.actions.comparing.call_outcome import CallOutcome
+from depyf.decompiler.bytecode.host.identity_tests import with_contrary_is
+from depyf.run.advice.source_names import named
+from depyf.run.guards.difference import Difference
+from depyf.run.guards.guard_kind import sources_in, tree_of
+from depyf.run.guards.known_kinds import facts_in, stated
+from depyf.run.guards.unguarded_value import IdentityRead, WhyUnguarded
+from depyf.run.guards.unguarded_values import unguarded_values
+from depyf.run.places.place import Place
+from depyf.run.records import GuardRecord
+from depyf.sources.live.ahead.filtered_guards import filter_of, filter_words, left_out_of
+from depyf.sources.live.caches.entries import LiveEntry
+from depyf.sources.live.caches.live_graphs import compiled_functions, live_code
+from depyf.sources.live.events.call_values import CallValues
+from depyf.sources.live.guards.ask import ask_entry
+from depyf.sources.live.guards.guard_tree import live_guards, namespace
+from depyf.sources.live.guards.guard_values import evaluate, found_by
+from depyf.sources.live.origins.probes import describe
+from depyf.sources.live.pure_access import SCALARS, is_a
+from depyf.sources.live.unguarded.called_frames import compiled_frame
+from depyf.sources.live.unguarded.live_unguarded import guards_of_rests
+from depyf.sources.live.unguarded.unguarded_reads import SourceTrees, reads_of
+
+if TYPE_CHECKING:
+    from depyf.actions.comparing.against_python import Calls
+
+_NAMED = 4
+"""How many values are named."""
+_OF_TORCH = ("__import_", "__builtins_dict__", "utils_device")
+"""How globals begin that torch makes."""
+_OF_CALLS = ("check_tensor", "no_dynamic_marks")
+"""Guards on tensors: their numbers are no part of an entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphConstants:
+    """An operation of a graph, with the numbers that it has as constants."""
+
+    operation: tuple[str, str]
+    numbers: tuple[Any, ...]
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntryAnew:
+    """What is kept of an entry that was made anew, and is gone."""
+
+    guards: tuple[GuardRecord, ...] = ()
+    constants: tuple[GraphConstants, ...] = ()
+
+
+def entry_anew(calls: Calls, entry: LiveEntry) -> EntryAnew:
+    """For the same call, without a symbol: then each value that is read has a guard, and is a constant in the graph."""
+    found: list[EntryAnew] = []
+    backend = calls.backend if any(True for _ in _constants(entry)) else "eager"
+    calls.anew(backend, dynamic=False, then=lambda: found.append(_kept(calls.entries())))
+    return found[0]
+
+
+def _kept(entries: Sequence[LiveEntry]) -> EntryAnew:
+    guards = tuple(guard.record for entry in entries for guard in live_guards(entry))
+    return EntryAnew(guards, tuple(one for entry in entries for one in _constants(entry)))
+
+
+def _constants(entry: LiveEntry) -> Iterator[GraphConstants]:
+    import torch.fx
+
+    for module in live_code(compiled_functions(entry)).modules:
+        for node in module.graph.nodes if is_a(module, torch.fx.GraphModule) else ():
+            leaves: list[Any] = []
+            torch.fx.node.map_aggregate((node.args, node.kwargs), leaves.append)
+            numbers = tuple(leaf for leaf in leaves if type(leaf) in SCALARS)
+            yield GraphConstants((node.op, str(node.target)), numbers, describe(node).place)
+
+
+def failing_guards(calls: Calls, entry: LiveEntry) -> tuple[str, ...]:
+    """Those of its own guards that the call does not meet: it ran without being asked them."""
+    target = calls.target
+    if target is None:
+        return ()
+    names = target.frame_locals(calls.args, calls.kwargs)
+    steps = ask_entry(entry, names, code=target.code).failing_steps
+    return tuple(f"a guard of it fails: {_changed(s.differences, s.expression, s.place)}" for s in steps[:_NAMED])
+
+
+def _changed(differences: tuple[Difference, ...], guard: str, place: Place | None) -> str:
+    """What a guard wants and what there is."""
+    wanted, found = stated(differences)
+    name = named(differences[0].source) if differences and differences[0].source else guard
+    return f"{name} was {wanted} and is {found}{_at(place)}" if wanted and found else f"{guard}{_at(place)}"
+
+
+def dropped(calls: Calls, entry: LiveEntry, own: CallOutcome) -> tuple[str, ...]:
+    """``own``: what the entry did."""
+    recorded = tuple(_recorded(calls, entry))
+    if recorded:
+        return recorded
+    missing = tuple(_missing(calls, entry, entry_anew(calls, entry)))
+    return (*missing, *_without_guards(calls, entry, own, not missing))
+
+
+def _recorded(calls: Calls, entry: LiveEntry) -> Iterator[str]:
+    """Guards that a filter left out while a recording heard it, and that fail now."""
+    target = calls.target
+    guards = left_out_of(entry.manager) if target is not None else ()
+    if target is None or not guards:
+        return
+    variables = target.frame_locals(calls.args, calls.kwargs)
+    names, call = namespace(entry, variables), CallValues(variables, entry.scope, code=target.code)
+    said = 0
+    for guard in guards:
+        if said == _NAMED or evaluate(guard.expression, names):
+            continue
+        said += 1
+        changed = _changed(found_by(guard.expression, names, False, call), guard.expression, guard.place)
+        yield f"{changed}: {guard.left_out_by} left out its guard, {guard.kind}"
+
+
+def _missing(calls: Calls, entry: LiveEntry, anew: EntryAnew) -> Iterator[str]:
+    """Values that an entry made anew guards, and the one that ran does not."""
+    kept = {source for guard in live_guards(entry) for source in _sources(guard.record)}
+    missing: dict[str, list[GuardRecord]] = {}
+    for guard in anew.guards:
+        if guard.expression.partition("(")[0] in _OF_CALLS:
+            continue
+        for source in _sources(guard):
+            if source not in kept and not source.startswith(tuple(f"G['{name}" for name in _OF_TORCH)):
+                missing.setdefault(source, []).append(guard)
+    within = {one for one in missing for other in missing if other != one and other.startswith((f"{one}.", f"{one}["))}
+    names = [source for source in missing if source not in within]
+    if not names:
+        return
+    changed = _changed_constant(tuple(_constants(entry)), anew.constants)
+    if changed is not None:
+        before, now, place = changed
+        names.sort(key=lambda source: _value(missing[source]) != now)  # what has that value now stands first
+    keep = filter_of(calls.fn)
+    by = f": {filter_words(keep)} left it out" if keep is not None else ""
+    for number, source in enumerate(names[:_NAMED]):
+        guard, value = missing[source][0], _value(missing[source])
+        now = f", which is {value!r} now" if value is not _NOTHING else ""
+        if number == 0 and changed is not None and value == changed[1]:
+            now = f", which was {changed[0]!r} when the entry was made and is {value!r} now"
+        looked = f"no guard of the entry looks at {named(source)}{_at(guard.place)}{now}"
+        yield f"{looked}, and an entry made anew has one, {guard.kind}{by}"
+    if changed is not None and not any(_value(missing[source]) == changed[1] for source in names):
+        yield f"the entry's graph has the constant {before!r}, and made anew {now!r}{f', at {place}' if place else ''}"
+    if len(names) > _NAMED:
+        yield f"... nor at {len(names) - _NAMED} more"
+
+
+_NOTHING = object()
+
+
+def _value(guards: Sequence[GuardRecord]) -> Any:
+    """The value that they want, where it is a constant."""
+    facts = (fact for guard in guards for fact in facts_in(guard.expression) if fact.name == "value")
+    return next((_literal(fact.value) for fact in facts), _NOTHING)
+
+
+def _literal(text: Any) -> Any:
+    try:
+        return ast.literal_eval(text) if type(text) is str else text
+    except (ValueError, SyntaxError):
+        return _NOTHING
+
+
+def _changed_constant(before: Sequence[GraphConstants], now: Sequence[GraphConstants]) -> tuple[Any, Any, str] | None:
+    """The first constant that is another one at the same operation, as long as the graphs have the same operations."""
+    for one, other in zip(before, now):
+        if one.operation != other.operation or len(one.numbers) != len(other.numbers):
+            return None
+        for old, new in zip(one.numbers, other.numbers):
+            if type(old) is not type(new) or old != new:
+                return old, new, one.place
+    return None
+
+
+def _without_guards(calls: Calls, entry: LiveEntry, own: CallOutcome, untried: bool) -> Iterator[str]:
+    """What the code reads and torch guards in no entry; ``untried``: also what cannot be tried."""
+    target = calls.target
+    if target is None:
+        return
+    reads = reads_of(compiled_frame(target), SourceTrees())
+    guards = [*(guard.record.expression for guard in live_guards(entry)), *guards_of_rests(entry)]
+    found = [value for value in unguarded_values(reads, guards) if value.kind is WhyUnguarded.IDENTITY]
+    told = {read.name: read for read in reads if isinstance(read, IdentityRead)}
+    answers = [(value, _does_the_same(calls, told[value.name], own)) for value in found]
+    confirmed = [value for value, same in answers if same]
+    for value in (confirmed or [value for value, same in answers if same is None and untried])[:_NAMED]:
+        yield f"no guard of the entry looks at whether {value.name}{_at(value.place)}: {value.why}"
+        if confirmed:
+            yield "with the other answer there Python does what the entry did"
+
+
+def _does_the_same(calls: Calls, read: IdentityRead, own: CallOutcome) -> bool | None:
+    """Whether Python, with the other answer to a comparison, does what the entry did; None where that cannot be tried.
+    A function apart is run: the program's is not touched."""
+    target = calls.target
+    if target is None or read.begins != target.code.co_firstlineno or read.place.function != target.code.co_name:
+        return None
+    code = with_contrary_is(target.code, read.place.line)
+    if code is None:
+        return None
+    function = target.function
+    other = types.FunctionType(
+        code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    other.__kwdefaults__ = function.__kwdefaults__
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return other(*target.leading, *args, **dict(target.keywords) | kwargs)
+
+    return not calls.apart(calls.as_python(fn=call), own)
+
+
+def _sources(guard: GuardRecord) -> list[str]:
+    tree = tree_of(guard.expression)
+    return [] if tree is None else sources_in(tree)
+
+
+def _at(place: Place | None) -> str:
+    return "" if place is None else f" ({place.filename.rpartition('/')[2]}:{place.line})"
