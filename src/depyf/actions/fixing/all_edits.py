@@ -55,7 +55,11 @@ EDITS: Mapping[str, Callable[[EditCase], dict[str, str]]] = {
     "keep-tensor": keep_tensor,
     "branchless": branchless,
 }
-"""Advice -> what makes the edit."""
+"""Advice -> what makes the edit.
+
+Not in it is ``drop-last``: the samples of the last batch are left out, so results differ, whatever else it does.
+"""
+_MAKE_TENSORS = frozenset("tensor-in-module tensor-learning-rate read-after log-after".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,11 @@ class Patch:
     before: tuple[tuple[str, str], ...]
     after: tuple[tuple[str, str], ...]
     """Path -> text, of the files that are changed."""
+
+    @property
+    def makes_tensors(self) -> bool:
+        """Whether what was a number may be a tensor without dimensions now."""
+        return any(use.id in _MAKE_TENSORS for use in self.way.uses)
 
     @property
     def key(self) -> tuple[object, ...]:

@@ -35,7 +35,8 @@ def fix_lines(fixes: Fixes) -> list[str]:
         )
     lines += [
         "",
-        "Kept edits change neither what compiled functions return, nor what is printed, nor variables of the script.",
+        "Kept edits change neither what compiled functions return or raise, nor what is printed or logged, "
+        "nor modules, variables of the script or random numbers at the end.",
     ]
     lines += [f"All together: {_counts(fixes.base)} -> {_counts(fixes.last)}"] if fixes.kept else []
     lines += ["More could be tried: --most N"] if fixes.left_out else []
