@@ -20,7 +20,7 @@ from depyf.actions.fixing.edit_case import (
     new_name,
     statement_of,
 )
-from depyf.actions.fixing.known_calls import KnownCalls, below, known_calls, scope_of
+from depyf.actions.fixing.every_call import EveryCall, below, every_call, scope_of
 
 Texts = dict[str, str]
 _SUITES = (cst.IndentedBlock, cst.Module)
@@ -28,7 +28,7 @@ _SUITES = (cst.IndentedBlock, cst.Module)
 
 def read_after(case: EditCase) -> Texts:
     """``return y, loss.item()``: the tensor is returned, and each call reads the number."""
-    known, place = known_calls(case), case.cause.place
+    known, place = every_call(case), case.cause.place
     returns = known.returns() if known is not None else []
     if known is None or place is None or len(returns) != 1 or known.tree.line(returns[0]) != place.line:
         return {}
@@ -86,7 +86,7 @@ def report_after(case: EditCase) -> Texts:
     It then says the same after the rest of the function, which says nothing itself.  Where that rest fails, it says
     nothing.
     """
-    known, place = known_calls(case), case.cause.place
+    known, place = every_call(case), case.cause.place
     if known is None or place is None:
         return {}
     moved = _reports(known, place.line)
@@ -118,7 +118,7 @@ def _appends(tree: Tree, line: cst.SimpleStatementLine) -> bool:
 
 def check_before(case: EditCase) -> Texts:
     """An assertion with which a function begins, before each call."""
-    known, place = known_calls(case), case.cause.place
+    known, place = every_call(case), case.cause.place
     if known is None or place is None:
         return {}
     first = known.body[1:] if _is_docstring(known.body[0]) else known.body
@@ -162,7 +162,7 @@ def check_before(case: EditCase) -> Texts:
 
 def global_as_argument(case: EditCase) -> Texts:
     """A global number is one more parameter, and each call passes it."""
-    known, name = known_calls(case), case.use.value("name").rpartition(" ")[2]
+    known, name = every_call(case), case.use.value("name").rpartition(" ")[2]
     if known is None or not name.isidentifier():
         return {}
     tree, params = known.tree, known.function.params
@@ -221,7 +221,7 @@ def _is_docstring(line: cst.BaseStatement) -> bool:
     )  # fmt: skip
 
 
-def _reports(known: KnownCalls, line: int) -> list[cst.SimpleStatementLine]:
+def _reports(known: EveryCall, line: int) -> list[cst.SimpleStatementLine]:
     """The statement of a line, and those that use the number which it reads; [] where one does something else."""
     at = [one for one in known.body if isinstance(one, cst.SimpleStatementLine) and known.tree.line(one) == line]
     if len(at) != 1 or len(at[0].body) != 1:
@@ -251,7 +251,7 @@ def _says(line: cst.SimpleStatementLine) -> str:
     return dotted(called.func).partition(".")[0] if isinstance(called, cst.Call) else ""
 
 
-def _returned(known: KnownCalls, moved: list[cst.SimpleStatementLine]) -> list[str] | None:
+def _returned(known: EveryCall, moved: list[cst.SimpleStatementLine]) -> list[str] | None:
     """The variables that the function returns, "" where that is none, or another by then; None where it may end
     elsewhere, or says something else in between."""
     returns = known.returns()
@@ -270,7 +270,7 @@ def _returned(known: KnownCalls, moved: list[cst.SimpleStatementLine]) -> list[s
     return [part.value if isinstance(part, cst.Name) and part.value not in changed else "" for part in parts]
 
 
-def _may_change(known: KnownCalls, lines: list[cst.BaseStatement]) -> set[str]:
+def _may_change(known: EveryCall, lines: list[cst.BaseStatement]) -> set[str]:
     """The variables that get another value there, or that something may write to."""
     found = {node.value for one in lines for node in known.tree.stores(one)}
     for one in lines:
@@ -287,7 +287,7 @@ def _may_change(known: KnownCalls, lines: list[cst.BaseStatement]) -> set[str]:
 
 
 def _at_the_call(
-    known: KnownCalls,
+    known: EveryCall,
     moved: list[cst.SimpleStatementLine],
     call: cst.Call,
     returned: dict[str, cst.BaseExpression],

@@ -1,6 +1,6 @@
 """A function of the script that is compiled, and all of its calls: an edit of both sides must miss none.
 
-Input: an ``EditCase``.  Output: ``KnownCalls``; None where the text does not show every use of the function.  Only the
+Input: an ``EditCase``.  Output: ``EveryCall``; None where the text does not show every use of the function.  Only the
 script itself is looked at, as other files cannot import what is in it.
 """
 
@@ -18,7 +18,7 @@ _SCOPES = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
 
 
 @dataclass(frozen=True, slots=True)
-class KnownCalls:
+class EveryCall:
     """``function`` is called by ``calls``, and by nothing else."""
 
     path: str
@@ -66,7 +66,7 @@ class KnownCalls:
         return plain[index].value
 
 
-def known_calls(case: EditCase) -> KnownCalls | None:
+def every_call(case: EditCase) -> EveryCall | None:
     """Of the one function that the cause is about."""
     codes = {function.code for function in case.whole_functions}
     tree = case.tree(case.main)
@@ -83,7 +83,7 @@ def known_calls(case: EditCase) -> KnownCalls | None:
     calls = _all_calls(tree, function)
     if not calls or any(function in tree.parents(call) for call in calls):
         return None
-    return KnownCalls(case.main, tree, function, tuple(calls))
+    return EveryCall(case.main, tree, function, tuple(calls))
 
 
 def _plain(tree: Tree, function: cst.FunctionDef) -> bool:
