@@ -43,7 +43,11 @@ def programs(folders: list[str], only: list[str] | None, any_advice: bool = Fals
         return {file.stem: file.read_text() for file in files if not only or file.stem in only}
     text = ADVICE.read_text()
     names = [name for name in re.findall(r'^@needs\("([\w-]+)"', text, re.M) if not only or name in only]
-    return {name: f'{text}\n\nRESULT = PROGRAMS["{name}"].run(False)\n' for name in names if only or any_advice or name in EDITS}
+    return {
+        name: f'{text}\n\nRESULT = PROGRAMS["{name}"].run(False)\n'
+        for name in names
+        if only or any_advice or name in EDITS
+    }
 
 
 def fixed(name: str, text: str, folder: Path, most: int) -> tuple[Fixes | None, str]:
