@@ -20,7 +20,14 @@ from depyf.actions.doctor.trial import DoctorProgram, Measured, run_once
 from depyf.actions.doctor.ways import PlannedWay, WayOutcome, judged
 from depyf.actions.fixing.all_edits import Patch, patches, unified
 from depyf.actions.fixing.mirror import Mirror, mirrored
-from depyf.actions.fixing.same_effects import RanProgram, effects_until_it_failed, other_effect, with_path
+from depyf.actions.fixing.same_effects import (
+    RanProgram,
+    Unsteady,
+    effects_until_it_failed,
+    other_effect,
+    unsteady,
+    with_path,
+)
 from depyf.errors import DepyfError
 from depyf.run.installed_files import of_library
 from depyf.run.places.place import Place
@@ -57,6 +64,8 @@ class Fixes:
     """What two runs of the program as it is differ in."""
     left_out: bool = False
     """More could be tried."""
+    not_compared: tuple[str, ...] = ()
+    """Numbers in which two runs of the program as it is differ."""
 
     @property
     def kept(self) -> tuple[TriedPatch, ...]:
@@ -120,7 +129,8 @@ def fix_program(
         return Fixes(base, base)
     limit = 10 * (base.seconds or 0.0) + 60.0
     again = run({}, "as it is, once more")
-    difference = other_effect(first, again)
+    but = unsteady(first, again)
+    difference = other_effect(first, again, but=but)
     if difference:
         return Fixes(base, base, difference=difference)
     for function in first.run.functions:
@@ -141,14 +151,14 @@ def fix_program(
         met.add(found.key)
         changed = {**texts, **dict(found.after)}
         ran = run(_only_changed(original, changed), found.way.text)
-        why = _why_not(found, first, state, ran)
+        why = _why_not(found, first, state, ran, but)
         tried.append(TriedPatch(found, state.measured, ran.measured, not why, why))
         if not why:
             texts, state = changed, ran
     changed = _only_changed(original, texts)
     return Fixes(
         base, state.measured, tuple(tried), tuple((path, original[path]) for path in changed), changed,
-        left_out=left_out,
+        left_out=left_out, not_compared=but.words,
     )  # fmt: skip
 
 
@@ -163,7 +173,7 @@ def write(fixes: Fixes) -> list[str]:
     return list(fixes.after)
 
 
-def _why_not(patch: Patch, first: RanProgram, before: RanProgram, after: RanProgram) -> str:
+def _why_not(patch: Patch, first: RanProgram, before: RanProgram, after: RanProgram, but: Unsteady) -> str:
     """Why an edit is not kept; "" where it is."""
     way = patch.way
     verdict = judged(PlannedWay((), way.prediction), before.measured, after.measured, deterministic=False)
@@ -176,7 +186,7 @@ def _why_not(patch: Patch, first: RanProgram, before: RanProgram, after: RanProg
         return f"{after.measured.totals.compilations} compilations are left, predicted were {way.prediction.left}"
     if _each_call_anew(before.measured, after.measured):
         return "what ran as ordinary Python is compiled anew in each call: it would be compiled ever again"
-    difference = other_effect(first, after, patch.makes_tensors)
+    difference = other_effect(first, after, patch.makes_tensors, but)
     return f"{WayOutcome.HARMFUL.value}: {difference}" if difference else ""
 
 

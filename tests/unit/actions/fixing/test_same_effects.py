@@ -5,7 +5,14 @@ from __future__ import annotations
 from depyf.actions.doctor.returned_values import first_difference
 from depyf.actions.doctor.trial import Measured
 from depyf.actions.fixing.fix_program import _each_call_anew
-from depyf.actions.fixing.same_effects import RanProgram, effects_until_it_failed, other_effect, with_path
+from depyf.actions.fixing.same_effects import (
+    MESSAGES,
+    RanProgram,
+    effects_until_it_failed,
+    other_effect,
+    unsteady,
+    with_path,
+)
 from depyf.run.run import RunTotals
 
 
@@ -19,15 +26,15 @@ def number(value, shape=()):
 
 
 def test_each_effect_is_compared():
-    one = ran({"f": [[1]]}, {"m.weight": [number(1.0, (1,))], "the messages that are logged": ["a"]}, b"x\ny\n")
+    one = ran({"f": [[1]]}, {"m.weight": [number(1.0, (1,))], MESSAGES: ["a"]}, b"x\ny\n")
     state = dict(one.measured.state)
     assert other_effect(one, one) == ""
     assert other_effect(one, ran({"f": [[2]]}, state, b"x\ny\n")) == "f, call 1: 2 instead of 1"
     assert other_effect(one, ran({"f": [[1]]}, state, b"x\nz\n")) == "it prints something else: 'z' instead of 'y'"
     assert other_effect(one, ran({"f": [[1]]}, state, b"x\n")).endswith("1 lines instead of 2")
-    assert other_effect(one, ran({"f": [[1]]}, {}, b"x\ny\n")) == "m.weight is gone at the end"
-    logged = {**state, "the messages that are logged": []}
-    assert "logged at the end: 0 values instead of 1" in other_effect(one, ran({"f": [[1]]}, logged, b"x\ny\n"))
+    assert other_effect(one, ran({"f": [[1]]}, {MESSAGES: ["a"]}, b"x\ny\n")) == "m.weight is gone at the end"
+    logged = {**state, MESSAGES: []}
+    assert "it logs something else: 0 lines instead of 1" in other_effect(one, ran({"f": [[1]]}, logged, b"x\ny\n"))
     more = ran({"f": [[1]]}, {**state, "new": [1]}, b"x\ny\n")
     assert other_effect(one, more) == "", "an edit may have a name for a value"
     failed = ran({"f": [[1]]}, state, b"x\ny\n", "ValueError: a", 1)
@@ -62,3 +69,27 @@ def test_what_is_compiled_anew_in_each_call_is_no_help():
 
 def test_the_copy_of_a_program_has_the_path_of_the_program():
     assert with_path({"a": ["/copy/p/x.py: 1", 2]}, "/copy/p", "/p") == {"a": ["/p/x.py: 1", 2]}
+
+
+def test_numbers_that_differ_anyway_are_not_compared():
+    """Seconds that are printed, logged or kept; not what a loss is beside them."""
+
+    def timed(loss, seconds, kept, n=3, text="iter"):
+        lines = "".join(f"{text} {i}: loss {loss}, {seconds}ms\n" for i in range(n))
+        return ran({}, {"dt": [kept], "loss": [loss], MESSAGES: [f"took {seconds}"]}, lines.encode())
+
+    first, again = timed(0.5, 1.25, 7.0), timed(0.5, 12.0, 8.0)
+    but = unsteady(first, again)
+    assert other_effect(first, again) and other_effect(first, again, but=but) == ""
+    assert other_effect(first, timed(0.5, 3, 9.0), but=but) == ""
+    assert "it prints" in other_effect(first, timed(0.6, 3, 9.0), but=but)
+    assert "it prints" in other_effect(first, timed(0.5, 3, 9.0, n=4), but=but)
+    assert "it prints" in other_effect(first, timed(0.5, 3, 9.0, text="step"), but=but)
+    assert but.words == ("numbers in 'iter 0: loss 0, 0ms'", "numbers in 'took 0'", "dt")
+
+
+def test_a_program_whose_results_differ_is_not_compared():
+    first, again = ran(state={"w": [number(1.0, (1,))]}), ran(state={"w": [number(2.0, (1,))]})
+    assert other_effect(first, again, but=unsteady(first, again))
+    first, again = ran(printed=b"a b\n"), ran(printed=b"a c\n")
+    assert other_effect(first, again, but=unsteady(first, again)), "no number"
