@@ -1,6 +1,7 @@
 """Which programs ``depyf doctor --fix`` mends without a hand: a table, and the patches.
 
-    python -m tools.torch.fixed_programs                          programs of the advice tests
+    python -m tools.torch.fixed_programs                          programs of the advice tests, of advice that is an edit
+    python -m tools.torch.fixed_programs --all                    of any advice: another way out may be one
     python -m tools.torch.fixed_programs /work/shared/answers     scripts in a folder
     python -m tools.torch.fixed_programs --only mark-dynamic --diff
     python -m tools.torch.fixed_programs examples/agent --edited MINE    what an agent, or a person, made of them
@@ -35,14 +36,18 @@ from depyf.run.run import RunTotals
 ADVICE = ROOT / "tests" / "torch" / "advice_programs.py"
 
 
-def programs(folders: list[str], only: list[str] | None) -> dict[str, str]:
+def programs(folders: list[str], only: list[str] | None, any_advice: bool = False) -> dict[str, str]:
     """Name -> text."""
     if folders:
         files = [file for folder in folders for file in sorted(Path(folder).glob("*.py"))]
         return {file.stem: file.read_text() for file in files if not only or file.stem in only}
     text = ADVICE.read_text()
     names = [name for name in re.findall(r'^@needs\("([\w-]+)"', text, re.M) if not only or name in only]
-    return {name: f'{text}\n\nRESULT = PROGRAMS["{name}"].run(False)\n' for name in names if only or name in EDITS}
+    return {
+        name: f'{text}\n\nRESULT = PROGRAMS["{name}"].run(False)\n'
+        for name in names
+        if only or any_advice or name in EDITS
+    }
 
 
 def fixed(name: str, text: str, folder: Path, most: int) -> tuple[Fixes | None, str]:
@@ -113,6 +118,7 @@ def judge_edited(known: Mapping[str, str], edited: Path) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*")
+    parser.add_argument("--all", action="store_true", help="programs whose own advice is no edit, too")
     parser.add_argument("--only", action="append", metavar="NAME")
     parser.add_argument("--most", type=int, default=6)
     parser.add_argument("--diff", action="store_true", help="print the patches")
@@ -127,7 +133,7 @@ def main() -> int:
     )
     if options.edited is not None:
         return judge_edited(programs(options.folders, options.only), options.edited.resolve())
-    for name, text in programs(options.folders, options.only).items():
+    for name, text in programs(options.folders, options.only, options.all).items():
         count += 1
         with tempfile.TemporaryDirectory() as made:
             fixes, problem = fixed(name, text, Path(made), options.most)

@@ -11,20 +11,23 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import random
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
 
+from depyf.actions.doctor.program_state import CompiledModules, Messages, final_state, not_compiled, random_state
 from depyf.sources.live.pure_access import is_a
 from depyf.sources.live.pure_tensors import is_fake, out_of_reach, tensor
 
 _MOST_CALLS = 1000
 _MOST_LEAVES = 64
 _SAMPLES = 16
+_MOST_SAID = 300
 _PLAIN = (int, float, bool, str, type(None))
 
 
@@ -33,6 +36,8 @@ class ReturnedRecorder:
 
     def __init__(self) -> None:
         self.calls: dict[str, list[list[Any]]] = {}
+        self.modules = CompiledModules()
+        self.messages = Messages()
         self._lock = threading.Lock()
 
     def start(self) -> bool:
@@ -43,6 +48,7 @@ class ReturnedRecorder:
         if context is None:
             return False
         make = context.__call__
+        self.messages.start()
 
         @functools.wraps(make)
         def recorded(this: Any, function: Any) -> Any:
@@ -50,6 +56,8 @@ class ReturnedRecorder:
             owner = getattr(function, "__self__", None)
             named = type(owner) if is_a(owner, torch.nn.Module) else function
             name = getattr(named, "__qualname__", type(function).__qualname__)
+            with contextlib.suppress(Exception):  # a class with rules of its own: less is compared
+                self.modules.add(str(name), function)
             if is_a(made, torch.nn.Module, type) or not callable(made):  # of a module the forward comes here, too
                 return made
             return self._wrapped(made, str(name))
@@ -57,19 +65,24 @@ class ReturnedRecorder:
         context.__call__ = recorded
         return True
 
+    def state(self, variables: Mapping[str, Any]) -> dict[str, list[Any]]:
+        """What is there when the program ends: see ``program_state.py``.  ``variables`` are those of the script."""
+        found = random_state()
+        found["the messages that are logged"] = [*self.messages.lines]
+        return {**self.modules.state(leaves_of), **final_state(variables, leaves_of), **found}
+
     def _wrapped(self, made: Callable[..., Any], name: str) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
+            versions = _versions(args, kwargs)
             try:
                 result = made(*args, **kwargs)
             except Exception as error:
-                self._keep(name, [{"error": type(error).__name__}])
+                self._keep(name, [{"error": _said(error)}, *_written(versions)])
                 raise
-            self._keep(name, leaves_of(result))
+            self._keep(name, [*leaves_of(result), *_written(versions)])
             return result
 
-        skip = getattr(torch._dynamo.eval_frame, "skip_code", None)
-        if skip is not None:
-            skip(call.__code__)  # it is not to be compiled where a compiled function calls it after a graph break
+        not_compiled(call)
         return functools.wraps(made)(call)
 
     def _keep(self, name: str, leaves: list[Any]) -> None:
@@ -95,19 +108,32 @@ def comparable() -> ReturnedRecorder | None:
     return recorder if recorder.start() else None
 
 
-def final_state(variables: dict[str, Any]) -> dict[str, list[Any]]:
-    """The tensors, modules and plain values among variables: of a module its parameters and buffers by name."""
-    found: dict[str, list[Any]] = {}
-    for name, value in list(variables.items()):
-        if name.startswith("__"):
-            continue
-        with contextlib.suppress(Exception):  # a value with rules of its own is not compared
-            if is_a(value, torch.nn.Module):
-                for path, tensor in (*value.named_parameters(), *value.named_buffers()):
-                    found[f"{name}.{path}"] = leaves_of(tensor)
-            elif is_a(value, torch.Tensor, list, tuple, dict) or type(value) in _PLAIN:
-                found[name] = leaves_of(value)
+def _versions(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, torch.Tensor, int]]:
+    """The tensors among arguments, each with how often it was written to."""
+    found = []
+    for name, value in (*enumerate(args), *kwargs.items()):
+        for leaf in itertools.islice(_walk(value, 0), _MOST_LEAVES):
+            with contextlib.suppress(Exception):  # a tensor of inference mode does not count
+                if is_a(leaf, torch.Tensor):
+                    found.append((str(name), leaf, leaf._version))
     return found
+
+
+def _written(versions: list[tuple[str, torch.Tensor, int]]) -> list[Any]:
+    """The arguments that the call wrote to."""
+    return [
+        part for name, leaf, was in versions if leaf._version != was for part in (f"argument {name}", _digest(leaf))
+    ]
+
+
+def _said(error: Exception) -> str:
+    """The class of an exception, and its text where it is not torch's, which names its own files."""
+    kind = type(error)
+    if kind.__module__.partition(".")[0] == "torch":
+        return kind.__name__
+    with contextlib.suppress(Exception):
+        return f"{kind.__name__}: {error}"[:_MOST_SAID]
+    return kind.__name__
 
 
 def leaves_of(value: Any) -> list[Any]:

@@ -16,12 +16,13 @@ Call = list[Any]
 """The leaves of what one call returned."""
 
 
-def first_difference(one: dict[str, list[Call]], other: dict[str, list[Call]]) -> str:
-    """Functions by name, each with its calls in order."""
+def first_difference(one: dict[str, list[Call]], other: dict[str, list[Call]], numbers: bool = False) -> str:
+    """Functions by name, each with its calls in order.  ``numbers``: a tensor without dimensions is the same as its
+    number."""
     for name in sorted({*one, *other}):
         calls, others = one.get(name, []), other.get(name, [])
         for number, (call, changed) in enumerate(zip(calls, others), 1):
-            found = _of_call(call, changed)
+            found = first_other_leaf(call, changed, numbers)
             if found:
                 return f"{name}, call {number}: {found}"
         if len(calls) != len(others):
@@ -29,13 +30,42 @@ def first_difference(one: dict[str, list[Call]], other: dict[str, list[Call]]) -
     return ""
 
 
-def _of_call(call: Call, other: Call) -> str:
+Calls = dict[str, list[Call]]
+
+
+def until_an_error(calls: Calls, others: Calls) -> tuple[Calls, Calls]:
+    """The calls of both that came before the first one of ``calls`` that failed, of each function."""
+    counts = {
+        name: next((n for n, call in enumerate(made) if any(map(_failed, call))), len(made))
+        for name, made in calls.items()
+    }
+    first, second = ({name: made.get(name, [])[:count] for name, count in counts.items()} for made in (calls, others))
+    return first, second
+
+
+def _failed(leaf: Any) -> bool:
+    return isinstance(leaf, dict) and "error" in leaf
+
+
+def first_other_leaf(call: Call, other: Call, numbers: bool = False) -> str:
+    """What two calls, or values of one variable, differ in; "" where they are the same."""
     if len(call) != len(other):
         return f"{len(other)} values instead of {len(call)}"
-    return next((found for leaf, changed in zip(call, other) if (found := _of_leaf(leaf, changed))), "")
+    return next((found for leaf, changed in zip(call, other) if (found := _of_leaf(leaf, changed, numbers))), "")
 
 
-def _of_leaf(leaf: Any, other: Any) -> str:
+def _number_in(leaf: Any) -> Any:
+    """The number of a tensor without dimensions."""
+    if isinstance(leaf, dict) and leaf.get("shape") == [] and leaf.get("values"):
+        return leaf["values"][0]
+    return leaf
+
+
+def _of_leaf(leaf: Any, other: Any, numbers: bool) -> str:
+    if numbers and isinstance(leaf, dict) != isinstance(other, dict):
+        number, changed = _number_in(leaf), _number_in(other)
+        if _near(number, changed, _TOLERANCE["float32"], 0.0):
+            return ""
     if not isinstance(leaf, dict) or not isinstance(other, dict):
         return "" if leaf == other or _near(leaf, other, 1e-6, 0.0) else f"{other!r} instead of {leaf!r}"
     for part in ("error", "shape", "dtype", "requires_grad"):

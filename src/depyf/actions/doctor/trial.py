@@ -85,7 +85,7 @@ class Measured:
     """What each compilation took."""
     calls: dict[str, list[Call]] | None = None
     state: dict[str, Call] | None = None
-    """What the globals of the script were at its end, where results are recorded."""
+    """What is there at its end, by name, where results are recorded: variables, modules, random numbers, messages."""
     problem: str = ""
     """Why there is nothing to tell, or not all; "" where there is."""
     recorded: bool = True

@@ -14,13 +14,16 @@ from dataclasses import dataclass
 from depyf.actions.fixing.call_edits import (
     compile_once,
     contiguous,
+    is_causal,
     mark_dynamic,
     mark_unbacked,
     maybe_mark_dynamic,
+    no_inference_mode,
     number_as_tensor,
 )
 from depyf.actions.fixing.edit_case import EditCase
 from depyf.actions.fixing.line_edits import branchless, keep_tensor, no_disable, no_graph_break, unused_number
+from depyf.actions.fixing.moved_edits import check_before, global_as_argument, read_after, report_after
 from depyf.actions.fixing.setting_edits import compile_dynamic, no_duck_shape, no_static, setting
 from depyf.actions.fixing.state_edits import tensor_in_module, tensor_learning_rate
 from depyf.run.advice.advice import AdviceUse
@@ -54,8 +57,21 @@ EDITS: Mapping[str, Callable[[EditCase], dict[str, str]]] = {
     "no-disable": no_disable,
     "keep-tensor": keep_tensor,
     "branchless": branchless,
+    "read-after": read_after,
+    "log-after": report_after,
+    "write-outside": report_after,
+    "store-tensor": report_after,
+    "check-outside": check_before,
+    "global-as-argument": global_as_argument,
+    "is-causal": is_causal,
+    "one-inference-mode": no_inference_mode,
+    "no-inference-tensors": no_inference_mode,
 }
-"""Advice -> what makes the edit."""
+"""Advice -> what makes the edit.
+
+Not in it is ``drop-last``: the samples of the last batch are left out, so results differ, whatever else it does.
+"""
+_MAKE_TENSORS = frozenset("tensor-in-module tensor-learning-rate read-after".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +83,11 @@ class Patch:
     before: tuple[tuple[str, str], ...]
     after: tuple[tuple[str, str], ...]
     """Path -> text, of the files that are changed."""
+
+    @property
+    def makes_tensors(self) -> bool:
+        """Whether what was a number may be a tensor without dimensions now."""
+        return any(use.id in _MAKE_TENSORS for use in self.way.uses)
 
     @property
     def key(self) -> tuple[object, ...]:

@@ -10,7 +10,7 @@ import builtins
 
 import libcst as cst
 
-from depyf.actions.fixing.edit_case import Change, EditCase, Tree, code_of, dotted
+from depyf.actions.fixing.edit_case import Change, EditCase, Tree, code_of, dotted, evaluated_first, keyword, new_name
 from depyf.run.advice.source_names import root
 from depyf.run.places.place import Place
 
@@ -32,6 +32,49 @@ def contiguous(case: EditCase) -> Texts:
 
 def number_as_tensor(case: EditCase) -> Texts:
     return _passed(case, case.use.value("name"), "torch.tensor({})")
+
+
+def is_causal(case: EditCase) -> Texts:
+    """``is_causal=False`` beside a mask: the mask is used as it is, and torch does not read it to find out."""
+    place = case.cause.place
+    tree = case.tree(place.filename) if place is not None else None
+    calls = tree.nodes(cst.Call, place.line) if tree is not None and place is not None else []
+    masks = {"mask": "is_causal", "tgt_mask": "tgt_is_causal", "src_mask": "src_is_causal"}
+    found = [(call, [new for old, new in masks.items() if keyword(call, old) is not None]) for call in calls]
+    found = [(call, new) for call, new in found if new and not any(keyword(call, one) for one in new)]
+    if tree is None or place is None or len(found) != 1:
+        return {}
+    call, names = found[0]
+    equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+    new = [cst.Arg(cst.Name("False"), cst.Name(name), equal=equal) for name in names]
+    last = max(number for number, arg in enumerate(call.args) if arg.star != "**")
+    comma = call.args[last].comma
+    if not isinstance(comma, cst.Comma):
+        comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    args = [
+        *call.args[:last],
+        call.args[last].with_changes(comma=comma),
+        *(one.with_changes(comma=comma) for one in new),
+    ]
+    args += call.args[last + 1 :]
+    if last + 1 == len(call.args):
+        args[-1] = args[-1].with_changes(comma=call.args[last].comma)
+    return {place.filename: tree.changed({call: lambda updated: updated.with_changes(args=args)})}
+
+
+def no_inference_mode(case: EditCase) -> Texts:
+    """``torch.no_grad`` for each ``torch.inference_mode``: the same values, in ordinary tensors."""
+    found = {}
+    for path in case.texts:
+        tree = case.tree(path)
+        modes = [node for node in tree.nodes(cst.Attribute) if dotted(node) == "torch.inference_mode"] if tree else []
+        if tree is None or not modes:
+            continue
+        calls = [parent for node in modes if isinstance(parent := next(tree.parents(node)), cst.Call)]
+        if any(call.args for call in calls):  # it may be off
+            return {}
+        found[path] = tree.changed(dict.fromkeys(modes, lambda updated: updated.with_changes(attr=cst.Name("no_grad"))))
+    return found
 
 
 def compile_once(case: EditCase) -> Texts:
@@ -134,48 +177,14 @@ def _marked(case: EditCase, function: str) -> Texts:
         name = dotted(value)
         made = changes.setdefault(place.filename, {})
         if not name:  # a name for it
-            if not _evaluated_first(tree, found, statement):
+            if not evaluated_first(tree, found, statement):
                 return {}
-            name = _new_name(tree, tensor)
+            name = new_name(tree, f"marked_{root(tensor) if root(tensor).isidentifier() else 'x'}")
             lines = [f"{name} = {code_of(value)}"]
             new = cst.parse_expression(name)
             made[found] = lambda updated, new=new: updated.with_changes(value=new)  # type: ignore[misc]
         made[statement] = tree.before(statement, [*lines, f"{function}({name}, {dimension})"])
     return {path: case.trees[path].changed(made) for path, made in changes.items()}
-
-
-def _evaluated_first(tree: Tree, argument: cst.Arg, statement: cst.SimpleStatementLine) -> bool:
-    """Whether nothing of the statement that does anything is evaluated before the argument."""
-    return (
-        not any(
-            isinstance(node, (cst.Call, cst.Await, cst.Yield, cst.NamedExpr))
-            for small in statement.body
-            for node in _before(small, argument)
-            if node not in (*tree.parents(argument),)
-        )
-        and len(statement.body) == 1
-    )
-
-
-def _before(top: cst.CSTNode, end: cst.CSTNode) -> list[cst.CSTNode]:
-    """The nodes below ``top`` that stand before ``end`` in the text."""
-    found: list[cst.CSTNode] = []
-
-    def walk(node: cst.CSTNode) -> bool:
-        if node is end:
-            return True
-        found.append(node)
-        return any(walk(child) for child in node.children)
-
-    walk(top)
-    return found
-
-
-def _new_name(tree: Tree, tensor: str) -> str:
-    taken = tree.names()
-    name = root(tensor) if root(tensor).isidentifier() else "x"
-    names = (f"{name}_{number}" if number else f"marked_{name}" for number in range(1000))
-    return next(one for one in names if one not in taken)
 
 
 def _passed(case: EditCase, name: str, form: str) -> Texts:
@@ -197,13 +206,15 @@ def _passed(case: EditCase, name: str, form: str) -> Texts:
 def _arguments(case: EditCase, tree: Tree, place: Place, name: str) -> list[cst.Arg]:
     """The argument that the compiled function knows as ``name``, in each call of the line; [] unless all are calls of
     one thing."""
-    functions = [function for function in case.functions if function.resume_of is None]
+    functions = [function for function in case.whole_functions if function.resume_of is None]
     if len(functions) != 1 or not name.isidentifier():
         return []
     code = functions[0].code
     positional = [*code.posonly, *code.args]
     calls = [node for node in tree.around(place.line, cst.Call) if _may_be_compiled(node)]
     calls = [call for call in calls if tree.statement(call) is tree.statement(calls[0])]
+    compiled = _compiled_names(tree)
+    calls = [call for call in calls if dotted(call.func) in compiled] or calls
     found = []
     for call in calls:
         arg = next((arg for arg in call.args if arg.keyword is not None and arg.keyword.value == name), None)
@@ -215,6 +226,22 @@ def _arguments(case: EditCase, tree: Tree, place: Place, name: str) -> list[cst.
         if arg is not None:
             found.append((code_of(call.func), arg))
     return [arg for _, arg in found] if len({callee for callee, _ in found}) == 1 else []
+
+
+def _compiled_names(tree: Tree) -> set[str]:
+    """``g`` of ``g = torch.compile(f)``, and functions with the decorator."""
+    found = set()
+    for node in tree.nodes(cst.Call):
+        parent = next(tree.parents(node))
+        if dotted(node.func) == "torch.compile" and isinstance(parent, cst.Assign):
+            found |= {dotted(one.target) for one in parent.targets}
+    for decorator in tree.nodes(cst.Decorator):
+        made = decorator.decorator
+        function = next(tree.parents(decorator))
+        if dotted(made.func if isinstance(made, cst.Call) else made) == "torch.compile":
+            assert isinstance(function, (cst.FunctionDef, cst.ClassDef))
+            found.add(function.name.value)
+    return found - {""}
 
 
 def _may_be_compiled(call: cst.Call) -> bool:

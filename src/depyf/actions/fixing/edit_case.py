@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
+from libcst.metadata import (
+    CodeRange,
+    ExpressionContext,
+    ExpressionContextProvider,
+    MetadataWrapper,
+    ParentNodeProvider,
+    PositionProvider,
+)
 
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.causes.cause import Cause
@@ -68,6 +75,28 @@ class Tree:
             if isinstance(parent, cst.BaseCompoundStatement):
                 return None
         return None
+
+    def loads(self, name: str) -> list[cst.Name]:
+        """Where a variable of that name is read, in any scope."""
+        return [node for node in self._variables(ExpressionContext.LOAD) if node.value == name]
+
+    def stores(self, within: cst.CSTNode | None = None) -> list[cst.Name]:
+        """Where variables, parameters, functions, classes and modules get a name; ``within``: those in a node."""
+        found = self._variables(ExpressionContext.STORE, ExpressionContext.DEL)
+        imports = [node for node in self.nodes(cst.Name) if isinstance(next(self.parents(node)), cst.ImportAlias)]
+        return [node for node in (*found, *imports) if within is None or within in self.parents(node)]
+
+    def _variables(self, *contexts: ExpressionContext) -> list[cst.Name]:
+        known = self._wrapper.resolve(ExpressionContextProvider)
+        found = [node for node in self.nodes(cst.Name) if known.get(node) in contexts]
+        return [node for node in found if not self._is_label(node)]
+
+    def _is_label(self, node: cst.Name) -> bool:
+        """Whether a name is no variable: a keyword of a call, a part of an import or of ``global``."""
+        parent = next(self.parents(node))
+        return isinstance(parent, (cst.ImportAlias, cst.NameItem)) or (
+            isinstance(parent, cst.Arg) and parent.keyword is node
+        )
 
     def names(self) -> set[str]:
         return {node.value for node in self.nodes(cst.Name)}
@@ -131,10 +160,24 @@ class EditCase:
         return [one for one in self.run.functions if any(entry.key in keys for entry in one.entries)]
 
     @property
+    def whole_functions(self) -> list[FunctionRecord]:
+        """The same, of resume functions those that they go on for: what the program calls."""
+        known = {one.function: one for one in self.run.functions}
+        found = []
+        for one in self.functions:
+            met: set[tuple[int, str]] = set()
+            while one.resume_of in known and one.function not in met:
+                met.add(one.function)
+                one = known[one.resume_of]
+            if one not in found:
+                found.append(one)
+        return found
+
+    @property
     def callers(self) -> list[Place]:
         """The lines of the program that made the calls for which these functions were compiled."""
         found: dict[tuple[str, int], Place] = {}
-        for function in self.functions:
+        for function in self.whole_functions:
             for entry in function.entries:
                 for caller in entry.callers[-1:]:
                     if caller.place.line:
@@ -164,3 +207,36 @@ def keyword(call: cst.Call, name: str) -> cst.Arg | None:
 
 def code_of(node: cst.CSTNode) -> str:
     return cst.Module([]).code_for_node(node)
+
+
+def evaluated_first(tree: Tree, node: cst.CSTNode, statement: cst.SimpleStatementLine) -> bool:
+    """Whether the node is evaluated, once, and nothing of the statement that does anything is evaluated before."""
+    around = [*tree.parents(node)]
+    inner = around[: around.index(statement)]
+    if any(isinstance(one, (cst.BaseComp, cst.Lambda, cst.IfExp, cst.BooleanOperation)) for one in inner):
+        return False
+    return len(statement.body) == 1 and not any(
+        isinstance(one, (cst.Call, cst.Await, cst.Yield, cst.NamedExpr)) and one not in around
+        for one in _before(statement.body[0], node)
+    )
+
+
+def _before(top: cst.CSTNode, end: cst.CSTNode) -> list[cst.CSTNode]:
+    """The nodes below ``top`` that stand before ``end`` in the text."""
+    found: list[cst.CSTNode] = []
+
+    def walk(node: cst.CSTNode) -> bool:
+        if node is end:
+            return True
+        found.append(node)
+        return any(walk(child) for child in node.children)
+
+    walk(top)
+    return found
+
+
+def new_name(tree: Tree, name: str) -> str:
+    """That name, or one like it, that the file does not have."""
+    taken = tree.names()
+    names = (f"{name}_{number}" if number else name for number in range(1000))
+    return next(one for one in names if one not in taken)

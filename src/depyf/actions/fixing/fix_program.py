@@ -1,9 +1,9 @@
 """Makes edits of a program, each tried in a copy, and keeps those that help and change nothing else.
 
 Input: a script.  Output: ``Fixes``.  An edit is kept only if torch compiles less, or breaks or gives up less, and
-nothing more, if as many compilations are left as predicted, and if what compiled functions returned, what was printed
-and what the script's variables are at the end is the same.  Where two runs of the program as it is differ in these,
-nothing is kept: it cannot be told what an edit changes.
+nothing more, if as many compilations are left as predicted, if not each call is compiled anew, and if nothing else
+changes (``same_effects.py``).  Where two runs of the program as it is differ, nothing is kept: it cannot be told what
+an edit changes.
 """
 
 from __future__ import annotations
@@ -16,15 +16,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from depyf.actions.doctor.returned_values import first_difference
 from depyf.actions.doctor.trial import DoctorProgram, Measured, run_once
 from depyf.actions.doctor.ways import PlannedWay, WayOutcome, judged
 from depyf.actions.fixing.all_edits import Patch, patches, unified
 from depyf.actions.fixing.mirror import Mirror, mirrored
+from depyf.actions.fixing.same_effects import (
+    RanProgram,
+    Unsteady,
+    effects_until_it_failed,
+    other_effect,
+    unsteady,
+    with_path,
+)
 from depyf.errors import DepyfError
 from depyf.run.installed_files import of_library
 from depyf.run.places.place import Place
-from depyf.run.run import Run
 from depyf.run.store.loading import load_ranks
 
 MOST_EDITS = 12
@@ -58,6 +64,8 @@ class Fixes:
     """What two runs of the program as it is differ in."""
     left_out: bool = False
     """More could be tried."""
+    not_compared: tuple[str, ...] = ()
+    """Numbers in which two runs of the program as it is differ."""
 
     @property
     def kept(self) -> tuple[TriedPatch, ...]:
@@ -66,13 +74,6 @@ class Fixes:
     @property
     def diff(self) -> str:
         return unified(self.before, self.after)
-
-
-@dataclass(frozen=True, slots=True)
-class _Ran:
-    measured: Measured
-    run: Run | None
-    printed: bytes
 
 
 def fix_program(
@@ -92,7 +93,7 @@ def fix_program(
     original: dict[str, str] = {}
     count = 0
 
-    def run(texts: Mapping[str, str], what: str) -> _Ran:
+    def run(texts: Mapping[str, str], what: str) -> RanProgram:
         nonlocal count
         count += 1
         tell(f"run {count}: {what}")
@@ -111,7 +112,13 @@ def fix_program(
             measured = dataclasses.replace(measured, causes=causes)
         printed = (place / "printed").read_bytes() if (place / "printed").exists() else b""
         shutil.rmtree(place, ignore_errors=True)
-        return _Ran(measured, found, printed.replace(os.fsencode(mirror.copy), os.fsencode(root)))
+        measured = dataclasses.replace(
+            measured,
+            calls=with_path(measured.calls, str(mirror.copy), str(root)),
+            state=with_path(measured.state, str(mirror.copy), str(root)),
+            problem=with_path(measured.problem, str(mirror.copy), str(root)),
+        )
+        return RanProgram(measured, found, printed.replace(os.fsencode(mirror.copy), os.fsencode(root)))
 
     limit = None
     first = run({}, "the program as it is")
@@ -122,7 +129,8 @@ def fix_program(
         return Fixes(base, base)
     limit = 10 * (base.seconds or 0.0) + 60.0
     again = run({}, "as it is, once more")
-    difference = _difference(first, again)
+    but = unsteady(first, again)
+    difference = other_effect(first, again, but=but)
     if difference:
         return Fixes(base, base, difference=difference)
     for function in first.run.functions:
@@ -143,14 +151,14 @@ def fix_program(
         met.add(found.key)
         changed = {**texts, **dict(found.after)}
         ran = run(_only_changed(original, changed), found.way.text)
-        why = _why_not(found, first, state, ran)
+        why = _why_not(found, first, state, ran, but)
         tried.append(TriedPatch(found, state.measured, ran.measured, not why, why))
         if not why:
             texts, state = changed, ran
     changed = _only_changed(original, texts)
     return Fixes(
         base, state.measured, tuple(tried), tuple((path, original[path]) for path in changed), changed,
-        left_out=left_out,
+        left_out=left_out, not_compared=but.words,
     )  # fmt: skip
 
 
@@ -165,33 +173,27 @@ def write(fixes: Fixes) -> list[str]:
     return list(fixes.after)
 
 
-def _why_not(patch: Patch, first: _Ran, before: _Ran, after: _Ran) -> str:
+def _why_not(patch: Patch, first: RanProgram, before: RanProgram, after: RanProgram, but: Unsteady) -> str:
     """Why an edit is not kept; "" where it is."""
     way = patch.way
-    verdict = judged(PlannedWay((), way.prediction), before.measured, after.measured, True)
+    verdict = judged(PlannedWay((), way.prediction), before.measured, after.measured, deterministic=False)
     if verdict.outcome is not WayOutcome.HELPS:
         return f"{verdict.outcome.value}{f': {verdict.detail}' if verdict.detail else ''}"
-    if before.measured.status and not after.measured.status:
-        return ""  # it comes to its end now: there is nothing to compare with
+    if before.measured.status and not after.measured.status:  # it comes to its end now
+        difference = effects_until_it_failed(first, after)
+        return f"{WayOutcome.HARMFUL.value}: {difference}" if difference else ""
     if verdict.wrong and way.prediction is not None:
         return f"{after.measured.totals.compilations} compilations are left, predicted were {way.prediction.left}"
-    difference = _difference(first, after)
+    if _each_call_anew(before.measured, after.measured):
+        return "what ran as ordinary Python is compiled anew in each call: it would be compiled ever again"
+    difference = other_effect(first, after, patch.makes_tensors, but)
     return f"{WayOutcome.HARMFUL.value}: {difference}" if difference else ""
 
 
-def _difference(one: _Ran, other: _Ran) -> str:
-    """What two runs differ in: what compiled functions returned, what was printed, what the variables are at the
-    end."""
-    if one.measured.calls is None or other.measured.calls is None:
-        return "what compiled functions return cannot be recorded with this torch"
-    if found := first_difference(one.measured.calls, other.measured.calls):
-        return found
-    if one.printed != other.printed:
-        return "it prints something else"
-    state, others = one.measured.state or {}, other.measured.state or {}
-    if missing := [name for name in state if name not in others]:
-        return f"{missing[0]} is gone at the end"
-    return first_difference({n: [v] for n, v in state.items()}, {n: [others[n]] for n in state})
+def _each_call_anew(before: Measured, after: Measured) -> bool:
+    """Whether more is compiled than before, and no call finds what an earlier one compiled."""
+    calls = sum(map(len, (after.calls or {}).values()))
+    return before.totals.compilations < after.totals.compilations >= calls > 2
 
 
 def _only_changed(original: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, str]:

@@ -20,7 +20,7 @@ def fix_lines(fixes: Fixes) -> list[str]:
     if fixes.difference:
         return [
             f"Two runs of the program as it is differ ({printable(fixes.difference)}): what an edit changes cannot be "
-            "told, and none is made. Seed random numbers in the program, and print no times."
+            "told, and none is made. Seed random numbers in the program."
         ]
     if not fixes.tried:
         return ["No way out is an edit with one meaning: see the ways out above."]
@@ -35,8 +35,12 @@ def fix_lines(fixes: Fixes) -> list[str]:
         )
     lines += [
         "",
-        "Kept edits change neither what compiled functions return, nor what is printed, nor variables of the script.",
+        "Kept edits change neither what compiled functions return or raise, nor what is printed or logged, "
+        "nor modules, variables of the script or random numbers at the end.",
     ]
+    if fixes.not_compared:
+        told = "; ".join(printable(cut(one, 80)) for one in fixes.not_compared[:6])
+        lines.append(f"Not compared, as two runs of the program as it is differ in them: {told}")
     lines += [f"All together: {_counts(fixes.base)} -> {_counts(fixes.last)}"] if fixes.kept else []
     lines += ["More could be tried: --most N"] if fixes.left_out else []
     return lines
@@ -57,6 +61,7 @@ def fix_document(fixes: Fixes) -> dict[str, Any]:
     """As ``depyf doctor --fix --format json`` has it, beside what the doctor says."""
     return {
         "difference": fixes.difference,
+        "not_compared": list(fixes.not_compared),
         "diff": fixes.diff,
         "files": list(fixes.after),
         "before": _plain(fixes.base),

@@ -41,9 +41,7 @@ def main(arguments: list[str]) -> int:
         seconds = time.perf_counter() - begun
         state = None
         if recorder is not None:
-            from depyf.actions.doctor.returned import final_state
-
-            state = final_state(vars(sys.modules["__main__"]))
+            state = recorder.state(vars(sys.modules["__main__"]))
         tell(TrialResult(seconds=seconds, calls=None if recorder is None else recorder.calls, state=state))
 
     try:

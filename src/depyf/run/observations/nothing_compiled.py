@@ -19,7 +19,7 @@ _IN_PLACE = "model.compile() compiles a module in place"
 
 
 def nothing_compiled(run: Run) -> Iterator[Observation]:
-    """Not of a run whose forked children compiled something."""
+    """Not of a run whose forked children compiled something, or that an error ended before it called torch.compile."""
     if (
         run.compilations
         or run.loaded
@@ -41,8 +41,7 @@ def nothing_compiled(run: Run) -> Iterator[Observation]:
     if run.switched_off:
         return
     if not run.compile_calls:
-        ended = run.ended_by is not None  # it may have been on its way there
-        if run.from_start and not run.functions and not run.failed_exports and not ended:
+        if run.from_start and not run.functions and not run.failed_exports and run.ended_by is None:
             text = "nothing was compiled: torch.compile was not called in this process"
             yield Observation(ObservationKind.NOTHING_COMPILED, None, text, (_COMPILE, _IN_PLACE))
         return

@@ -93,12 +93,14 @@ MARKED = [
     ("if f_c(x, 2):\n    pass\n", None),
     ("y = f_c(x, 2) + f_c(a, 3)\n", None),
     ("y = g(z()) + f_c(torch.ones(3), 2)\n", None),
+    ("y = z and f_c(torch.ones(3), 2)\n", None),
+    ("f_c = torch.compile(f)\nout.append(f_c(x, 2).sum())\n", "f_c = torch.compile(f)\ntorch._dynamo.mark_dynamic(x, 0)\nout.append(f_c(x, 2).sum())\n"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("program", "wanted"), MARKED)
 def test_marks_before_the_call(program, wanted):
-    assert edited("mark-dynamic", program, call="f_c", tensor="x", dimension="0") == wanted
+    assert edited("mark-dynamic", program, call="f_c(", tensor="x", dimension="0") == wanted
 
 
 def test_arguments_in_another_form():

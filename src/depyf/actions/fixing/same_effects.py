@@ -1,0 +1,142 @@
+"""Whether a program with an edit does what it did: results, exceptions, output, messages, state, random numbers.
+
+Input: two runs of a program in processes of ours.  Output: "" where they do the same, else what they differ in.
+Numbers that are printed, logged or kept and that differ between two runs of the program as it is, such as seconds, are
+no part of what it does: ``Unsteady`` has them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from depyf.actions.doctor.returned_values import first_difference, first_other_leaf, until_an_error
+from depyf.actions.doctor.trial import Measured
+from depyf.run.run import Run
+
+_Plain = TypeVar("_Plain")
+_MOST_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class RanProgram:
+    """One run: what was measured, its record, what it printed."""
+
+    measured: Measured
+    run: Run | None
+    printed: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Unsteady:
+    """What differs between two runs of the program as it is, and is not compared."""
+
+    numbers: frozenset[tuple[str, int]] = frozenset()
+    """In lines with that text between their numbers, the number of that index."""
+    variables: frozenset[str] = frozenset()
+    """Numbers that the script, or an object of it, keeps."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Each once, in order."""
+        shapes = sorted({shape for shape, _ in self.numbers})
+        return (*(f"numbers in {shape.strip()[:_MOST_SHOWN]!r}" for shape in shapes), *sorted(self.variables))
+
+
+def unsteady(one: RanProgram, other: RanProgram) -> Unsteady:
+    """Two runs of the program as it is."""
+    numbers: set[tuple[str, int]] = set()
+    for lines, others in ((_printed(one), _printed(other)), (_messages(one), _messages(other))):
+        for line, changed in zip(lines, others):
+            if _shape(line) == _shape(changed):
+                pairs = enumerate(zip(_NUMBER.findall(line), _NUMBER.findall(changed)))
+                numbers |= {(_shape(line), index) for index, (was, now) in pairs if was != now}
+    state, others_state = one.measured.state or {}, other.measured.state or {}
+    names = {name for name in state if name in others_state and _other_number(state[name], others_state[name])}
+    return Unsteady(frozenset(numbers), frozenset(names))
+
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+MESSAGES = "the messages that are logged"
+
+
+def _shape(line: str) -> str:
+    return _NUMBER.sub("0", line)
+
+
+def _printed(ran: RanProgram) -> list[str]:
+    return ran.printed.decode("utf-8", "replace").splitlines()
+
+
+def _messages(ran: RanProgram) -> list[str]:
+    return [str(line) for line in (ran.measured.state or {}).get(MESSAGES, [])]
+
+
+def _other_number(values: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Whether both are one plain number, and another one."""
+    plain = len(values) == len(others) == 1 and all(type(one) in (int, float) for one in (*values, *others))
+    return plain and bool(first_other_leaf(list(values), list(others)))
+
+
+def other_effect(one: RanProgram, other: RanProgram, numbers: bool = False, but: Unsteady = Unsteady()) -> str:
+    """``numbers``: a number may be a tensor without dimensions in the other; ``but``: what is not compared."""
+    if one.measured.calls is None or other.measured.calls is None:
+        return "what compiled functions return cannot be recorded with this torch"
+    if found := first_difference(one.measured.calls, other.measured.calls, numbers):
+        return found
+    if one.measured.problem != other.measured.problem:
+        return f"it ends otherwise: {other.measured.problem or 'without an error'}"
+    if found := _other_line(_printed(one), _printed(other), but):
+        return f"it prints something else: {found}"
+    if found := _other_line(_messages(one), _messages(other), but):
+        return f"it logs something else: {found}"
+    return _other_state(one.measured.state or {}, other.measured.state or {}, numbers, but)
+
+
+def _other_state(state: Mapping[str, Any], others: Mapping[str, Any], numbers: bool, but: Unsteady) -> str:
+    if missing := [name for name in state if name not in others]:
+        return f"{missing[0]} is gone at the end"
+    for name, value in state.items():
+        if name == MESSAGES or name in but.variables:
+            continue
+        if found := first_other_leaf(value, others[name], numbers):
+            return f"{name} at the end: {found}"
+    return ""
+
+
+def _other_line(lines: Sequence[str], others: Sequence[str], but: Unsteady = Unsteady()) -> str:
+    for one, other in zip(lines, others):
+        if _steady(one, but) != _steady(other, but):
+            return f"{other[:_MOST_SHOWN]!r} instead of {one[:_MOST_SHOWN]!r}"
+    return "" if len(lines) == len(others) else f"{len(others)} lines instead of {len(lines)}"
+
+
+def _steady(line: str, but: Unsteady) -> tuple[str, ...]:
+    """The text between the numbers of a line, and the numbers that are compared."""
+    shape = _shape(line)
+    found = _NUMBER.findall(line)
+    return (shape, *(number for index, number in enumerate(found) if (shape, index) not in but.numbers))
+
+
+def effects_until_it_failed(one: RanProgram, other: RanProgram) -> str:
+    """The same up to where the first of both failed."""
+    if one.measured.calls is None or other.measured.calls is None:
+        return "what compiled functions return cannot be recorded with this torch"
+    calls, others = until_an_error(one.measured.calls, other.measured.calls)
+    if found := first_difference(calls, others):
+        return found
+    lines = _printed(one)
+    return _other_line(lines, _printed(other)[: len(lines)])
+
+
+def with_path(value: _Plain, path: str, instead: str) -> _Plain:
+    """Plain data in which one path is another."""
+    if isinstance(value, str):
+        return value.replace(path, instead)  # type: ignore[return-value]
+    if isinstance(value, list):
+        return [with_path(part, path, instead) for part in value]  # type: ignore[return-value]
+    if isinstance(value, dict):
+        return {key: with_path(part, path, instead) for key, part in value.items()}  # type: ignore[return-value]
+    return value
