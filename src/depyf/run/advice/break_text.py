@@ -35,6 +35,14 @@ _LOCALS = "<locals>."
 _CODE = re.compile(r"\b(gb\d{3,5})\.html")
 _OPTIMIZER = re.compile(r"[/\\]torch[/\\]optim[/\\]|\bmodule: torch\.optim\b|`(?:\w+\.)*Optimizer\.\w+`")
 """A file or a module of torch's optimizers, or a method of their class."""
+_INPUTS = re.compile(
+    r"^ *# File \".*\", line \d+, in .*, code: (?P<code>.*)\n *\w+: graph input \((?P<name>\w+)\)$", re.M
+)
+"""Of a branch: an input from which its condition is computed, with the line that has it (torch 2.15)."""
+_RANDOM = "random_value_"
+"""The inputs of a graph that are random numbers of Python (``torch/_dynamo/source.py``, ``RandomValueSource``)."""
+_DRAWN = re.compile(r"(?P<name>\b(?:[A-Za-z_]\w*\.)*(?:random|randint|randrange|uniform))\(")
+"""A call of a function of ``random`` that Dynamo makes an input of."""
 _TORCH_MODULE = re.compile(r"^  Developer debug context: module: torch\b", re.M)
 
 
@@ -92,6 +100,14 @@ def asked_by(reason: str, explanation: str, context: str) -> str:
                 shown = _REPR.fullmatch(found["name"])
                 return shown["name"].rpartition(_LOCALS)[2] if shown is not None else found["name"]
     return ""
+
+
+def deciding_random(report: str) -> str:
+    """The function of ``random`` whose number alone decides a branch, as the program calls it."""
+    inputs = list(_INPUTS.finditer(report))
+    drawn = _DRAWN.search(inputs[0]["code"]) if inputs else None
+    alone = all(one["name"].startswith(_RANDOM) for one in inputs)
+    return drawn["name"] if drawn is not None and alone else ""
 
 
 def names_optimizer(filename: str, said: str, report: str) -> bool:

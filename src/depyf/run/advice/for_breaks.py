@@ -56,6 +56,8 @@ class BreakFacts:
     """Whether the line is in a ``while`` loop."""
     number: str = ""
     """torch's number for this kind of break, ``GB0170``; "" where it has none."""
+    random: str = ""
+    """The function of ``random`` whose number decides the branch."""
 
     @property
     def said(self) -> str:
@@ -252,6 +254,8 @@ _ASK_WHERE = frozenset(("nonzero", "argwhere", "where", "nonzero_static", "flatn
 def _branch(facts: BreakFacts) -> Uses:
     if facts.line.startswith("assert "):
         return (use("check-outside"),)
+    if facts.random:
+        return (use("call-outside", function=facts.random),)
     uses = facts.uses()
     if uses == {ValueUse.CHECK}:
         return use("assert-tensor"), use("check-outside")

@@ -14,6 +14,7 @@ from depyf.run.advice.advice import AdviceUse, SwitchKind
 from depyf.run.advice.break_text import (
     asked_by,
     break_number,
+    deciding_random,
     named_builtin,
     named_manager,
     named_plain_function,
@@ -134,6 +135,7 @@ def parse_break(
         lambda: made_by(linecache.getlines(shown.filename), shown.line) if shown is not None else frozenset(),
         lambda: shown is not None and in_while(linecache.getlines(shown.filename), shown.line),
         break_number(text),
+        deciding_random(text),
     )
     given = for_break(facts, is_in_loop(text))
     return BreakRecord(
@@ -170,6 +172,8 @@ def _cause(facts: BreakFacts, place: Place | None, of_torch: bool) -> str:
         ValueUse.REPORT,
     }
     of_torch = of_torch or facts.owner is Owner.TORCH
+    if facts.random:
+        return "which way this branch goes depends on a random number, and that is drawn in every call"
     return _BRANCH if deciding else _plain_words(facts.reason, facts.explanation, place, of_torch)
 
 

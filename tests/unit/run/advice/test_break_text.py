@@ -7,6 +7,7 @@ import pytest
 from depyf.run.advice.break_text import (
     asked_by,
     break_number,
+    deciding_random,
     logger_method,
     named_builtin,
     named_function,
@@ -63,3 +64,21 @@ def test_words_count_where_the_number_is_unknown_or_of_what_came_later() -> None
     assert for_break(facts("Call to `torch._dynamo.graph_break()`", "GB9999")) == known
     later = facts("Call of a value (delayed)", "GB0170", "It waits. Reason: Call to `torch._dynamo.graph_break()`")
     assert for_break(later) == known
+
+
+DRAWN = """Graph break in user code at /p.py:3
+      The branch condition involves a tensor computed as follows:
+        # File "/p.py", line 3, in f, code: return x * 2 if {code} < {other} else x
+        random_value_0: graph input (random_value_0)
+    
+        # File "/p.py", line 3, in f, code: return x * 2 if {code} < {other} else x
+        {input}
+"""  # noqa: W293
+
+
+@pytest.mark.parametrize("code", ["random.random()", "random.uniform(0, 1)", "r.random.randint(1, 2)"])
+def test_a_random_number_that_decides_alone(code):
+    text = DRAWN.format(code=code, other="0.5", input="lt = lt(random_value_0, 0.5)")
+    assert deciding_random(text) == code.partition("(")[0]
+    with_tensor = DRAWN.format(code=code, other="x", input="l_x_: graph input (L_x_)")
+    assert deciding_random(with_tensor) == "" and deciding_random("Graph break in user code at /p.py:3") == ""
