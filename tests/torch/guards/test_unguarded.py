@@ -16,6 +16,8 @@ from depyf.run.store.loading import load
 pytestmark = pytest.mark.torch
 SCALE = 2.0
 TABLE = {"k": 3, "other": 4}
+OF_LIBRARY = torch.__version__ < (2, 15)
+"""A filter is asked for the guard on a constant of a library since then: it is one that the filter left out."""
 
 
 class Net(nn.Module):
@@ -94,7 +96,7 @@ def test_a_closure_and_a_constant_of_a_library():
     by_filter = f"guard_filter_fn none (test_unguarded.py:{none.__code__.co_firstlineno}) left its guard out"
     assert {value.name: value.why for value in report.unguarded} == {
         "factor": by_filter,
-        "math.pi": "a constant of the library math",
+        "math.pi": "a constant of the library math" if OF_LIBRARY else by_filter,
         "TABLE['k']": by_filter,
     }
     assert "no guard on factor (test_unguarded.py:" in str(report)
@@ -287,5 +289,5 @@ def test_the_page_has_them_beside_the_guards(tmp_path):
     assert load(tmp_path / "plain").functions[0].entries[0].unguarded == tuple(one.value for one in found)
     _, page, index = dumped("filtered", none)
     assert "SCALE == 2.0" in page and "SCALE (" not in page, "once, with the guard that was left out"
-    assert "math.pi (test_unguarded.py:" in page and "a constant of the library math" in page
+    assert ("math.pi (test_unguarded.py:" in page and "a constant of the library math" in page) == OF_LIBRARY
     assert "a constant of the library" not in index

@@ -146,7 +146,8 @@ def a_region_that_is_used_again() -> Trap:
             h = region()
         return h
 
-    return Trap(rebound, (torch.tensor(0.0),), DYNAMO, ("in region: return box.t + 1",))
+    named = ("in region: return box.t + 1",)
+    return Trap(rebound, (torch.tensor(0.0),), DYNAMO, named, public="gone in torch 2.15")
 
 
 def bigger(x):
