@@ -29,7 +29,7 @@ PRECOMPILED = "precompiled"
 RESUME_PREFIX = "torch_dynamo_resume_in_"
 """How Dynamo's name of the code after a graph break begins."""
 _RESUME_CODE = re.compile(rf"{RESUME_PREFIX}(?P<name>.+)_at_(?P<line>\d+)$")
-RESUME_FN = re.compile(r"^__resume_at_\d+_\d+(?:_.*)?$")
+RESUME_FN = re.compile(r"^__resume_at_(?P<offset>\d+)_\d+(?:_.*)?$")
 _CHANGING = re.compile(r"_[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{12}|_\d{12,}(?=_|$)")
 """Parts of invented names that differ in every run: uuids and object ids."""
 _WORD = re.compile(r"\b\w+\b")
@@ -80,7 +80,7 @@ def with_counters(before: str, after: str) -> str:
 
 
 def goes_on_name(line: int | None) -> str:
-    """What a text of ours calls where it goes on in another text, which has the program's ``line``."""
+    """Our name for the place where a text continues in another text, at the program's ``line``."""
     return "goes_on" if line is None else f"goes_on_from_line_{line}"
 
 

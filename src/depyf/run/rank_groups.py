@@ -67,8 +67,8 @@ class RankGroups:
     waits: tuple[RankWait, ...] = ()
     """The longest ones, in the order of the compilations."""
     apart: float = 0.0
-    """How many seconds the logs begin apart, where that is too long for ranks that wait for each other: then there are
-    no ``waits``."""
+    """The seconds between the starts of the logs, if too many for ranks that wait for each other: then there are no
+    ``waits``."""
 
 
 def read_rank_groups(folder: Path) -> RankGroups | None:

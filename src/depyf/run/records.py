@@ -372,8 +372,7 @@ class TransformedRecord:
     needs: tuple[str, ...] = ()
     """What the text alone does not define, in words."""
     lines: tuple[tuple[int, int], ...] = ()
-    """A line of ``source``, and the line of the function's file that it and those below it come from, where that
-    changes."""
+    """A line of ``source``, and the line of the function's file from which it and the next lines come."""
     definitions: tuple[str, ...] = ()
     """Statements that define constants without a literal, which a text by itself begins with."""
 
@@ -426,7 +425,7 @@ class EntryRecord:
     shape_facts: tuple[ShapeFact, ...] = ()
     """Each once, in the order in which torch found them."""
     advice: tuple[AdviceUse, ...] = ()
-    """What would avoid that nothing was compiled, where that is no matter of a graph break or a guard."""
+    """Advice where nothing was compiled and neither a graph break nor a guard is the reason."""
     callers: tuple[CallerRecord, ...] = ()
     """Who called the function when it was compiled, the outermost first."""
     operations: int | None = None

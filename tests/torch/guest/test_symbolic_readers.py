@@ -216,12 +216,12 @@ OF_RUNS = {
 OF_PLAIN_DATA = {
     "fake_values._described", "input_recorder._input", "input_recorder._add_generators", "storage_copies._View.dense",
     "storage_copies._add", "libdevice._applied", "nested_pickles.NestedPickles.__init__", "saved_parts._Visit.__init__",
-    "log_lines.LogLines._whole", "log_lines._Gathered.add", "logged_inputs._names",
+    "log_lines.LogLines._whole", "log_lines._Gathered.add", "logged_inputs._names", "logged_inputs._tensor",
 }  # fmt: skip
 """They look at records, at arrays, or make text of a tensor."""
 OF_NO_VALUE = {"pure_access.classes_of", "pure_access.inherits", "pure_access.class_name", "pure_access.short_name",
                "pure_access.class_module", "pure_access.full_name", "pure_access.in_classes", "pure_access.cell_contents",
-               "pure_access.untouched", "pure_access.as_torch_sees", "pure_text.short"}  # fmt: skip
+               "pure_access.untouched", "pure_access.as_torch_sees", "pure_text.short", "pure_text.module_name"}  # fmt: skip
 """They look at classes, cells and texts."""
 
 

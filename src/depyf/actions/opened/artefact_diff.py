@@ -25,7 +25,7 @@ from depyf.errors import DepyfError
 from depyf.run.compile_stages import ORDER
 from depyf.run.graphs.graph_source import importable
 from depyf.run.graphs.graph_text import GraphClass, read_graph
-from depyf.views.compare.line_diff import unified
+from depyf.views.compare.line_diff import changed_lines, unified
 from depyf.views.compare.meaning import meaning, without_caches
 from depyf.views.pages.graph_page import REWRITTEN
 
@@ -140,7 +140,7 @@ def _texts(name: str, one: list[str], two: list[str], strict: bool) -> PartCompa
         return PartComparison(name, _REWRITTEN)
     before, after = ("\n".join(side) for side in ((one, two) if strict else plain))
     diff = unified(before, after, (f"1/{name}", f"2/{name}"))
-    changed = [line for line in diff if line[:1] in "+-" and not line.startswith(("+++", "---"))]
+    changed = [sign + text for sign, text in changed_lines(diff)]
     return PartComparison(name, "differs", tuple(changed[:6]), diff)
 
 

@@ -45,9 +45,9 @@ class BreakFacts:
     uses: Callable[[], frozenset[ValueUse]] = lambda: frozenset((ValueUse.UNKNOWN,))
     """What the value that broke the graph is used for."""
     uses_here: Callable[[], frozenset[ValueUse]] = lambda: frozenset((ValueUse.UNKNOWN,))
-    """What the line that broke the graph uses numbers for that are read out of tensors."""
+    """For the line that broke the graph: how it uses numbers that were read out of tensors."""
     size_question: Callable[[], str] = lambda: ""
-    """The line that asks about the size of what the line that broke the graph computes, as ``m.py:7``; "" for none."""
+    """The line that asks about the size of the result of the broken line, as ``m.py:7``; "" for none."""
     only_libraries: bool = False
     """Nothing of the program was being compiled: all the way to the line is torch's, or the standard library's."""
     made_by: Callable[[], frozenset[str]] = lambda: frozenset()
@@ -191,7 +191,7 @@ def _symbol(facts: BreakFacts) -> Uses:
 
 
 def _by_uses(uses: frozenset[ValueUse]) -> Uses:
-    """What helps where a number is read out of a tensor goes by what the number is used for."""
+    """The advice for a number that is read out of a tensor, by the uses of the number."""
     decides = [
         use(id)
         for kind, id in (
@@ -380,7 +380,7 @@ IN_LINE = frozenset(
     "custom-operator context-outside parameter-outside class-outside no-mode-query detach-result num-classes "
     "call-outside".split()
 )
-"""Advice that is followed by an edit of the line that broke the graph, or of a function that it calls."""
+"""Advice to edit the line that broke the graph, or a function that the line calls."""
 
 
 def _not_edited(facts: BreakFacts, found: Uses) -> Uses:

@@ -1,5 +1,4 @@
-"""Which advice fits a guard that did not hold, where more is known than the guard says: what became of the value's
-symbol.
+"""Advice for a failed guard that needs more facts than the guard has: what became of the value's symbol.
 
 Input: what the guard is about, by torch's name.  Output: the advice, the best first.  What a guard alone says is in its
 kind (``run/guards/kinds/``).

@@ -36,8 +36,7 @@ def numbers_of(guards: Iterable[GuardRecord]) -> frozenset[str]:
 def taken_as_number(
     record: RecompileRecord, numbers: AbstractSet[str] = frozenset(), places: SymbolPlaces = NO_SYMBOLS
 ) -> RecompileRecord:
-    """``record`` with better advice, where it is a guard of that pass, or the value that differs is one of
-    ``numbers``."""
+    """``record`` with better advice, for a guard of that pass or for one of ``numbers``."""
     own = _of_the_pass(record.place)
     read = number_read(record.guard) if own or numbers else None
     if read is None or not (own or read in numbers):

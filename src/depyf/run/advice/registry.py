@@ -49,7 +49,7 @@ def option_key(switch: Switch, use: AdviceUse) -> str:
 STATIC = "dynamic=False"
 """The key that says that nothing becomes a symbol when it changes."""
 DECLARED = "dynamic_shapes="
-"""The key that says that torch.compile was told which sizes are symbols."""
+"""The key of a compilation with declared sizes (``dynamic_shapes=``)."""
 _BY_SYMBOL = frozenset("compile-dynamic mark-dynamic dynamic-parameters unspecialised-int fixed-value".split())
 """Advice on what would be a symbol but for dynamic=False."""
 

@@ -1,9 +1,9 @@
 """What the guards of each function cost, and which of them ever told calls apart.
 
-Input: a run.  Output: for each function the guards of its latest entry, by the line of the program that needs them,
-and how many guards failed in any call that was recorded.  Microseconds are torch's measure of all guards of an entry
-(``guard_latency_us``: once) and, where depyf ran the program, the median of some; both are
-other ones in every run, so they are properties of their own.
+Input: a run.  Output: for each function the guards of its latest entry, by the line of the program that needs them, and
+how many guards failed in any call that was recorded.  Microseconds are torch's measure of all guards of an entry
+(``guard_latency_us``: once) and, where depyf ran the program, the median of some; both differ in every run, so they are
+separate properties.
 """
 
 from __future__ import annotations

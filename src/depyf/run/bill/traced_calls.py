@@ -1,4 +1,4 @@
-"""What Dynamo spent on the functions that it traced into, and on the lines that call them.
+"""The time that Dynamo spent on the functions it traced into, by function and by calling line.
 
 Input: the calls that were traced, of one compilation each.  Output: seconds by line, the most expensive first.  They
 are other ones in every run, so they stand in ``timings.json`` and in no page that has to be the same.

@@ -1,7 +1,7 @@
 """What the kernels of a run move through memory, and the lines that make it more: of all graphs together.
 
-Input: a run.  Output: ``Traffic``.  Of a function that was compiled several times the compilation that moves most
-counts, so that the bytes are those of one call of each function, forward and backward.
+Input: a run.  Output: ``Traffic``.  For a function with several compilations, the one that moves most counts: the bytes
+are those of one call, forward and backward.
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ def called_from(functions: Iterable[FunctionRecord]) -> CalledFrom:
 
 
 def functions_apart(events: Iterable[CostlyEvent], called: CalledFrom) -> FunctionsApart:
-    """The functions that met the break of these events again, in a frame of their own, after their caller had met
-    it, and those that are called only from one which ran as ordinary Python because of it."""
+    """The functions that met the break of these events again after their caller, compiled by themselves. Further, the
+    functions that are called only from one that ran as ordinary Python because of it."""
     broke = sorted((event for event in events if event.broken is not None), key=lambda event: event.entry.key.order)
     if not broke:
         return FunctionsApart()

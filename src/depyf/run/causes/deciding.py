@@ -2,8 +2,8 @@
 
 Each older entry failed the call at one guard, its first that did not hold: one for each entry, and not always the same.
 Input: the records of a function and of one of its entries.  Output: the failed guard that decided: one on a value for
-which there was no entry yet.  A value that comes and goes (a flag, the class of ``self``) has an entry for each, and
-only sorts the entries into those that are near the call and those that are not.
+which there was no entry yet.  A value that comes and goes (a flag, the class of ``self``) has an entry for each of its
+values. It only says which entries are near the call.
 
 An entry has as many failed guards as there are older ones: all of a function is read once, by what its guards are on.
 """

@@ -131,7 +131,7 @@ def _recompilation(
 
 
 def _first_read(place: Place | None, subject: Subject, code: CodeRecord) -> Place | None:
-    """The line that counts the value, where that is before the one at which torch made the guard."""
+    """The line that counts the value, if it is before the line of the guard."""
     if place is None or place.filename != code.filename or not code.source:
         return place
     line = counting_line(code.source, split_global(subject.name)[1], place.line, code.line)

@@ -1,8 +1,8 @@
 """The records of torch that a cause rests on.
 
-Input: causes, and the run that they were found in.  Output: the causes with their records: those that say why a call
-needed another entry and what the nearest entry asked for, that a graph broke at this line, that a compilation failed.
-Of a log each has its line; of a recording the compilation and the name of the record are known.
+Input: causes, and the run that they were found in.  Output: the causes with their records: those on a new entry and the
+guards of the nearest one, on the graph break at this line, on a failed compilation. Of a log each has its line; of a
+recording the compilation and the name of the record are known.
 """
 
 from __future__ import annotations

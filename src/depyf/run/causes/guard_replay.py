@@ -1,10 +1,10 @@
 """How many compilations of a function would be left if some values could change without another one.
 
 Input: the entries of a function with their ``RefusalRecord`` lists: for each call that made an entry all guards of all
-earlier entries that failed.  Freeing a value (a size, a number, a flag) removes its guards; a call needs no entry of
-its own if nothing is left of what failed of some earlier one.  So the number of compilations follows for each set of
-freed values without running anything.  Output: ``GuardTable``, which counts; ``GuardReplay``: the smallest sets that
-remove most, each with the number that is left.
+earlier entries that failed.  Freeing a value (a size, a number, a flag) removes its guards; a call needs no new entry
+if no failed guard of some earlier entry is left.  So the number of compilations follows for each set of freed values
+without running anything.  Output: ``GuardTable``, which counts; ``GuardReplay``: the smallest sets that remove most,
+each with the number that is left.
 
 The search tries all sets of up to ``_LARGEST`` values, of the ``_MOST`` that failed most often; values that always fail
 together are one.

@@ -27,7 +27,7 @@ _ONE_CAUSE = {
     "train-and-eval": "some calls are made in train(), others in eval()",
     "optimizer-state": "the first step of an optimizer makes its state, which the steps after it find",
 }
-"""Advice -> what happened, where that is the same whatever the guard was on."""
+"""Advice -> what happened, the same for every guard."""
 _COUNTS = 3
 """So many values make a counter of what a line increases."""
 _MOST_VALUES = 4

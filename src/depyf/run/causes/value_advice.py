@@ -104,8 +104,8 @@ class ValueAdvice:
         return self._code.source if own else _alone(place.text) if place is not None else ""
 
     def _indexes_tensors(self, text: str, spelled: str, name: str) -> bool:
-        """Whether all that ``name``, which ``text`` calls ``spelled``, is an index of are tensors that the guards know,
-        or what a module returns: of lists torch must know the index."""
+        """Whether ``name`` indexes nothing but tensors: those of the guards, or results of modules. Of a list torch
+        must know the index. ``spelled``: what ``text`` calls it."""
         indexed = indexed_by(text, spelled)
         owner, other = spelled.rpartition(".")[0], name.rpartition(".")[0]
         known = (one.replace(owner, other, 1) if owner and one.startswith(f"{owner}.") else one for one in indexed)

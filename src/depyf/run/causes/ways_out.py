@@ -246,8 +246,8 @@ def ways_out(
     """The ways that leave fewer compilations, the best of each first.
 
     ``values``: what a cause is about, the first of them what it is named after; ``others``: the other functions of the
-    run, for which an option of torch is set, too; ``more``: advice that is no matter of a value.  () also where values
-    stand in the way of which it is not known what frees them.
+    run, for which an option of torch is set, too; ``more``: advice that is no matter of a value.  () also if it is
+    unknown what would free one of the values.
     """
     rest = tuple(others)
     compilations = sum(replay.table.compilations for replay in (*replays, *rest))
@@ -361,7 +361,7 @@ def _follow(
     uses: dict[AdviceUse, None],
     at_once: bool,
 ) -> None:
-    """Add to ``uses`` for what has to be freed with ``lead`` what is nearest to ``use``, which frees that.
+    """Add to ``uses``: for each value that has to be freed with ``lead``, the advice nearest to ``use``.
 
     ``at_once``: what frees a value from the first call on is preferred to what does so when
     it has changed."""

@@ -200,7 +200,7 @@ def make_folder(root: Path, relative: Path) -> Path:
 
 
 def _claim(handle: int) -> None:
-    """Mark the list as that of a process that is alive, where the system can: the mark goes when the process does."""
+    """Mark the list as one of a living process, if the system can: the mark goes when the process does."""
     try:
         import fcntl
     except ImportError:

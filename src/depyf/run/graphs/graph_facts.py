@@ -114,6 +114,5 @@ class GraphFacts:
     """None where torch did not tell."""
     aot: AotFacts | None = None
     functions: tuple[tuple[str, str], ...] = ()
-    """Names under which the text calls what torch made for it (NumPy's functions on tensors) -> expression that makes
-    it."""
+    """Names of functions that torch made for the text (NumPy's on tensors) -> the expression that makes each."""
     layers: LayerFacts = LayerFacts()

@@ -35,7 +35,7 @@ _IMPORTS = (
     ("from torch.fx import _pytree as fx_pytree", ("fx_pytree",), r"\bfx_pytree\b"),
     ("from torch.utils import _pytree as pytree", ("pytree",), r"(?<!fx_)\bpytree\b"),
 )
-"""An import, what a text that needs it has somewhere (told at once), and what tells for certain."""
+"""An import, substrings of a text that may need it (a quick test), and a pattern that decides."""
 
 
 _MODULES = {"_operator": _operator, "math": math}

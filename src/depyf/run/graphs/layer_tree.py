@@ -11,13 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from depyf.run.graphs.graph_facts import LayerFacts
+from depyf.run.graphs.printed_lines import printed_class, printed_line
 from depyf.run.graphs.program_comments import place_in
 from depyf.run.shapes.size_names import size_name
 
-_STATEMENT = re.compile(r"^(?P<indent> +)(?P<name>[A-Za-z_]\w*)(?:: \"[^\"]*\")? = ")
-_ALIAS = re.compile(r"^ *\w+ = \w+$")
-"""A parameter of the graph under another name."""
-_CLASS = re.compile(r"^(?P<indent> *)class (?P<name>\w+)\(")
 _CALLED = re.compile(r"[A-Za-z_][\w.]*(?=\()|[-+*/@%<>=!&|^~]+|\.\w+(?=\()")
 
 
@@ -95,10 +92,10 @@ def layer_tree(page: str, facts: LayerFacts) -> Layer | None:
         if comment is not None:
             source = f"{comment.filename.rpartition('/')[2]}:{comment.line}  {comment.text}".strip()
             continue
-        match = _STATEMENT.match(line)
-        if match is None or _ALIAS.match(line):
+        printed = printed_line(line)
+        if printed is None or printed.renames:  # a parameter of the graph under another name
             continue
-        place = known.get(path + match["name"], -1)
+        place = known.get(path + printed.name, -1)
         seen = seen or place >= 0
         chain = chains[place] if 0 <= place < len(chains) else ()
         while open_ and [one for one, _ in open_] != list(chain[: len(open_)]):
@@ -123,11 +120,11 @@ def _lines(page: str) -> Iterator[tuple[int, str, str]]:
     """The lines inside the classes of a page, each with the path of nested graphs before its names."""
     nested: list[tuple[int, str]] = []
     for number, line in enumerate(page.splitlines(), 1):
-        match = _CLASS.match(line)
+        begun = printed_class(line)
         indent = len(line) - len(line.lstrip())
         while nested and line.strip() and indent <= nested[-1][0]:
             nested.pop()
-        if match is not None:
-            nested.append((indent, match["name"]))
+        if begun is not None:
+            nested.append(begun)
         elif nested:
             yield number, "".join(f"{name}." for _, name in nested[1:]), line

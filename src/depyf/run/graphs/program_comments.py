@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from depyf.run.graphs.printed_lines import printed_class
 from depyf.run.places.place import Place
 
 RUNS = "if __name__ == "
@@ -22,8 +23,6 @@ _COMMENT = re.compile(
     r"(?P<rest>:(?P<line>\d+)(?: in (?P<function>[^,\n]+?))?(?:, code: (?P<code>[^\n]*?))?[ \t]*)$",
     re.M,
 )
-
-_INNER_CLASS = re.compile(r"(?P<indent> +)class (?P<name>\w+)\(")
 
 
 def place_in(line: str) -> Place | None:
@@ -75,8 +74,9 @@ def place_of_line(lines: Sequence[str], line: int) -> Place | None:
 def _calling_operator(lines: Sequence[str], line: int) -> int:
     """For the ``forward`` of a graph in a graph, which begins at ``line``: where the graph around it fetches it; else
     0."""
-    head = next(((n, m) for n in range(line, 0, -1) if (m := _INNER_CLASS.match(lines[n - 1]))), None)
-    if head is None or not lines[line - 1].startswith(head[1]["indent"] + "    def "):
+    heads = ((n, found) for n in range(line, 0, -1) if (found := printed_class(lines[n - 1])) is not None and found[0])
+    number, (indent, name) = next(heads, (0, (0, "")))
+    if not number or not lines[line - 1].startswith(" " * indent + "    def "):
         return 0
-    fetched = re.compile(rf"{head[1]['indent']}    \S.* = self\.{head[1]['name']}\b")
-    return next((n for n in range(head[0] - 1, 0, -1) if fetched.match(lines[n - 1])), 0)
+    fetched = re.compile(rf"{' ' * indent}    \S.* = self\.{name}\b")
+    return next((n for n in range(number - 1, 0, -1) if fetched.match(lines[n - 1])), 0)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from depyf.run.graphs.node_origins import Frame
+from depyf.run.graphs.printed_lines import printed_lines
 from depyf.run.installed_files import library_file, of_library
 
 _TIMES = 16
@@ -53,7 +54,7 @@ def unrolled_loops(stacks: Sequence[tuple[str, Stack]], text: str, read: Read) -
     """``stacks``: each operation with the lines that ran it, the outermost first; ``text``: the graph as printed."""
     if len(stacks) < FEWEST:
         return ()
-    operators = {m[1]: _shape(m[2]) for m in _OPERATION.finditer(text)}
+    operators = {line.name: _shape(line.value.partition(";")[0]) for line in printed_lines(text)}
     alike: dict[Stack, list[int]] = {}
     for (stack, _), count in Counter((stack, operators.get(name, name)) for name, stack in stacks).items():
         if stack and count > 1 and not _of_torch(stack[-1][0]):
@@ -70,7 +71,6 @@ def unrolled_loops(stacks: Sequence[tuple[str, Stack]], text: str, read: Read) -
     return tuple(loops[:_MOST])
 
 
-_OPERATION = re.compile(r"^ +(\w+)(?:: \"[^\"\n]*\")? = ([^;\n]+)", re.M)
 _NUMBERED = re.compile(r"_\d+\b")
 _VALUE = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?![\w.(])")
 _NUMBER = re.compile(r"(?<![\w.])\d[\d.e-]*")

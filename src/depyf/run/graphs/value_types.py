@@ -65,13 +65,15 @@ def printed_symbol(annotation: str) -> str | None:
 
 def _parts(text: str) -> tuple[str, ...]:
     """``2*s0, Max(1, s1)``, item by item."""
-    parts, depth = [""], 0
-    for letter in text:
-        depth += (letter == "(") - (letter == ")")
-        if letter == "," and depth <= 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
+    parts = text.split(",")
+    if "(" in text:
+        parts, depth = [""], 0
+        for letter in text:
+            depth += (letter == "(") - (letter == ")")
+            if letter == "," and depth <= 0:
+                parts.append("")
+            else:
+                parts[-1] += letter
     return tuple(part.strip() for part in parts if part.strip())
 
 

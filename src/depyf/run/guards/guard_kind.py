@@ -93,7 +93,7 @@ class GuardKind:
     asks_attributes: frozenset[str] = frozenset()
     """Those whose guard of torch asks with ``hasattr``, which calls ``__getattr__`` of the program."""
     unsaid: frozenset[str] = frozenset()
-    """Those that may hold in a call although the entry that was made for it has none of them."""
+    """Those that may hold in a call whose entry does not have them."""
     quotes: frozenset[str] = frozenset()
     """Those that have the text of the guard as a string."""
     several: frozenset[str] = frozenset()
@@ -147,7 +147,7 @@ class GuardKind:
         return GuardSide(ast.unparse(tree))
 
     def reported(self, text: str, look: Look) -> tuple[Difference, ...] | None:
-        """What torch says in words of its own where a guard of this kind failed; None for other words."""
+        """The differences in torch's message for a failed guard of this kind; None for another message."""
         return None
 
     def guard_text(self, text: str, differences: tuple[Difference, ...]) -> str:
@@ -197,8 +197,7 @@ class GuardKind:
         return False
 
     def surroundings(self, tree: ast.expr) -> list[str]:
-        """What a call has to be made under, where that is other than usual, as keywords of an exported package's
-        ``Call``."""
+        """The unusual state of torch that a call needs, as keywords of an exported package's ``Call``."""
         return []
 
     def facts(self, tree: ast.expr) -> Iterable[GuardFact]:

@@ -63,6 +63,8 @@ def path_of(node: ast.expr) -> Path | None:
 
 def variable_of(source: str, mapping: str = "L") -> str:
     """The variable that a source is: ``x`` of ``L['x']``, and with "G" of ``G['x']``; "" for another source."""
+    if not source.startswith(f"{mapping}[") or not source.endswith("]") or "." in source:
+        return ""
     try:
         path = path_of(ast.parse(source, mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -149,7 +149,7 @@ def differences_of(tree: ast.expr, look: Look, holds: bool) -> tuple[Difference,
 
 
 def reported_differences(text: str, look: Look) -> tuple[Difference, ...]:
-    """What torch says, in words of its own or as an expression, where a guard failed."""
+    """The differences in what torch says of a failed guard, in a message or as an expression."""
     for kind in KINDS:
         found = kind.reported(text, look)
         if found is not None:

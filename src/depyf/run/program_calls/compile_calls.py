@@ -83,7 +83,7 @@ class FailedExport:
 
 
 def with_inlined(calls: Iterable[CompileCall], graphs: Iterable[GraphRecord]) -> tuple[CompileCall, ...]:
-    """The calls whose results were never called, but whose code is in a graph, with that."""
+    """The calls, with ``inlined`` where the code is in a graph although the result was never called."""
     calls, graphs = tuple(calls), tuple(graphs)
     silent = [call for call in calls if not call.called and call.body is not None]
     lines = {

@@ -340,7 +340,7 @@ def _equated(conditions: Sequence[_Condition], reduced: Sequence[_Condition]) ->
 def _fixed(
     symbol: SymbolRecord, by: SizeExpression | None, equated: dict[str, Decision], names: dict[str, str]
 ) -> tuple[str, tuple[Decision, ...]]:
-    """What a size is that another one, or a number, takes the place of, and the equality that said so."""
+    """For a size that is replaced: the size or number in its place, and the equality that says so."""
     text = symbol.became or (written(by, names) if by is not None else "")
     if symbol.where is not None:
         return (text if symbol.became else f"= {text}"), (Decision(symbol.where, symbol.by),)

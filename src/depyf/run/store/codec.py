@@ -3,8 +3,8 @@
 Input of ``plain``: a frozen dataclass whose fields are texts, numbers, truth values, enums, None, tuples of these, and
 such dataclasses.  Output: dictionaries and lists for ``json``; a field that has its default is left out.  Input of
 ``made``: what anybody may have written.  Output invariant: each field has the type that its class says; fields that the
-class does not have are ignored, so that a newer depyf's files can be read; a field whose metadata has ``earlier`` is
-also read under that name, which an earlier depyf gave it.  ``NotThat`` says where a value is of another type.
+class does not have are ignored, so that a newer depyf's files can be read; a field with ``earlier`` in its metadata is
+also read under that name of an earlier depyf.  ``NotThat`` says where a value is of another type.
 """
 
 from __future__ import annotations

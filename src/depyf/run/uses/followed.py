@@ -1,4 +1,4 @@
-"""What is known at a point of a walk through a function, and what becomes of what an expression holds there.
+"""The state at a point of a walk through a function, and the flow of an expression's value from there.
 
 Input: what an expression holds, and where it goes.  Output: the uses that are taken down in ``Followed.uses``.
 """

@@ -8,8 +8,8 @@ The questions:
     Only what is evaluated on line 17 is the value, in a text whose first line is line 12 of its file (a
     ``CodeRecord.source`` with its ``CodeRecord.line``).
 ``uses_at(lines, 17, "y.sum().item()")``
-    The same for the lines of a whole file: the innermost function around the line is read.  Which names of the module
-    and which attributes that its class sets are lists, dicts or containers of modules is known then.
+    The same for the lines of a whole file: the innermost function around the line is read.  The
+    file also says which names and attributes are lists, dicts or containers of modules.
 
 Input: source text that need not stand alone (it may be indented, as a method is).  Output: a set of ``ValueUse``; the
 ``placed_`` twins say the lines, too (in the numbering of the file).  An empty set: nothing is done with the value.
@@ -68,8 +68,7 @@ def placed_uses_at(lines: Sequence[str], line: int, expression: str = "") -> tup
 
 
 def reads_used_at(lines: Sequence[str], line: int) -> frozenset[ValueUse]:
-    """What the numbers that the function around ``line`` reads out of tensors are used for on that line; an empty set
-    where none is."""
+    """How ``line`` uses the numbers that its function reads out of tensors; an empty set where none is."""
     module = parsed_lines(lines)
     if module is None:
         return frozenset()

@@ -1,8 +1,8 @@
 """What a pickle says, as plain data: nothing of it is looked up, called or made.
 
 Numbers, texts, bytes, tuples and lists stand for themselves.  Dicts and sets are kept as sequences, so that nothing of
-the file is hashed or compared; an object is the name of what would make it, with what that would be given.  They refer
-to each other as the objects would: in circles, too.
+the file is hashed or compared; an object is the name of the function that would make it, with its arguments.  They
+refer to each other as the objects would: in circles, too.
 """
 
 from __future__ import annotations

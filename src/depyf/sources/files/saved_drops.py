@@ -1,7 +1,7 @@
 """The guards that a saved file leaves out, and the values that it serves alone, as its summary says.
 
-Data, with words.  torch's terms: a dropped guard is *risky* where the captured variants differ by it, or where it is on
-what a configuration chooses; a source *will not generalise* where each variant fixes its value.
+Data, with words.  torch's terms: a dropped guard is *risky* if the captured variants differ by it, or if a
+configuration chooses its value; a source *will not generalise* where each variant fixes its value.
 """
 
 from __future__ import annotations

@@ -44,9 +44,9 @@ def decorated(code: types.CodeType) -> Place | None:
 
 
 def by_object(record: CodeRecord, code: types.CodeType, again: bool = False) -> CodeRecord:
-    """``record`` with the class of the object for which ``code`` is compiled in its name, where that is an optimizer
-    which inherits the method: ``AdamW.step``, not ``Adam.step``.  Asked from torch's bytecode hook; ``again``: it was
-    asked before, perhaps for an object of another class."""
+    """``record`` with the class of the object in its name, for an optimizer that inherits the method: ``AdamW.step``,
+    not ``Adam.step``.  Asked from torch's bytecode hook; ``again``: it was asked before, perhaps for an object of
+    another class."""
     return of_object(record, lambda: _first(code, _compiling(code).get("locals") or {}), again)
 
 

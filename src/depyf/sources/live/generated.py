@@ -9,7 +9,6 @@ and compared while it traced (``variables/dicts.py``).
 
 from __future__ import annotations
 
-import re
 import types
 from dataclasses import replace
 
@@ -18,9 +17,8 @@ from depyf.decompiler.bytecode.lower import lower
 from depyf.decompiler.generated.contract import GeneratorContract, looks_up_locals
 from depyf.decompiler.generated.resume.strip import global_names
 from depyf.decompiler.options import Options
-from depyf.run.global_names import BUILTINS, GRAPH, IMPORTED, RESUME, RESUME_PREFIX
+from depyf.run.global_names import BUILTINS, GRAPH, IMPORTED, RESUME, RESUME_FN, RESUME_PREFIX
 
-_RESUME_AT = re.compile(r"^__resume_at_(\d+)_\d+")
 _IN_PROLOGUE = "__is_tracing_resume_prologue"
 """The variable by which Dynamo knows that it traces the head of a resume function; nothing reads it."""
 _FRAMES = ("__nested_resume_fns", "__nested_frame_values", "__resume_frame_values")
@@ -95,8 +93,8 @@ def _signatures(code: types.CodeType, made: types.CodeType) -> tuple[tuple[str, 
         return ()
     found = []
     for name in made.co_names:
-        match = _RESUME_AT.match(name)
-        resume = by_offset.get(int(match.group(1))) if match else None
+        match = RESUME_FN.match(name)
+        resume = by_offset.get(int(match["offset"])) if match else None
         if isinstance(resume, types.CodeType):
             found.append((name, resume.co_varnames[: resume.co_argcount]))
     return tuple(found)

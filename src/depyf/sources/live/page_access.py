@@ -218,8 +218,8 @@ class LiveGuard:
         return "" if info.result else "; ".join(str(part) for part in info.verbose_code_parts)
 
     def refuse(self, L: dict[str, Any]) -> NoReturn:
-        """What a function that was compiled ahead of time does where a guard fails, or an artefact where one of each
-        variant does."""
+        """Raise the error of a function compiled ahead of time for a failed guard, or of an artefact if no variant
+        fits."""
         if self.entry.made is Made.PRECOMPILED:
             from torch.compiler import PrecompileError
 

@@ -130,7 +130,7 @@ def _is_field(found: types.GetSetDescriptorType) -> bool:
 
 
 def own_attributes(value: Any) -> dict[str, Any] | None:
-    """What stands in an object's ``__dict__``, whatever a class of it says under that name; None where it has none."""
+    """The contents of an object's ``__dict__``, whatever its class defines under that name; None where it has none."""
     for cls in classes_of(value):
         found = class_namespace(cls).get("__dict__")
         if type(found) in (types.GetSetDescriptorType, types.MemberDescriptorType):

@@ -258,7 +258,7 @@ def symbol_of(value: Any) -> str:
 
 
 def referent(reference: Any) -> Any:
-    """The tensor that torch's weak reference refers to, what the reference holds where it is none, or None."""
+    """What torch's weak reference refers to, None if that is gone; ``reference`` itself if it is no such reference."""
     found = attribute(reference, "ref")
     if not is_a(found, weakref.ref):
         return reference
@@ -290,8 +290,8 @@ class Elements:
 def elements(value: Any, most: int) -> Elements | None:
     """The numbers in a real tensor; None where they cannot be read without changing anything.
 
-    That is so for tensors without memory (fake, meta, freed), for memory that is shared until it is written, and for
-    what is computed only when it is read (while a stream is captured).
+    That is so for tensors without memory (fake, meta, freed), for memory that is shared until a write, and for lazily
+    computed values (while a stream is captured).
     """
 
     def read() -> Elements | None:

@@ -73,7 +73,7 @@ def call_of(called: Any, path: str = "") -> WrappedCall:
 
 
 def module_called(code: types.CodeType, guards: Iterable[GuardRecord]) -> WrappedCall | None:
-    """The module that ``code`` calls, where it is torch's code that calls any module, and ``guards`` tell its class."""
+    """For torch's code that calls any module: the module, if ``guards`` say its class."""
     if not is_module_call(code):
         return None
     found = filter(None, (class_wanted(guard.expression) for guard in guards))

@@ -1,8 +1,8 @@
 """The stack of the program at a graph break: which lines led there, and what was being evaluated.
 
 Input: the part of torch's report that begins with ``User code traceback:``, and the frames that torch keeps with its
-error. Output: frames, outermost first.  A frame that runs a file of a dump (depyf's text of what Dynamo made) is shown
-as the line of the program that it came from.
+error. Output: frames, outermost first.  A frame of a dumped file (depyf's text of Dynamo's code) is shown as the
+program's line.
 
 The report alone is too little: of two frames in a row that have one name (``forward`` calls ``forward``) it has the
 inner one.
@@ -42,7 +42,7 @@ class TracedFrame:
 
 @dataclass(frozen=True, slots=True)
 class BrokenAt:
-    """What is known of a graph break while torch reports it, and is not in the report."""
+    """Facts on a graph break that are not in torch's report."""
 
     module: str = ""
     """The module in whose ``forward`` it happened."""

@@ -86,7 +86,7 @@ class EntryBuilder:
     traced: tuple[TracedFrame, ...] = ()
     """What it was tracing then."""
     outside: str = ""
-    """That the call is outside of the sizes that are declared, where that is the error."""
+    """The error is that the call is outside of the declared sizes: a sentence."""
     pinned: PinnedSize | None = None
     """Where the error is of a size that is marked dynamic: what fixes it."""
     recompiles: tuple[RecompileRecord, ...] = ()
@@ -94,7 +94,7 @@ class EntryBuilder:
     raised: bool = False
     """The failure was the user's to see."""
     has_code: bool = False
-    """torch says that code came of it, where that is not seen otherwise."""
+    """torch says that it made code, and no event shows it."""
     given_up: bool = False
     """torch said at the end that it failed: the bytecode that it may have written by then was never run."""
     restarts: tuple[str, ...] = ()

@@ -130,7 +130,7 @@ def _refusals(entry: EntryBuilder, resolve: Callable[[str], str]) -> tuple[Refus
 
 
 def _advice(entry: EntryBuilder, live: bool, limit: Callable[[], int | None]) -> tuple[AdviceUse, ...]:
-    """What would avoid that nothing was compiled, where neither a break nor a guard says it."""
+    """Advice where nothing was compiled and neither a break nor a guard has one."""
     if not _failure(entry, live):
         return ()
     at_limit = not entry.raised or entry.failed.startswith("FailOnRecompileLimitHit")
@@ -180,8 +180,7 @@ def _failure(entry: EntryBuilder, live: bool) -> str:
 
 
 def whole_steps(functions: tuple[FunctionRecord, ...]) -> tuple[FunctionRecord, ...]:
-    """The breaks in optimizers with their advice, where the line that led there is in a function that calls
-    backward()."""
+    """The breaks in optimizers with their advice, for a calling function that calls backward()."""
     steps = {
         (place.filename, place.function)
         for function in functions
@@ -204,8 +203,8 @@ def whole_steps(functions: tuple[FunctionRecord, ...]) -> tuple[FunctionRecord, 
 
 
 def as_seen_from_outside(functions: tuple[FunctionRecord, ...]) -> tuple[FunctionRecord, ...]:
-    """Breaks at a number that a function returns with the advice of the frame that called it, where the same break was
-    reported from there: what the number is used for was seen then."""
+    """Breaks at a returned number get the advice of the calling frame, if the same break was reported there: what the
+    number is used for was seen then."""
     first: dict[tuple[int, tuple[str, int, str]], tuple[AdviceUse, ...]] = {}
     for entry in sorted((e for f in functions for e in f.entries), key=lambda entry: entry.key.order):
         for record in entry.breaks:

@@ -100,7 +100,7 @@ def outside_declared(data: dict[str, Any], found: Iterable[RecompileRecord]) -> 
 
 
 def pinned_constant(reason: str) -> tuple[SizeSource, int] | None:
-    """The size that is marked dynamic, and the number that the program needs it to be, where that is the error."""
+    """For the error of a size marked dynamic: the size, and the number that the program needs."""
     found = _CONSTANT.search(reason)
     size = size_source(found["name"]) if found is not None else None
     return (

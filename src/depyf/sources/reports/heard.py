@@ -45,8 +45,7 @@ _EXPLAINING = (
 
 
 class Heard:
-    """Everything heard so far; thread-safe.  The methods that take one kind of event are where a source adds what it
-    knows besides."""
+    """Everything heard so far; thread-safe.  A source overrides the method for one kind of event to add its facts."""
 
     def __init__(self, reader: GuardReader, began: float) -> None:
         """``began``: in seconds since the epoch."""

@@ -50,7 +50,7 @@ def _elsewhere(filename: str) -> bool:
 
 
 class _TorchFolders:
-    """Where the torch lies that wrote the log which is being read: it may be a checkout."""
+    """The folder of the torch that wrote the log: it may be a checkout."""
 
     folders: ClassVar[tuple[str, ...]] = ()
 

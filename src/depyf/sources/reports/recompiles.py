@@ -1,8 +1,7 @@
 """torch's recompile reasons -> records: why an existing entry did not fit.
 
 Input: the payload of ``recompile_reasons``, the values of the call, and what the earlier entries' symbols became.
-Output: one record per earlier entry, with the guard that failed, expected and actual value, and what to change so that
-it would not.
+Output: one record per earlier entry: the failed guard, the expected and the actual value, and the advice.
 """
 
 from __future__ import annotations
@@ -53,8 +52,8 @@ def refused_recompile(message: str, reader: GuardReader = PLAIN_READER) -> tuple
 
 
 def specialised(record: RecompileRecord, places: SymbolPlaces) -> RecompileRecord:
-    """The record with better advice where the earlier entry, whose symbols these are, had begun with a symbol for
-    what now differs: a line of the program made it a constant."""
+    """The record with better advice, if the earlier entry (its ``symbols``) had a symbol for the value that differs: a
+    line of the program made it a constant."""
     first = next(iter(record.differences), None)
     if first is None or first.relation != "==":  # it is a symbol there, and this value is an exception
         return record
@@ -65,8 +64,8 @@ def specialised(record: RecompileRecord, places: SymbolPlaces) -> RecompileRecor
 
 
 def with_values(record: RecompileRecord, refusals: Iterable[RefusalRecord]) -> RecompileRecord:
-    """The record with what the call had, where torch does not print that and ``refusals``, what failed of all earlier
-    entries, have it."""
+    """The record with the values of the call. Where torch prints none, they are in ``refusals``: the failed guards of
+    all earlier entries."""
     if all(one.found.text for one in record.differences):
         return record
     known = {

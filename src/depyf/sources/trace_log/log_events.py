@@ -23,7 +23,7 @@ _MOST_STRINGS, _LONGEST_STRING = 1 << 20, 1 << 14
 
 
 def artifact_name(metadata: Mapping[str, Any]) -> str:
-    """What a record says that it is, where that stands in its data."""
+    """The name of a record that has it in its data; "" for another record."""
     for kind in NAMED_INSIDE:
         if isinstance(data := metadata.get(kind), dict):
             return str(data.get("name", ""))

@@ -4,8 +4,8 @@ Input: the bytes of a log that anybody may have written, cut anywhere, with line
 ``raw.jsonl`` that tlparse made of one.  Output: ``LogRecord``: the metadata, the payload, when and where it was
 written.  Nothing is held but the record at hand.  What cannot be read is counted, by what is wrong.
 
-A record is a line with a header of glog, JSON metadata behind it, and a payload in the lines after it, each behind a
-tab (``torch/_logging/_internal.py``, ``TorchLogsFormatter``):
+A record is a line with a header of glog, then JSON metadata. The payload follows in lines that begin with a tab
+(``torch/_logging/_internal.py``, ``TorchLogsFormatter``):
 
     V1129 01:27:19.715000 1818 torch/_inductor/graph.py:2745] {"inductor_output_code": {...}, "has_payload": "aa42..."}
     <tab># AOT ID: ['0_inference']

@@ -1,6 +1,6 @@
 """A call that no entry fitted, as far as a log tells it: by the guards and symbols of the entry that was made for it.
 
-Input: what is known of the function, and the symbols of the new entry.  Output: a ``Look`` for the guards that failed.
+Input: the function's record, and the symbols of the new entry.  Output: a ``Look`` for the guards that failed.
 """
 
 from __future__ import annotations

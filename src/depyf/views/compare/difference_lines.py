@@ -5,9 +5,9 @@ Input: a ``DumpComparison`` and its differences.  Output: lines for people.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 
+from depyf.views.compare.line_diff import changed_lines
 from depyf.views.compare.stages import DumpComparison, StageDifference
 
 
@@ -28,10 +28,11 @@ def first_change(item: StageDifference, width: int = 150) -> list[str]:
     the part where they differ."""
     if item.where != "both":
         return []
-    body = [line for line in item.diff if not line.startswith(("---", "+++", "@@")) and _TELLING.match(line)]
-    found = [sign + text for sign, text in zip("-+", item.values or ())]
-    found = found or [next((line for line in body if line.startswith(sign)), "") for sign in "-+"]
-    lines = [line for line in found if line]
+    found = list(zip("-+", item.values or ()))
+    if not found:
+        telling = [(sign, text) for sign, text in changed_lines(item.diff) if _tells(text)]
+        found = [next(((one, text) for one, text in telling if one == sign), ("", "")) for sign in "-+"]
+    lines = [sign + text for sign, text in found if sign]
     parts = [line[1:] for line in lines] if any(len(line) > width for line in lines) else []
     at = next((i for i, (one, two) in enumerate(zip(*parts)) if one != two), 0) if len(parts) == 2 else 0
     return [_around(line, at, width) for line in lines]
@@ -46,7 +47,9 @@ def _around(line: str, at: int, width: int) -> str:
     return sign + (text if len(text) < width else text[: width - 4] + "...")
 
 
-_TELLING = re.compile(r"[-+]\s*(?!from |import |\s|$)")
+def _tells(text: str) -> bool:
+    """Whether a line of a page is more than an import or nothing."""
+    return bool(text.strip()) and not text.lstrip().startswith(("from ", "import "))
 
 
 def listing(differences: Sequence[StageDifference], alone: Collection[tuple[str, str]] = ()) -> list[str]:

@@ -22,6 +22,15 @@ def unified(before: str, after: str, names: tuple[str, str]) -> tuple[str, ...]:
     return tuple(_written(a, b, names))
 
 
+_HEADER = 2
+"""The lines that name the two texts."""
+
+
+def changed_lines(diff: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The lines of ``unified`` that only one text has, each as its sign (``-`` or ``+``) and what stands there."""
+    return ((line[0], line[1:]) for line in diff[_HEADER:] if line.startswith(("-", "+")))
+
+
 class _Aligned(difflib.SequenceMatcher[str]):
     """Two texts whose common lines are found by ``in_common``."""
 

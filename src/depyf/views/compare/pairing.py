@@ -257,7 +257,7 @@ def _begun(function: Met) -> str:
 
 
 def moved(one: Met, two: Met) -> str:
-    """What to say of two functions that are one, and not where, or not what, they were; "" where they are."""
+    """Describe a function that moved or has another name in the second run; "" for no change."""
     said = []
     if _begun(one) != _begun(two):
         said.append(f"is called {two.name} in 2")

@@ -1,8 +1,8 @@
 """One of two dumps that are compared: what its files say in the terms of the second.
 
 Input: a dump, and how its functions are paired with the other's.  Output: texts that are the same on both sides where
-the files mean the same.  A page that depyf wrote is made again of its run, which says what is a place, a compile id or
-a name, and is compared as it stands where it is not what the run gives: it was edited, or an earlier depyf wrote it.
+the files mean the same.  A page of depyf is made again from its run, without places, compile ids and names. A page that
+is not what the run gives was edited, or an earlier depyf wrote it: it is compared as it stands.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class ComparedSide:
         return self.pairs.rename(found, home) if self.pairs is not None and has_names else found
 
     def _made_again(self, name: str, kind: str, text: Callable[[], str]) -> str | None:
-        """The page without what has no meaning; None where it is none of ours, or is not what the run gives."""
+        """The page without what has no meaning; None for a file that is not a page of depyf, or not what the run
+        gives."""
         if kind in _SUMMARIES:
             make = _SUMMARIES[kind]
             return make(self._translated) if make(RunFindings(self.run)) == text() else None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,7 +30,7 @@ from depyf.run.records import CompileKey, FunctionRecord
 from depyf.run.run import Run
 from depyf.run.store.earlier_pages import facts_in
 from depyf.run.store.loading import load as load_run
-from depyf.views.compare.line_diff import unified
+from depyf.views.compare.line_diff import changed_lines, unified
 from depyf.views.compare.meaning import without_caches
 from depyf.views.compare.pairing import Pairing, met, pairing
 from depyf.views.compare.program_folder import from_folder, program_folders
@@ -342,13 +343,14 @@ def compare(
         where = "both" if one is not None and two is not None else "first" if one is not None else "second"
         names = (str(first.name / (one or file).name), str(second.name / name))
         lines = unified(before, after, names)
-        added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
-        removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
+        signs = Counter(sign for sign, _ in changed_lines(lines))
         compile_id, follows = _entry_of(one, two, pairs) if one and two else (file.compile_id, False)
         values = (
             pairs.other_values.get(two.function) if one and two and two.function and two.stage == "full_code" else None
         )
-        found = StageDifference(file.name, file.stage, compile_id, where, added, removed, lines, follows, values)
+        found = StageDifference(
+            file.name, file.stage, compile_id, where, signs["+"], signs["-"], lines, follows, values
+        )
         hit = [text for text, ids in ((before, hits[0]), (after, hits[1])) if file.compile_id in ids]
         untold = bool(hit) and (hit == [""] or (file.stage == GRAPH_INPUTS and _without_inputs(hit[0])))
         (cached if untold and not strict else differences).append(found)

@@ -1,7 +1,7 @@
 """A run in the terms of another one: its places, compile ids and names of functions as the other has them.
 
-Input: a run and how its functions and lines are paired with those of the other.  Output: a ``Run`` of which pages can
-be made that differ from the other's only in what is not the same.
+Input: a run and how its functions and lines are paired with those of the other.  Output: a ``Run`` whose pages differ
+from the other's only where the runs differ.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def _passed_as_tensors(facts: GraphFacts | None) -> dict[str, str]:
 
 
 def _made_by_torch(functions: tuple[tuple[str, str], ...], body: str) -> str:
-    """What makes the functions that torch puts in the place of NumPy's, for those that ``body`` calls."""
+    """Definitions of torch's replacements for functions of NumPy, for those that ``body`` calls."""
     called = [(name, made) for name, made in functions if re.search(rf"(?<![\w.]){name}\(", body)]
     imports: dict[str, None] = {}
     for _, made in called:

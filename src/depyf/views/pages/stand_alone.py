@@ -2,7 +2,7 @@
 
 Input: the source of one ``def`` of the program; or a source that defines transformed code, with the imports and helpers
 that it needs.  Output: text that defines the function without evaluating anything of the program's; for transformed
-code each line with its number in the source, so that what is known of a line there is known of it here.
+code each line with its number in the source.
 """
 
 from __future__ import annotations

@@ -124,8 +124,8 @@ class DumpView:
         return self._texts[name]
 
     def record(self, kind: type[_Record], name: str) -> _Record | None:
-        """The record of class ``kind`` that a JSON file holds; None where the dump has no such file, or where it cannot
-        be read, which is said in ``missing``."""
+        """The record of class ``kind`` that a JSON file holds; None for a file that is not in the dump, or cannot be
+        read: ``missing`` names the latter."""
         if name not in self.by_name:
             return None
         try:

@@ -52,12 +52,12 @@ _ENDS = {
     '"': re.compile(r'\\|"|\n'), "'": re.compile(r"\\|'|\n"),
     '"' * 3: re.compile(r'\\|"{3}'), "'" * 3: re.compile(r"\\|'{3}"), "/*": re.compile(r"\*/"),
 }  # fmt: skip
-"""What may end what an opener opens, and the backslash, which takes the character after it along."""
+"""The ends of each opener; a backslash takes the next character along."""
 
 
 def _closed(text: str, language: str) -> Iterator[tuple[int, int]]:
-    """The comments and strings that are closed.  Where one is not, no other of its kind is looked for before the place
-    at which that was seen: what is open is read once, whatever stands in it."""
+    """The comments and strings that are closed.  If one is missing, no other of its kind is searched for before that
+    position: what is open is read once, whatever stands in it."""
     unclosed: dict[str, int] = {}
     place = 0
     while (found := _OPENERS[language].search(text, place)) is not None:

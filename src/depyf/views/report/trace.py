@@ -70,7 +70,7 @@ def _process(view: DumpView, number: int, name: str, shift: float) -> list[dict[
 
 def _in_one_another(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The events of a thread in their order, each inside of those that are open when it begins: times are rounded, and
-    what ends a microsecond after what is around it is no stack, which the format asks for."""
+    the format asks for a stack: an event must not end after the one around it."""
     ordered = sorted(events, key=lambda event: (event["ts"], -event["dur"]))
     open_until: list[int] = []
     for event in ordered:

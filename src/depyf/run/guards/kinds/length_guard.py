@@ -73,7 +73,7 @@ class LengthGuard(GuardKind):
         return (self.difference(tree, look, found),)
 
     def _other_class(self, tree: ast.expr, value: Any, look: Look) -> Difference | None:
-        """The class of the value, where that is not the one that has to have as many items."""
+        """The class of the value, if another class than the one with that many items."""
         kind = ast.literal_eval(arguments(tree)[1])
         name = look.class_name(value)
         if not kind or not name or name.rpartition(".")[2] == kind.rpartition(".")[2]:

@@ -22,6 +22,7 @@ from depyf.run.guards.guard_kind import (
     operands_of,
     side_of,
     source_of,
+    spelled,
 )
 from depyf.run.places.place import Place
 
@@ -120,7 +121,7 @@ class ObjectGuard(GuardKind):
 def object_wanted(expression: str) -> tuple[str, str] | None:
     """The value whose identity a guard asks for, and what torch says that the object is; None for another guard."""
     operands = operands_of(expression, KIND.checks)
-    return (ast.unparse(operands[0]), str(ast.literal_eval(operands[1]))) if len(operands) == 2 else None
+    return (spelled(operands[0]), str(ast.literal_eval(operands[1]))) if len(operands) == 2 else None
 
 
 KIND = ObjectGuard()

@@ -106,7 +106,7 @@ class TypeGuard(GuardKind):
 def class_wanted(expression: str) -> tuple[str, str] | None:
     """The value whose class a guard asks for, and the class; None for another guard."""
     operands = operands_of(expression, KIND.checks)
-    return (ast.unparse(operands[0]), str(ast.literal_eval(operands[1]))) if len(operands) == 2 else None
+    return (spelled(operands[0]), str(ast.literal_eval(operands[1]))) if len(operands) == 2 else None
 
 
 def _is_tensor(difference: Difference) -> bool:

@@ -66,7 +66,7 @@ def name_of_callee(frame: types.FrameType | None) -> str:
 
 
 def ahead_functions(value: Any) -> tuple[Any, ...]:
-    """The functions that were compiled ahead of time and that a call of ``value`` tries, in that order."""
+    """The functions compiled ahead of time that a call of ``value`` tries, in that order."""
     module = sys.modules.get("torch._dynamo.aot_compile")
     if module is None:
         return ()
@@ -120,9 +120,8 @@ def checks_guards(function: Any) -> bool:
 
 
 def original_of_ahead(function: Any, alive: list[types.FunctionType]) -> types.FunctionType:
-    """The function that it was made of: that of the program, one of ``alive`` with its code; of one that was loaded the
-    code that was stored, with the globals of its module or, where the program has not imported that, those that were
-    stored, too."""
+    """The function that it was made of. Of the program: one of ``alive`` with its code. Of a loaded one: the stored
+    code, with the globals of its module; with the stored globals, if the program has not imported the module."""
     dispatch = dispatch_of(function)
     if dispatch is not None:
         return _original_of_frame(dispatch)

@@ -68,7 +68,7 @@ def remember_rest(function: Any, dispatch: Dispatch) -> types.CodeType:
 
 
 def rest_of_artefact(code: types.CodeType) -> tuple[Dispatch, int] | None:
-    """What is called for this code, where it is that of a resume function of a loaded artefact; and its number."""
+    """The callable for this code, if the code is a resume function of a loaded artefact; and its number."""
     found = _RESTS.get(id(code))
     dispatch = dispatch_of(found[1]()) if found is not None and found[0]() is code else None
     return None if found is None or dispatch is None else (dispatch, found[2])

@@ -3,7 +3,7 @@
 Input: a capture of ours, and what lived when it began.  Output: records and graphs of each capture of one graph,
 functions and entries of each loaded artefact of frames.
 
-How: a capture of one graph is seen when torch looks up the method that writes it, whose place a descriptor takes, so
+How: a capture of one graph is seen when torch looks up the method that writes it. A descriptor stands in its place, so
 that no frame of ours is in the call; what was loaded is found at the end, among what lives.
 """
 

@@ -3,9 +3,9 @@
 torch keeps where a function goes on after a break: the line of its call, where the break was in the callee.  Then the
 callee is called as Python, compiled by itself, and meets the break again, at its own line.
 
-Input: functions with their callers, those inside after those around them, and what their code calls where a graph
-ends.  Output: the same; a break at the line of a call has the place of the break that the callee met for the same
-reason, where there is one such place only, and the module in which that is, as the function reaches it.
+Input: functions with their callers, those inside after those around them, and what their code calls where a graph ends.
+Output: the same. A break at the line of a call gets the place and the module of the callee's break with the same
+reason, if there is only one.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _OF_TORCH = "G['__import_torch"
 
 @dataclass(frozen=True, slots=True)
 class CallAtBreak:
-    """The last call that is none of a graph, of the rest of the function, or of torch's own."""
+    """The last call of the program: not of a graph, of the rest of the function, or of torch's functions."""
 
     source: str
     """"" where it is not reached from a variable."""

@@ -60,7 +60,8 @@ class AlikeCodes:
         self._known: dict[bytes, _KnownCode] = {}
 
     def key(self, made: types.CodeType, options: Options) -> bytes | None:
-        """What two code objects have in common that differ in nothing that matters; None where it cannot be said."""
+        """A key that two code objects share if they differ only in such names and in their place; None where it cannot
+        be said."""
         if made.co_name in made.co_names or any(type(const) is types.CodeType for const in made.co_consts):
             return None
         number = {name: (name.rpartition("_at_")[0] or GRAPH, at) for at, name in enumerate(_globals(made))}

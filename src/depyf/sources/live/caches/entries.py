@@ -25,7 +25,7 @@ class LiveEntry:
     backend: Any = None
     made: Made = Made.CALL
     looked_at: dict[str, Any] | None = None
-    """The globals that its guards look at, where they are not those that its code has."""
+    """The globals that its guards read, if others than those of its code."""
 
     @property
     def scope(self) -> dict[str, Any]:

@@ -110,7 +110,7 @@ class InnerFunctions:
             self._between.add((id(_whole(caller)), id(own)))
 
     def _direct(self, code: types.CodeType, stack: tuple[RunningFrame, ...]) -> types.CodeType | None:
-        """The function that called ``code`` itself, where torch has lost both frames of that call."""
+        """The caller of ``code``, where torch has lost both frames of the call."""
         found: types.CodeType | None = None
         depth = -1
         for caller, callers in self._begun:
@@ -121,8 +121,7 @@ class InnerFunctions:
         return found
 
     def _of_program(self, frame: RunningFrame) -> RunningFrame:
-        """A frame that runs text of depyf, in the place of what Dynamo made, as one of the function that it is the text
-        of."""
+        """A frame of depyf's text, as a frame of the function that Dynamo compiled."""
         code = self._substituted.get(frame.filename)
         if code is None:
             return frame

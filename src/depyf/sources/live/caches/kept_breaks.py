@@ -1,10 +1,10 @@
 """The graph breaks of a compilation that is over, as torch would have reported them while it compiled.
 
-torch keeps its reason of a break, without the lines around it; the line is that at which the code goes on after it, or
-of the call whose value it returns.  Of a branch on a tensor it keeps no reason: there the code goes on in one of two
-functions that begin at the same line.
+torch keeps its reason of a break, without the lines around it; the line is the one after the break, or the call whose
+value the code returns.  Of a branch on a tensor it keeps no reason: there the code goes on in one of two functions that
+begin at the same line.
 
-Where code of a library asked for a break, inside what the program's line calls, the report is of that code.
+If a library inside of the call asked for a break, the report names the library's code.
 
 Input: a cache entry, and torch's memory of its compilation.  Output: reports for ``graph_breaks.py``, with the frames
 that each is about.
@@ -33,8 +33,8 @@ NO_CAUSE = "torch keeps no cause of it: depyf.prepare_debug, entered before, rec
 
 
 def called_code(call: CallAtBreak | None, values: CallValues) -> types.CodeType | None:
-    """The code of the function that is called where a graph ends; None where that is none of Python's, or is not
-    reached from ``values``."""
+    """The code of the function that is called where a graph ends; None for a function without Python code, or out of
+    reach of ``values``."""
     tree = tree_of(call.source) if call is not None and call.source else None
     if tree is None:
         return None

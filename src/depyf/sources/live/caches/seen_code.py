@@ -56,8 +56,8 @@ def _disabled() -> list[types.CodeType]:
     """The code of functions wrapped by ``torch.compiler.disable(recursive=False)``: torch makes all wrappers of one
     code.
 
-    Looking for who refers to that code goes through every object of the process (tens of milliseconds), so what was
-    found is kept for as long as all of it lives and the code has as many references.
+    A search for references to the code visits every object of the process (tens of milliseconds). Its result is kept
+    while all of it lives and the number of references stays.
     """
     try:
         from torch._dynamo.decorators import _nonrecursive_disable_wrapper_code as shared

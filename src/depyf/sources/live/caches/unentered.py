@@ -122,8 +122,8 @@ def _next_number() -> int:
 
 @contextlib.contextmanager
 def nothing_loaded() -> Iterator[None]:
-    """Inside, torch neither loads entries of earlier processes nor stores those that are made, and the names of the
-    globals that it makes are none of those that it has loaded: it would refuse them (torch 2.13).
+    """Inside, torch loads no entries of earlier processes and stores no new ones. The globals that it makes have other
+    names than the loaded ones: it would refuse the same (torch 2.13).
 
     torch numbers these names.  Its counter goes on after the numbers that are loaded, as with each compilation: a
     number that is left out means nothing to any thread."""
@@ -158,8 +158,8 @@ class _Compiled:
             self._codes.append(code)
 
     def forget(self, seen: list[types.CodeType], busy: list[types.CodeType]) -> None:
-        """Clear the code objects that had no entries, remove the globals that torch made for the new ones, and take
-        what is new out of the table of what was seen."""
+        """Clear the code objects that had no entries. Remove the globals that torch made for the new entries, and the
+        new code from torch's table of code."""
         from torch._C._dynamo.eval_frame import reset_code
         from torch._dynamo.convert_frame import input_codes
 

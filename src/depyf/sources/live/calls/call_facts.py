@@ -44,7 +44,7 @@ class CallFacts:
 
 @dataclass(frozen=True, slots=True)
 class RefusedCall:
-    """A call that no entry fits, until the guards of its own are made.  Holds live objects."""
+    """A call without a fitting entry, until its guards are made.  Holds live objects."""
 
     code: types.CodeType
     variables: dict[str, Any]

@@ -23,7 +23,7 @@ from depyf.safety.guarded import Door
 from depyf.sources.live.pure_access import attribute
 
 _FRAMES = 3
-"""A comprehension around the call of ours is a frame of its own before Python 3.12."""
+"""A comprehension around our call is a separate frame before Python 3.12."""
 
 _FEW = 16
 

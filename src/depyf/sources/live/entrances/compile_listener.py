@@ -98,7 +98,7 @@ def _counted(call: CompileCall, made: Iterable[_Made]) -> CompileCall:
 
 class CompileCalls:
     """From ``start`` to ``stop``; ``told`` is given a record whenever there is more to say, ``problem`` what went
-    wrong; what is compiled while ``hears`` says no is none of the program's."""
+    wrong; a compilation while ``hears`` says no does not belong to the program."""
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ from depyf.sources.reports.library_files import of_libraries
 
 _NAME = "log_export_usage"
 _TELLS, _TOLD = "torch._utils_internal", "torch.export._trace"
-"""The module that has the function, and the one that calls it by a name of its own."""
+"""The module that defines the function, and a module that imported its name."""
 _ERROR = "export.error"
 _FIXES = re.compile(r"Suggested fixes:\n((?:  \S[^\n]*\n?)+)")
 _LINE = re.compile(r"\((?P<file>[^()\n]+):(?P<line>\d+) in (?P<function>[^()\n]+)\)")

@@ -1,4 +1,4 @@
-"""The lines that are running, or that led to an error, and which of them are the program's.
+"""The running lines, or those of an error, and which of them are the program's.
 
 Input: a frame or an exception.  Output: code objects with line numbers, and ``Place`` records; no frame is kept.
 """

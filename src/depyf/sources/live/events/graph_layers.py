@@ -16,7 +16,7 @@ _STACK = "nn_module_stack"
 
 def layer_facts(module: Any) -> LayerFacts:
     """The modules in the order in which the graph enters them, and each operation's; those of nested graphs (the pieces
-    of a split graph), too, their names behind the path of the piece."""
+    of a split graph), too, with the path of the piece before their names."""
     modules: list[tuple[str, str, int]] = []
     found: dict[tuple[int, str], int] = {}
     layers: list[tuple[str, int]] = []

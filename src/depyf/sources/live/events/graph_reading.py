@@ -113,8 +113,7 @@ def _reported(stage: str) -> tuple[Any, Any, Any]:
 
 
 _WRAPPERS = {"numpy_to_tensor_wrapper": "f", "numpy_operator_wrapper": "op", "numpy_method_wrapper": "method"}
-"""Classes of ``torch._dynamo.utils`` whose objects Dynamo calls where a program calls NumPy -> where they keep what
-they wrap."""
+"""Classes of ``torch._dynamo.utils`` that stand for functions of NumPy -> the attribute with the function."""
 
 
 def _functions(module: Any) -> tuple[tuple[str, str], ...]:

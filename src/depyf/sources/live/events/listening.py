@@ -6,9 +6,8 @@ was.
 torch builds an event (a stack, JSON, a checksum, a log record) as soon as its trace logger has any handler.  Of the
 events of a compilation depyf reads one in eight, and of the most frequent ones, ``chromium_event``, only name and time;
 built, they cost up to a tenth of the compilation.  So while depyf is the only listener, the logger's list of handlers
-is one that looks empty to torch: an event that is read is taken where torch asks whether anybody listens, from the
-functions that make its data and its text.  Where torch asks in another way than expected, and while others listen too,
-the list is an ordinary one.
+is one that looks empty to torch: an event is taken when torch asks for listeners, from the functions that make its data
+and its text.  Where torch asks in another way than expected, and while others listen too, the list is an ordinary one.
 """
 
 from __future__ import annotations

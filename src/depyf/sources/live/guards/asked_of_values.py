@@ -1,4 +1,4 @@
-"""What kinds of guards ask of values and of torch: the functions behind ``Look.ask``.
+"""What kinds of guards ask of values and of torch: the functions that ``Look.ask`` calls.
 
 Input: the name of a function, values of the program.  Output: plain data, read without running code of the program.
 """

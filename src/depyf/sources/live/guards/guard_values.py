@@ -88,8 +88,8 @@ CHECKS: dict[str, Any] = {
 def found_by(
     guard: str | ast.expr, names: dict[str, Any], holds: bool, call: CallValues | None = None
 ) -> tuple[Difference, ...]:
-    """What a guard, given as its expression or the tree of that, wants, and what there is.  ``call``: the call, for
-    what its values are to the program."""
+    """What a guard (an expression, or its tree) wants, and the values of the call.  ``call``: the call, for what its
+    values are to the program."""
     look: Look = LiveLook(names, call or CallValues())
     return differences_of(parsed(guard) if isinstance(guard, str) else guard, look, holds)
 

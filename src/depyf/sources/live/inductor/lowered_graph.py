@@ -72,8 +72,8 @@ class _Costs:
                 self._readers.setdefault(name, []).append(kernel)
 
     def not_fused(self, refused: Iterable[FusionRefusal]) -> list[LoweringCost]:
-        """A cost for each pair of kernels that share memory and were refused; the reason is that of the largest parts
-        of them, and of those the one that was asked in the order in which they run."""
+        """A cost for each pair of kernels that share memory and were refused; the reason is that of the largest parts;
+        among these, of the part that runs first."""
         holds = {name: number for number, kernel in enumerate(self._kernels) for name in kernel.names}
         reasons: dict[tuple[int, int], tuple[tuple[int, bool, int], FusionRefusal]] = {}
         for at, refusal in enumerate(refused):

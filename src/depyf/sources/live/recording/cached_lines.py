@@ -1,7 +1,7 @@
 """Graphs that torch took from a compile cache name the lines of the program that filled it.
 
-Input: what was captured.  Output: the graphs whose text names a line that no captured graph of the same compilation
-names, where a cache answered "hit": their page says so.
+Input: what was captured.  Output: for a compilation with a cache hit, the graphs that name a line which no captured
+graph has: their page says so.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class Capture(Heard):
         self._begun: set[str] = set()
         """The compile ids whose functions are known, since torch counts so."""
         self._now: AheadWork | None = None
-        """The work that the event which is being handled is of, where it is none of a call."""
+        """The work ahead of time to which the current event belongs; None for an event of a call."""
         self._pid = os.getpid()
         self.in_child: Callable[[], Capture | None] | None = None
         """Called in a forked child by the first event there: the capture of a dump of the child's own."""

@@ -68,9 +68,9 @@ def _parts(const: Any) -> list[Any]:
 def with_original_codes(made: types.CodeType, candidate: types.CodeType) -> types.CodeType:
     """``candidate`` with the nested code objects that Dynamo uses, in place of their proven recompilations.
 
-    torch knows a function by its code object (compiled entries, skip marks, resume functions), and users look for
-    their functions in their own files.  A recompilation is proven for an original of its name; where there are several
-    (not all of which ``made`` need use), only one that says the very same is known to be it.
+    torch knows a function by its code object (compiled entries, skip marks, resume functions), and users look for their
+    functions in their own files.  A recompilation is proven for an original of its name; of several, only one with
+    exactly the same contents is certain (``made`` need not use all).
     """
     originals = nested_codes(made)
     taken: set[int] = set()

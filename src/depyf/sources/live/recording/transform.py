@@ -222,7 +222,7 @@ def decompile_made(
     made: types.CodeType,
     alike: AlikeCodes | None = None,
 ) -> DecompiledCode:
-    """Decompile ``made``, which Dynamo made of ``code`` (None where that is gone); never raises for code that cannot be
+    """Decompile ``made``, Dynamo's code for ``code`` (None if it is gone). Never raises for code that cannot be
     decompiled.  ``alike``: what was decompiled before."""
     renamed = readable_globals(key, made.co_names)
     options = replace(generated_options(code, made), shown=tuple(renamed.items()))

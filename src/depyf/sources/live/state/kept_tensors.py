@@ -84,7 +84,7 @@ class KeptTensor(Kept):
 
     @property
     def history_lost(self) -> bool:
-        """Whether it has come to be computed by something else: autograd lets nobody undo that."""
+        """Whether it has come to be computed by something else: autograd cannot undo that."""
         return not self.leaf and self.value.grad_fn is not self.history
 
     def changed(self) -> bool:
@@ -122,8 +122,8 @@ def has_history(value: Any) -> bool:
 
 
 def own_leaf(value: Any) -> Any:
-    """A copy with the same values and layout that nothing computed, and that requires gradients where ``value`` does;
-    written into where ``value`` can be."""
+    """A copy with the same values and layout, without history; it requires gradients if ``value`` does; written into
+    where ``value`` can be."""
     import torch
 
     if any(stride == 0 and size > 1 for stride, size in zip(value.stride(), value.shape)):  # one element, many times
@@ -138,7 +138,7 @@ def own_leaf(value: Any) -> Any:
 
 
 def computed_as(value: Any, leaf: Any) -> Any:
-    """``leaf``, or a copy of it that is computed: what ``value`` is, for autograd lets nobody write into a leaf."""
+    """``leaf``, or a copy of it that is computed: the same as ``value``: autograd forbids a write into a leaf."""
     import torch
 
     if value.is_leaf or not value.requires_grad:

@@ -1,8 +1,8 @@
 """Whether a value can write to standard output when it is called or used.
 
-Input: a value of the program.  Output: a fact that errs on the side of yes: code that names ``print`` where that is
-Python's, that names ``stdout``, or that runs text.  Calls that cannot print need no object of ours in ``sys.stdout``.
-Nothing of the program runs.
+Input: a value of the program.  Output: a fact that errs on the side of yes. Code may write if it names ``stdout`` or
+Python's ``print``, or runs text.  Calls that cannot print need no object of ours in ``sys.stdout``. Nothing of the
+program runs.
 """
 
 from __future__ import annotations

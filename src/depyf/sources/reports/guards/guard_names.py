@@ -96,8 +96,7 @@ _EASY = re.compile(
 
 _TOKEN = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?<![\w.])(?P<name>[^\W\d]\w*\b)(?! *=(?!=))""", re.S)
 _UNLIKE = re.compile(r"\'\'\'|\"\"\"|[#{]|\b(?:lambda|for)\b|:=|__contains__|\.keys\(\)|\bnot (?!in\b).* in ", re.S)
-"""What ``_TOKEN`` does not read right, and what the rewriter may change although it is written in names that are
-known."""
+"""Texts that ``_TOKEN`` does not read correctly, or that the rewriter may change although all names are known."""
 
 
 def _stands_for_itself(text: str) -> bool:

@@ -34,7 +34,7 @@ _QUOTED = tuple(f"{check}(" for check in sorted(QUOTES))
 
 
 class GuardTemplates:
-    """What is known of texts, and of values."""
+    """Results for texts, and for values."""
 
     def __init__(self, read: Reader) -> None:
         self._read = read

@@ -53,7 +53,7 @@ _KEYS = re.compile(r"list\((?:dict\.keys\((?P<owner>.*)\)|(?P<older>.*)\.keys\(\
 
 def key_mended(source: str, owner: str) -> Mended:
     """For a key of the dictionary ``owner``: torch prints a buffer or parameter (``L['m'].weight``) as the owner of its
-    own name, where ``L['m']._parameters`` owns it."""
+    name. The owner is ``L['m']._parameters``."""
     found = _KEYS.fullmatch(source)
     named = (found["owner"] or found["older"]) if found is not None else owner
     return NOT_MENDED if named == owner else (source, source.replace(named, owner, 1))

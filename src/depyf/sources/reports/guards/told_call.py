@@ -252,7 +252,7 @@ def _take(known: _SaidOfValue, fact: GuardFact) -> None:
 
 
 def _number(expression: str) -> tuple[str, str] | None:
-    """The number or size that a guard of its own compares with a constant, and that constant."""
+    """The number or size that a guard compares with a constant, and the constant."""
     tree = tree_of(expression) if _COMPARED.search(expression) is not None else None
     return fixed(differences_of(tree, NO_CALL, holds=True)) if isinstance(tree, ast.Compare) else None
 

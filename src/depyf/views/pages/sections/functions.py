@@ -30,8 +30,8 @@ def function_lines(pages: Pages) -> list[str]:
 
 
 def _remark(function: FunctionRecord) -> str:
-    """What a function is that is none of the user's: torch's stand-in for ``__call__`` of an object, or for a partial,
-    which is compiled as part of it; the graph that compiled autograd has captured and compiles."""
+    """Describe a function that is not the user's: torch's wrapper around a callable object or a partial, or the graph
+    of compiled autograd."""
     record = function.code
     if record.decorated is not None:
         return f", in its decorator's {code(record.qualname)} ({plain(record.filename)}:{record.line})"

@@ -2,7 +2,7 @@
 
 For a wrapper of which nothing is recorded: torch took it from a compile cache.  What the wrapper returns is what the
 graph returns; a call of a library computes the operation of its name, and reads what that reads; a generated kernel
-computes what lies between the values that it reads and those that it writes.
+computes the operations between its inputs and its outputs.
 
 Input: a wrapper and its graph.  Output: names of operations for each call, () where nothing is certain.  Linear, but
 for the calls of libraries, which are compared with the operations of the same name, and for values between two
@@ -189,8 +189,8 @@ class _ValueFlow:
         return best if most == len(reads) else None
 
     def _between(self) -> None:
-        """Values between two generated kernels: an operation of the same size from which the reader can compute what it
-        writes, and which the writer can compute, both from what they read."""
+        """Find values between two generated kernels: an operation of the same size that the writer can compute from its
+        inputs. The reader must be able to compute its outputs from it."""
         sizes: dict[str, list[str]] = {}
         for node in self.graph.nodes:
             sizes.setdefault(_size(_shape(node.type)), []).append(node.name)

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from depyf.run.graphs.printed_lines import printed_class, printed_line
 from depyf.run.graphs.program_comments import RUNS, place_in
 
-_STATEMENT = re.compile(r"^(?P<indent> +)(?P<name>[A-Za-z_]\w*)(?:: (?P<type>\"[^\"]*\"))? = (?P<value>.*)$")
-_CLASS = re.compile(r"^(?P<indent> *)class (?P<name>\w+)\(")
 _INPUT = re.compile(r"(?<![\w.])(?P<name>[A-Za-z_]\w*): \"(?P<type>[^\"]*)\"")
 _WORD = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*(?![\w(=\"'])")
 _TARGET = re.compile(r"torch\.ops\.(?P<op>\w+\.\w+)")
@@ -69,12 +68,12 @@ def graph_lines(text: str) -> GraphLines:
             break
         if line.strip():
             found.last = number
-        match = _CLASS.match(line)
+        begun = printed_class(line)
         indent = len(line) - len(line.lstrip())
         while nested and line.strip() and indent <= nested[-1][0]:
             nested.pop()
-        if match is not None:
-            nested.append((indent, match["name"]))
+        if begun is not None:
+            nested.append(begun)
             place, returns = None, False
             continue
         if not nested:
@@ -100,14 +99,14 @@ def graph_lines(text: str) -> GraphLines:
             if names:
                 found.results.append((number, names))
             continue
-        statement = _STATEMENT.match(line)
+        statement = printed_line(line)
         if statement is None:
             if "pytree" not in line:
                 _inputs(found, line, number, path, known)  # a joint graph declares its inputs in its body
             continue
-        value = _without_ends(statement["value"])
+        value = _without_ends(statement.value)
         reads = tuple(dict.fromkeys(path + name for name in _names(value) if path + name in known))
-        name = path + statement["name"]
+        name = path + statement.name
         taken = value.startswith(("next(", "iter("))  # how a graph that takes a list of inputs begins
         if taken or (re.fullmatch(r"\w+", value) and reads and name.lower() == reads[0].lower()):
             found.inputs[name] = number  # an input under another name
@@ -115,7 +114,7 @@ def graph_lines(text: str) -> GraphLines:
             continue
         known.add(name)
         target = _TARGET.search(value)
-        kind = (statement["type"] or "").strip('"')
+        kind = statement.type
         found.nodes.append(
             GraphNode(name, number, reads, place, target["op"] if target else _called(value), kind, _numbers(value))
         )

@@ -109,8 +109,8 @@ def _launches_apart(
 
 
 def _by_record(wrapper: WrapperText, written: list[tuple[str, ...]], noted: tuple[KernelNodes, ...]) -> list[list[str]]:
-    """By the buffers that a call writes.  What writes none that has a name (it changes an input, or what it writes
-    stays in a kernel) stands between its neighbours."""
+    """By the buffers that a call writes.  A call without a named output (it changes an input, or its output stays in a
+    kernel) stands between its neighbours."""
     of_buffer = {buffer: number for number, kernel in enumerate(noted) for buffer in kernel.buffers}
     groups: list[set[int]] = [{of_buffer[name] for name in names if name in of_buffer} for names in written]
     taken = set().union(*groups)

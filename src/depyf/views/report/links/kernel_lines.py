@@ -1,10 +1,9 @@
 """Which lines of a kernel compute which operations.
 
 Input: the text of a kernel, and the operations of the graph that its calls compute.  Output: ``KernelLinks``.  A line
-is matched with operations by what both do (``erf``, ``*`` with the constant 0.5), then by what they are computed from
-and what is computed from them: lines and operations that could be the same are compared until nothing changes.  A line
-that could still be several operations belongs to all of them if these have the same numbers, and else to the kernel as
-a whole.
+is matched with operations by what both do (``erf``, ``*`` with the constant 0.5), then by their inputs and their users:
+lines and operations that could be the same are compared until nothing changes.  A line that could still be several
+operations belongs to all of them if these have the same numbers, and else to the kernel as a whole.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The modules that the lines of a later graph belong to: those of the captured operations that they come from.
 
 Input: the chain of a compilation, the modules of its captured graph, and the lines of a later one.  Output: modules as
-``graphs_panel.py`` has them, [module, class, [[first line, last line], ...]], outer ones first.  What computes
-gradients is apart from the forward of its module, which a joint graph has and of which a backward graph computes parts
-again: together they would be one box that everything leads to and comes from.
+``graphs_panel.py`` has them, [module, class, [[first line, last line], ...]], outer ones first.  Gradients are apart
+from the forward of their module. A joint graph has that forward, and a backward graph computes parts of it again:
+together they would be one box that everything leads to and comes from.
 """
 
 from __future__ import annotations

@@ -5,12 +5,12 @@ The picture is drawn by the page, from the text of the file, when it is asked fo
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from depyf.run.compile_stages import CAPTURED
 from depyf.run.files.file_record import FileRecord
 from depyf.run.graphs.layer_index import LayerIndex
+from depyf.run.graphs.printed_lines import printed_lines
 from depyf.run.graphs.program_comments import RUNS
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.links.chain_links import chains_of
@@ -19,7 +19,6 @@ from depyf.views.report.links.later_layers import later_layers
 from depyf.views.report.told_entries import titles
 
 _MOST_LINES = 1 << 20
-_OPERATION = re.compile(r"^ +(?!\w+ = \w+$)\w+(?:: \"[^\"]*\")? = ", re.M)
 
 
 def graphs_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
@@ -32,10 +31,14 @@ def graphs_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | Non
             graphs.append({
                 "file": file.name, "stage": file.stage, "index": file.index, "id": file.key.text,
                 "generation": file.key.generation, "function": names.get(file.key, ""),
-                "operations": len(_OPERATION.findall(text.partition(f"\n{RUNS}")[0])),
+                "operations": _operations(text),
                 "layers": _layers(view, file) or _from_captured(view, file, text),
             })  # fmt: skip
     return {"graphs": graphs} if graphs else None
+
+
+def _operations(text: str) -> int:
+    return sum(not line.renames for line in printed_lines(text.partition(f"\n{RUNS}")[0]))
 
 
 def _order(file: FileRecord) -> tuple[Any, ...]:
