@@ -138,7 +138,7 @@ def _followed(use: AdviceUse, function: str) -> FollowedAdvice:
 
 def judged(plan: PlannedWay, before: Measured, after: Measured, deterministic: bool) -> TriedWay:
     """What a way did, against the program as it is."""
-    if before.status and not after.status and after.totals.errors < before.totals.errors:
+    if before.status and not after.status and after.totals.errors <= before.totals.errors:
         return TriedWay(plan, after, WayOutcome.HELPS, "", "unknown")  # it comes to its end now
     if (
         after.status != before.status

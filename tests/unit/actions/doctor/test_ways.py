@@ -104,6 +104,9 @@ def test_a_prediction_without_a_lower_end():
 def test_a_program_that_comes_to_its_end_under_a_way_is_helped():
     base = measured(1, 8, 0, 0, errors=1, seconds=1.0)
     assert outcome(base, measured(0, 12, 0, 0, seconds=1.0)) is WayOutcome.HELPS
+    raised = measured(1, 8, 0, 0, seconds=1.0)
+    assert outcome(raised, measured(0, 12, 0, 0, seconds=1.0)) is WayOutcome.HELPS, "the error was the program's"
+    assert outcome(raised, measured(0, 12, 0, 0, errors=1, seconds=1.0)) is WayOutcome.FAILED
 
 
 def test_a_prediction_that_was_wrong_is_told():
