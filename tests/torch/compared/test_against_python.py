@@ -707,3 +707,36 @@ def test_how_it_is_compiled_can_be_said():
         depyf.compare(torch.compile(f), x, 2, fullgraph=True)
     with pytest.raises(depyf.DepyfError, match=r"torch\.compile refuses this"):
         depyf.compare(f, x, 2, mode="no such mode")
+
+
+def test_results_that_are_arrays_of_numpy():
+    """Each has its own memory, also where one is gone before the next is looked at."""
+    numpy = pytest.importorskip("numpy")
+
+    def f(a, x):
+        b = numpy.sin(a) + numpy.linspace(0, 1, 4)
+        return torch.from_numpy(b) * x, b.mean(), b, b + 1, b.sum()
+
+    compiled = torch.compile(f, backend="eager")
+    for _ in range(2):
+        assert depyf.compare(compiled, numpy.ones(4), torch.ones(4), backends=QUICK)
+
+
+def test_a_result_that_is_conjugated():
+    assert depyf.compare(lambda z: (z * 2j).conj(), torch.randn(4, dtype=torch.complex64), backends=QUICK)
+
+
+def test_rounding_under_autocast():
+    """Results in float32 that are computed in bfloat16 are rounded as those are; a wrong one is still found."""
+    torch.manual_seed(0)
+    layer, x = nn.Linear(8, 8), torch.randn(3, 8)
+
+    def f(x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return layer(x).relu()
+
+    def halved(gm, inputs):
+        return lambda *given: [value * 1.02 for value in gm(*given)]
+
+    assert depyf.compare(f, x, backends=("eager", "inductor"))
+    assert not depyf.compare(f, x, backends=("eager", torch._dynamo.disable(halved)))

@@ -19,8 +19,10 @@ from depyf.actions.claims.judged_claim import JudgedClaim
 from depyf.actions.comparing.call_outcome import CallOutcome, Output, outcome, outcomes_apart
 from depyf.actions.comparing.dropped_guards import failing_guards
 from depyf.actions.comparing.dynamo_step import dynamo_step
+from depyf.actions.comparing.edited_entries import why_edited
 from depyf.actions.comparing.stale_entries import Stale, why_stale
 from depyf.errors import DepyfError
+from depyf.run.causes.folding import counted
 from depyf.safety.guarded import problem
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.caches.own_stance import own_stance
@@ -31,6 +33,7 @@ from depyf.sources.live.state.kept_tensors import has_history, keepable, own_cop
 from depyf.sources.live.state.printing import compiler_writes_output
 from depyf.sources.live.state.reached import COPIED_ITERATORS, OneShot, ReachedState
 from depyf.sources.live.target import Target, find_target
+from depyf.sources.live.texts_in_force import edits_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,8 @@ class AgainstPython:
             found += [f"  Python  : {apart.first}", f"  compiled: {apart.second}"]
             found += [f"  {apart.reason}"] if apart.reason else []
         if len(self.apart) > 3:
-            found.append(f"{len(self.apart) - 3} more values differ")
+            more = len(self.apart) - 3
+            found.append(f"{counted(more, 'more value')} {'differs' if more == 1 else 'differ'}")
         found += [] if self.claim is None else [f"Dynamo's code: {self.claim}"]
         ways = [f"{'or' if number else 'change'}: {way}" for number, way in enumerate(self.ways)]
         return [*found, *self.causes, *ways, *(f"not compared: {text}" for text in self.not_compared)]
@@ -105,6 +109,8 @@ class Calls:
     target: Target | None = None
     copied: set[str] = field(default_factory=set)
     """The names of the arguments that each call gets a copy of."""
+    entries_anew: tuple[LiveEntry, ...] = ()
+    """Of what was compiled apart, before it is forgotten."""
     _state: ReachedState | None = None
 
     def __post_init__(self) -> None:
@@ -199,7 +205,12 @@ class Calls:
             fullgraph = bool(self.asked.get("fullgraph"))
             compiled = torch.compile(self.original, backend=backend, dynamic=dynamic, fullgraph=fullgraph)
             made = self._call(compiled, looked)
-            then()
+            with contextlib.suppress(DepyfError):
+                self.entries_anew = cache_entries(find_target(compiled).code)
+            try:
+                then()
+            finally:
+                self.entries_anew = ()
         return made
 
     def as_asked(self) -> CallOutcome:
@@ -356,6 +367,9 @@ def _of_compiled(
     causes: tuple[str, ...] = ()
     ways: tuple[str, ...] = ()
     may_round = list(apart)
+    edits = edits_of(entry.compile_id) if entry is not None else ()
+    if edits:
+        return replace(found, compared=(), apart=apart, causes=why_edited(name, edits), claim=None, error=None)
     if entry is not None:
         anew, stale = _why_of_entry(calls, entry, python, own)
         may_round += anew

@@ -28,7 +28,7 @@ from depyf.actions.comparing.compiled_graph import (
 )
 from depyf.actions.comparing.graph_finding import Finding, GraphComparison, finding_lines
 from depyf.actions.comparing.inductor_part import inductor_part
-from depyf.actions.comparing.reference import doubled, in_double, is_rounding
+from depyf.actions.comparing.reference import coarsest, doubled, in_double, is_rounding
 from depyf.actions.comparing.undeclared_writes import has_custom_operators, undeclared_write
 from depyf.actions.comparing.wrong_fakes import wrong_fake
 from depyf.errors import DepyfError
@@ -117,6 +117,8 @@ class _Run:
     atol: float | None
     output: Output
     graphs: list[GraphComparison] = field(default_factory=list)
+    _coarse: float = 0.0
+    """The largest tolerance of the types that the graph computes in."""
 
     def backend(self, gm: Any, example_inputs: Any) -> Callable[..., Any]:
         """The backend Dynamo is given: each call of the graph is run on both."""
@@ -145,6 +147,7 @@ class _Run:
             return Finding(None, False, None, f"it could not be compared: {problem(error)}")
 
     def _of_backends(self, gm: Any, inputs: tuple[Any, ...]) -> Finding | None:
+        self._coarse = coarsest(gm)
         first, second = (Compiled(backend, clean_copy(gm)) for backend in self.backends)
         expected, raised = _outputs(first, inputs)
         if raised is not None:
@@ -204,7 +207,11 @@ class _Run:
                     exact = exactly()
                 except Exception:  # an operation without a kernel for float64: then nothing is put down to rounding
                     exact = []
-            if len(exact) != len(expected) or not apart.wrong or not is_rounding(one, other, exact[position], exact):
+            if (
+                len(exact) != len(expected)
+                or not apart.wrong
+                or not is_rounding(one, other, exact[position], exact, self._coarse)
+            ):
                 return position, apart
         return None
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from depyf.actions.comparing.against_model import operation_name
 from depyf.actions.comparing.call_outcome import CallOutcome
 from depyf.decompiler.bytecode.host.identity_tests import with_contrary_is
 from depyf.run.advice.source_names import named
@@ -44,15 +45,17 @@ _NAMED = 4
 """How many values are named."""
 _OF_TORCH = ("__import_", "__builtins_dict__", "utils_device")
 """How globals begin that torch makes."""
+_KEYS = "DICT_CONTAINS"
 _OF_CALLS = ("check_tensor", "no_dynamic_marks")
 """Guards on tensors: their numbers are no part of an entry."""
 
 
 @dataclass(frozen=True, slots=True)
-class GraphConstants:
+class GraphOperation:
     """An operation of a graph, with the numbers that it has as constants."""
 
     operation: tuple[str, str]
+    """What kind of node it is, and what it calls."""
     numbers: tuple[Any, ...]
     place: str
 
@@ -62,31 +65,37 @@ class EntryAnew:
     """What is kept of an entry that was made anew, and is gone."""
 
     guards: tuple[GuardRecord, ...] = ()
-    constants: tuple[GraphConstants, ...] = ()
+    operations: tuple[GraphOperation, ...] = ()
 
 
 def entry_anew(calls: Calls, entry: LiveEntry) -> EntryAnew:
     """For the same call, without a symbol: then each value that is read has a guard, and is a constant in the graph."""
     found: list[EntryAnew] = []
-    backend = calls.backend if any(True for _ in _constants(entry)) else "eager"
-    calls.anew(backend, dynamic=False, then=lambda: found.append(_kept(calls.entries())))
+    backend = calls.backend if any(True for _ in _operations(entry)) else "eager"
+    calls.anew(backend, dynamic=False, then=lambda: found.append(_kept(calls.entries_anew)))
     return found[0]
 
 
 def _kept(entries: Sequence[LiveEntry]) -> EntryAnew:
     guards = tuple(guard.record for entry in entries for guard in live_guards(entry))
-    return EntryAnew(guards, tuple(one for entry in entries for one in _constants(entry)))
+    return EntryAnew(guards, tuple(one for entry in entries for one in _operations(entry)))
 
 
-def _constants(entry: LiveEntry) -> Iterator[GraphConstants]:
+def _operations(entry: LiveEntry) -> Iterator[GraphOperation]:
     import torch.fx
 
     for module in live_code(compiled_functions(entry)).modules:
         for node in module.graph.nodes if is_a(module, torch.fx.GraphModule) else ():
+            if node.op == "placeholder":  # sizes are inputs of one graph, and constants of another one
+                continue
             leaves: list[Any] = []
             torch.fx.node.map_aggregate((node.args, node.kwargs), leaves.append)
             numbers = tuple(leaf for leaf in leaves if type(leaf) in SCALARS)
-            yield GraphConstants((node.op, str(node.target)), numbers, describe(node).place)
+            yield GraphOperation((node.op, _called(node)), numbers, describe(node).place)
+
+
+def _called(node: Any) -> str:
+    return node.target if isinstance(node.target, str) else operation_name(node.target)
 
 
 def failing_guards(calls: Calls, entry: LiveEntry) -> tuple[str, ...]:
@@ -111,7 +120,8 @@ def dropped(calls: Calls, entry: LiveEntry, own: CallOutcome) -> tuple[str, ...]
     recorded = tuple(_recorded(calls, entry))
     if recorded:
         return recorded
-    missing = tuple(_missing(calls, entry, entry_anew(calls, entry)))
+    anew = entry_anew(calls, entry)
+    missing = (*_missing(calls, entry, anew), *_other_operation(tuple(_operations(entry)), anew.operations))
     return (*missing, *_without_guards(calls, entry, own, not missing))
 
 
@@ -142,11 +152,14 @@ def _missing(calls: Calls, entry: LiveEntry, anew: EntryAnew) -> Iterator[str]:
         for source in _sources(guard):
             if source not in kept and not source.startswith(tuple(f"G['{name}" for name in _OF_TORCH)):
                 missing.setdefault(source, []).append(guard)
+    told = {source: guards for source, guards in missing.items() if any(one.kind != _KEYS for one in guards)}
+    missing = told or missing  # that a name is none of a dict's is a guard on all that has attributes
     within = {one for one in missing for other in missing if other != one and other.startswith((f"{one}.", f"{one}["))}
     names = [source for source in missing if source not in within]
     if not names:
         return
-    changed = _changed_constant(tuple(_constants(entry)), anew.constants)
+    changed = _changed_constant(tuple(_operations(entry)), anew.operations)
+    names.sort(key=lambda source: _value(missing[source]) is _NOTHING)
     if changed is not None:
         before, now, place = changed
         names.sort(key=lambda source: _value(missing[source]) != now)  # what has that value now stands first
@@ -181,7 +194,7 @@ def _literal(text: Any) -> Any:
         return _NOTHING
 
 
-def _changed_constant(before: Sequence[GraphConstants], now: Sequence[GraphConstants]) -> tuple[Any, Any, str] | None:
+def _changed_constant(before: Sequence[GraphOperation], now: Sequence[GraphOperation]) -> tuple[Any, Any, str] | None:
     """The first constant that is another one at the same operation, as long as the graphs have the same operations."""
     for one, other in zip(before, now):
         if one.operation != other.operation or len(one.numbers) != len(other.numbers):
@@ -190,6 +203,16 @@ def _changed_constant(before: Sequence[GraphConstants], now: Sequence[GraphConst
             if type(old) is not type(new) or old != new:
                 return old, new, one.place
     return None
+
+
+def _other_operation(before: Sequence[GraphOperation], now: Sequence[GraphOperation]) -> Iterator[str]:
+    """Where the graphs begin to have other operations: there the code of the program went another way."""
+    for one, other in zip(before, now):
+        if one.operation == other.operation:
+            continue
+        said = [f"{step.operation[1]}{f' at {step.place}' if step.place else ''}" for step in (one, other)]
+        yield f"the entry's graph has {said[0]}, and made anew {said[1]}"
+        return
 
 
 def _without_guards(calls: Calls, entry: LiveEntry, own: CallOutcome, untried: bool) -> Iterator[str]:

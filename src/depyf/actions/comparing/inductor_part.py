@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 _CUSTOM = (
-    "post_grad_custom_pre_pass", "post_grad_custom_post_pass", "joint_custom_pre_pass", "joint_custom_post_pass",
-    "_pre_fusion_custom_pass", "_post_fusion_custom_pass",
+    "pre_grad_custom_pass", "post_grad_custom_pre_pass", "post_grad_custom_post_pass", "joint_custom_pre_pass",
+    "joint_custom_post_pass", "_pre_fusion_custom_pass", "_post_fusion_custom_pass",
 )  # fmt: skip
 """The program's own passes."""
 _PARTS: tuple[tuple[dict[str, Any], str], ...] = (

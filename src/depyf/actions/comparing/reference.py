@@ -47,13 +47,34 @@ def doubled(values: tuple[Any, ...]) -> tuple[Any, ...]:
     )
 
 
-def is_rounding(expected: Any, got: Any, exact: Any, around: list[Any]) -> bool:
-    """Whether two tensors differ by rounding only, given the exact one and the ``around`` values computed with it."""
+def coarsest(gm: Any) -> float:
+    """The largest tolerance of the types that a graph names: under ``autocast``, and between two conversions, results
+    in float32 are rounded as those types are."""
+    import torch
+
+    found = [0.0]
+
+    def take(value: Any) -> Any:
+        if isinstance(value, torch.dtype):
+            found.append(relative_tolerance(value))
+        return value
+
+    for module in gm.modules():
+        for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
+            torch.fx.node.map_aggregate((node.args, node.kwargs), take)
+            if node.op == "call_method" and node.target in ("half", "bfloat16"):
+                take(getattr(torch, node.target))
+    return max(found)
+
+
+def is_rounding(expected: Any, got: Any, exact: Any, around: list[Any], coarse: float = 0.0) -> bool:
+    """Whether two tensors differ by rounding only, given the exact one and the ``around`` values computed with it;
+    ``coarse``: the tolerance of what they are computed with, if that is larger than that of their type."""
     import torch
 
     if not isinstance(exact, torch.Tensor) or exact.shape != expected.shape or not expected.is_floating_point():
         return False
-    tolerance = relative_tolerance(expected.dtype)
+    tolerance = max(relative_tolerance(expected.dtype), coarse)
     scale = max((_size(value) for value in around), default=0.0)
     noise = _size(expected.detach().double() - exact)
     farther = _AS_CLOSE_FEW if exact.numel() <= _FEW else _AS_CLOSE

@@ -16,6 +16,7 @@ from depyf.actions.edit.edited_guards import GUARDS
 from depyf.errors import DepyfError
 from depyf.run.files.checksums import meaning_checksum
 from depyf.run.records import CompileKey
+from depyf.sources.live.texts_in_force import EditInForce, forget_edits, keep_edit
 
 Texts = Callable[[EditedFile], tuple[str, ...]]
 
@@ -84,7 +85,7 @@ class Uses:
         for file in (own or found)[:most]:
             if own or self._claimed.setdefault(file.name, compilation) is compilation:
                 self._claimed[file.name] = compilation
-                compilation.replaced.append(file)
+                self._take(compilation, file)
                 taken.append(file)
         for file in files if not taken else ():
             if expected in file.keys:
@@ -103,7 +104,15 @@ class Uses:
         if not fits:
             self._reasons[file.name] = self._why_other(compilation)
         elif self._claimed.setdefault(file.name, compilation) is compilation:
-            compilation.replaced.append(file)
+            self._take(compilation, file)
+
+    def _take(self, compilation: EditedCompilation, file: EditedFile) -> None:
+        compilation.replaced.append(file)
+        keep_edit(compilation.compile_id, EditInForce(str(file.path), file.lines))
+
+    def ended(self) -> None:
+        """Nothing that was made with these files is left."""
+        forget_edits(str(file.path) for file in self.dump.files)
 
     def called(self, files: list[EditedFile]) -> None:
         """What these files were put into was called."""

@@ -26,7 +26,8 @@ from depyf.actions.fixing.line_edits import branchless, keep_tensor, no_disable,
 from depyf.actions.fixing.moved_edits import check_before, global_as_argument, read_after, report_after
 from depyf.actions.fixing.setting_edits import compile_dynamic, no_duck_shape, no_static, setting
 from depyf.actions.fixing.state_edits import tensor_in_module, tensor_learning_rate
-from depyf.run.advice.advice import AdviceUse
+from depyf.run.advice.advice import AdviceUse, SwitchKind
+from depyf.run.advice.registry import ADVICE
 from depyf.run.causes.cause import Cause
 from depyf.run.causes.ways_out import WayOut
 from depyf.run.run import Run
@@ -120,11 +121,18 @@ def _edited(cause: Cause, uses: tuple[AdviceUse, ...], run: Run, texts: Texts, m
         make = EDITS.get(use.id)
         if make is None or (number and make not in (setting, compile_dynamic, no_static)):
             return {}
+        if make is setting and any(one.id == use.id for one in order[:number]) and _one_option(use):
+            continue  # it is set for all of them
         made = make(EditCase(cause, use, run, current, main))
         if not made:
             return {}
         current |= made
     return current
+
+
+def _one_option(use: AdviceUse) -> bool:
+    switch = ADVICE[use.id].switch
+    return switch is not None and switch.kind is SwitchKind.CONFIG
 
 
 def unified(before: tuple[tuple[str, str], ...], after: Mapping[str, str]) -> str:

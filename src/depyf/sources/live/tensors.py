@@ -56,7 +56,7 @@ def statistics(value: Any) -> Statistics:
 
     plain = value.detach()
     if plain.is_complex():
-        plain = torch.view_as_real(plain)
+        plain = torch.view_as_real(plain.resolve_conj())
     wide = plain.to(torch.float64)
     finite = wide[torch.isfinite(wide)]
     low, high, mean = (
@@ -144,5 +144,5 @@ def _wide(value: Any) -> Any:
 
     plain = value.detach()
     if plain.is_complex():
-        plain = torch.view_as_real(plain)
+        plain = torch.view_as_real(plain.resolve_conj())
     return plain.to(torch.float64)

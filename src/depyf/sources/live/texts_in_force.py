@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from depyf.run.compile_stages import WRAPPER
 
@@ -49,6 +50,40 @@ def take_out_of_force(path: str) -> None:
 def edited_by(made: types.CodeType) -> str:
     """Why nothing is proven of ``made``: it is the text of an edited file; "" for code of Dynamo's."""
     return f"{EDITED}: this is the text of {made.co_filename}" if made.co_filename in _paths else ""
+
+
+@dataclass(frozen=True, slots=True)
+class EditInForce:
+    """An edited file that a compilation was made with."""
+
+    path: str
+    lines: tuple[int, ...]
+    """Those that were changed."""
+
+
+_edits: dict[str, dict[str, EditInForce]] = {}
+"""Compile id -> the edits that it was made with, by file."""
+
+
+def keep_edit(compile_id: str, edit: EditInForce) -> None:
+    """What is compiled under ``compile_id`` is made with this, as long as the block lasts."""
+    _edits.setdefault(compile_id, {})[edit.path] = edit
+
+
+def forget_edits(paths: Iterable[str]) -> None:
+    """The block with these files has ended, and what was compiled in it is gone."""
+    gone = set(paths)
+    for compile_id, edits in list(_edits.items()):
+        kept = {path: edit for path, edit in edits.items() if path not in gone}
+        if kept:
+            _edits[compile_id] = kept
+        else:
+            del _edits[compile_id]
+
+
+def edits_of(compile_id: str) -> tuple[EditInForce, ...]:
+    """The edits that an entry of this process was made with."""
+    return tuple(_edits.get(compile_id, {}).values())
 
 
 def notes_of(used: Iterable[tuple[str, str]], stage: str) -> tuple[str, ...]:

@@ -149,6 +149,7 @@ class EditedRun:
             self._hook.remove()
         for path in self._texts:
             take_out_of_force(path)
+        self.uses.ended()
         for part in self._parts:
             with Door("depyf: the end of depyf.edited()", warn):
                 part.stop()

@@ -100,7 +100,9 @@ class Images:
         if literal(value):
             return Image("opaque", literal(value))
         if class_module(type(value)) == "numpy" and hasattr(value, "dtype") and value.dtype.kind in "biufc":
-            return self._tensor(torch.from_numpy(np_copy(value)), path)
+            made = torch.from_numpy(np_copy(value))
+            self._alive.append(made)  # its memory has an address that no other one is to get
+            return self._tensor(made, path)
         if id(value) in self._known and not is_a(value, tuple, frozenset):
             return Image("known", self._known[id(value)])
         if id(value) in self._met:
