@@ -422,3 +422,29 @@ def test_an_rnn_of_packed_sequences_is_not_looked_into(tmp_path):
     assert advised("plain", lambda: torch.compile(plain, backend="eager")(x)) == ["rnn-apart", "allow-rnn"]
     compiled = torch.compile(packed, backend="eager")
     assert advised("packed", lambda: compiled(x, torch.tensor([3, 2]))) == ["rnn-apart"]
+
+
+class Counting(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.seen = 0
+
+    def forward(self, x):
+        self.seen += 1
+        return x * 2
+
+
+def test_a_call_that_torch_refuses_is_said_like_those_before(tmp_path):
+    """torch compiles its own wrapper of an nn.Sequential; at the limit it compiles nothing of the call."""
+
+    def run():
+        compiled = torch.compile(nn.Sequential(Counting(), Counting()), backend="eager")
+        for size in range(2, 12):
+            compiled(torch.ones(size))
+
+    (cause,) = causes(run, tmp_path)
+    assert cause.costs.compilations == 7 and cause.costs.python == 1
+    assert {use.value("name") for way in cause.ways for use in way.uses if use.id == "unspecialised-int"} == {
+        "self.0.seen",
+        "self.1.seen",
+    }

@@ -230,6 +230,16 @@ def test_what_is_no_edit_is_left_out_of_a_way():
     assert found((dynamic, other)) == found((other,)) == found((dynamic,), texts={}) == []
 
 
+def test_one_option_for_several_values_is_set_once():
+    text = HEAD + "f_c = torch.compile(f)\n"
+    uses = tuple(AdviceUse("unspecialised-int", (("name", name),)) for name in ("self.a", "self.b"))
+    cause = Cause(CauseKind.RECOMPILES, "f", Place(PATH, 4), "", "", (), Costs(), "why", ways=(WayOut(uses),))
+    (patch,) = patches((cause,), Run("", ""), {PATH: text}, PATH)
+    (after,) = dict(patch.after).values()
+    assert after.count("allow_unspec_int_on_nn_module = True") == 1
+    assert not list(patches((cause,), Run("", ""), {PATH: after}, PATH)), "it is set already"
+
+
 def test_every_edit_is_of_an_advice_that_keeps_results():
     for id in EDITS:
         assert ADVICE[id].remedy and not ADVICE[id].changes_results, id

@@ -310,6 +310,7 @@ class Capture(Heard):
         """With the values of the call."""
         self._on_refused(entry.key)
         self._find_callers(entry)  # where torch refuses, no start follows
+        self._find_wrapped(entry)
         entry.in_force = in_force()
         found = list(map(self._asked, parse_recompile(event.payload, call_values(), reader=self.reader)))
         call, facts = refused_call(), CallFacts()
@@ -435,11 +436,15 @@ class Capture(Heard):
         if loaded is not None:
             self._begin_loaded(key, loaded)
         self._find_callers(entry)
-        with Door("what a wrapper of torch calls could not be told", self.note):
-            entry.wrapped = wrapped_call()
+        self._find_wrapped(entry)
         code = self.functions[key.function].code
         self._places.add((code.filename, code.name, code.line))
         return key
+
+    def _find_wrapped(self, entry: EntryBuilder) -> None:
+        if entry.wrapped is None:
+            with Door("what a wrapper of torch calls could not be told", self.note):
+                entry.wrapped = wrapped_call()
 
     def _find_callers(self, entry: EntryBuilder) -> None:
         if entry.callers:
