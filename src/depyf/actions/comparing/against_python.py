@@ -17,10 +17,10 @@ from typing import Any
 from depyf.actions.claims.dynamo_claim import DynamoClaim
 from depyf.actions.claims.judged_claim import JudgedClaim
 from depyf.actions.comparing.call_outcome import CallOutcome, Output, outcome, outcomes_apart
-from depyf.actions.comparing.dropped_guards import failing_guards
 from depyf.actions.comparing.dynamo_step import dynamo_step
-from depyf.actions.comparing.edited_entries import why_edited
-from depyf.actions.comparing.stale_entries import Stale, why_stale
+from depyf.actions.comparing.entries.dropped_guards import failing_guards
+from depyf.actions.comparing.entries.edited_entries import why_edited
+from depyf.actions.comparing.entries.stale_entries import Stale, why_stale
 from depyf.errors import DepyfError
 from depyf.run.causes.folding import counted
 from depyf.safety.guarded import problem

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from depyf.actions.comparing.call_outcome import CallOutcome
-from depyf.actions.comparing.dropped_guards import dropped
+from depyf.actions.comparing.entries.dropped_guards import dropped
 from depyf.sources.live.caches.entries import LiveEntry
 from depyf.sources.live.pure_access import own_attributes
 

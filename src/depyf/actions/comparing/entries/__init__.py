@@ -1,0 +1,1 @@
+"""Why the cache entry of a program does something else than Python."""
