@@ -33,7 +33,7 @@ from depyf.sources.live.guards.ask import ask_entry
 from depyf.sources.live.guards.guard_tree import live_guards, namespace
 from depyf.sources.live.guards.guard_values import evaluate, found_by
 from depyf.sources.live.origins.probes import describe
-from depyf.sources.live.pure_access import SCALARS
+from depyf.sources.live.pure_access import SCALARS, is_a
 from depyf.sources.live.unguarded.called_frames import compiled_frame
 from depyf.sources.live.unguarded.live_unguarded import guards_of_rests
 from depyf.sources.live.unguarded.unguarded_reads import SourceTrees, reads_of
@@ -85,7 +85,7 @@ def _operations(entry: LiveEntry) -> Iterator[GraphOperation]:
     import torch.fx
 
     for module in live_code(compiled_functions(entry)).modules:
-        for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
+        for node in module.graph.nodes if is_a(module, torch.fx.GraphModule) else ():
             if node.op == "placeholder":  # sizes are inputs of one graph, and constants of another one
                 continue
             leaves: list[Any] = []
