@@ -386,11 +386,15 @@ def test_where_long_lines_differ():
     from depyf.views.compare.difference_lines import first_change
     from depyf.views.compare.stages import StageDifference
 
-    lines = [f"{sign}    check({'a' * 200}, size=[{n}, 8], {'b' * 200})" for sign, n in (("-", 4), ("+", 5))]
-    one, two = first_change(StageDifference("f", "full_code", "0/0", "both", 1, 1, tuple(lines)))
+    def changed(*lines):
+        return first_change(StageDifference("f", "full_code", "0/0", "both", 1, 1, ("--- one", "+++ two", *lines)))
+
+    one, two = changed(
+        *(f"{sign}    check({'a' * 200}, size=[{n}, 8], {'b' * 200})" for sign, n in (("-", 4), ("+", 5)))
+    )
     assert one.startswith("-    ...aaa") and "size=[4, 8]" in one and "size=[5, 8]" in two
     assert len(one) <= 150 and len(two) <= 150
-    assert first_change(StageDifference("f", "full_code", "0/0", "both", 1, 1, ("-  a", "+  b"))) == ["-  a", "+  b"]
+    assert changed("-  a", "+  b") == ["-  a", "+  b"]
 
 
 MODES = """
