@@ -366,8 +366,10 @@ def never_run(line: str) -> str:
         return "makes this a generator" if isinstance(inner.value, ast.Yield) else ""
     if not isinstance(inner, ast.Assign) or not all(isinstance(name, ast.Name) for name in inner.targets):
         return ""
-    if isinstance(inner.value, ast.Constant):
+    if isinstance(inner.value, ast.Constant) and inner.value.value is None:
         return "makes it a local variable"
+    if not isinstance(inner.value, ast.Lambda):
+        return ""
     names = [name for name in ast.walk(inner.value) if isinstance(name, ast.Name)]
     names.sort(key=lambda name: name.col_offset)
     return f"makes {', '.join(name.id for name in names)} shared with other functions"
