@@ -109,11 +109,12 @@ def test_compiled_autograd_has_one_list_of_entries_per_function(tmp_path):
             return g * 2
 
     forward = torch.compile(lambda x: Double.apply(x) * 3, backend="eager", dynamic=False)
-    grads = []
+    grads, kept = [], []  # each call makes a class: while the values live, none is at the address of an earlier one
     with prepare_debug(tmp_path), compiled_autograd._enable(torch.compile(backend="eager")):
         for size in (2, 3, 4):
             x = torch.ones(size, requires_grad=True)
-            forward(x).sum().backward()
+            kept.append(forward(x).sum())
+            kept[-1].backward()
             grads.append(x.grad)
     assert all(same(grad, torch.full((len(grad),), 6.0)) for grad in grads)
     manifest = check_dump(tmp_path)

@@ -83,6 +83,7 @@ def _passed(source: str) -> dict[str, list[str]]:
 def forget_texts() -> None:
     """The run is told: leave nothing of it in memory."""
     _passed.cache_clear()
+    waiting.cache_clear()
 
 
 def asked_expression(record: BreakRecord) -> str:
@@ -140,15 +141,16 @@ def _calls(line: str) -> list[ast.Call]:
     return [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree is not None else []
 
 
-def waiting(line: str, expression: str) -> list[str]:
-    """What else of ``line`` is computed already when ``expression`` is: ``["a * b", "f"]`` for ``x.item()`` in
-    ``a * b + f(x.item())``; [] where that cannot be told."""
+@functools.lru_cache(maxsize=4096)
+def waiting(line: str, expression: str) -> tuple[str, ...]:
+    """What else of ``line`` is computed already when ``expression`` is: ``("a * b", "f")`` for ``x.item()`` in
+    ``a * b + f(x.item())``; () where that cannot be told."""
     tree, wanted = _tree(line), _normal(expression)
     found = (
         [node for node in ast.walk(tree) if isinstance(node, ast.expr) and ast.unparse(node) == wanted] if tree else []
     )
     if tree is None or len(found) != 1:
-        return []
+        return ()
     above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     before: list[str] = []
     node: ast.AST = found[0]
@@ -156,7 +158,7 @@ def waiting(line: str, expression: str) -> list[str]:
         parent = above[node]
         before = [ast.unparse(one) for one in _earlier(parent, node)] + before
         node = parent
-    return before
+    return tuple(before)
 
 
 def _earlier(parent: ast.AST, node: ast.AST) -> list[ast.expr]:
@@ -208,7 +210,7 @@ def _words(target: FunctionRecord, passed: list[str], breaks: tuple[BreakRecord,
     names = [name for name in target.code.locals if STACK_VARIABLE.fullmatch(name)]
     asked = [(found, line) for record in breaks for found, line in [_returned(target.code, record)] if found]
     expressions = [found for found, _ in asked]
-    before = waiting(asked[-1][1], expressions[-1]) if asked else []
+    before = waiting(asked[-1][1], expressions[-1]) if asked else ()
     words = {}
     for number, name in enumerate(names):
         position = target.code.locals.index(name)

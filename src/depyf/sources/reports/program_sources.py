@@ -24,6 +24,8 @@ class ProgramSources:
 
     def __init__(self) -> None:
         self._expressions: dict[str, _FileExpressions | None] = {}
+        self._blocks: dict[tuple[str, int], tuple[list[str], str]] = {}
+        """The file and first line of a function -> the lines of the file then, and its text."""
 
     def with_source(self, record: CodeRecord) -> CodeRecord:
         """``record`` with the text at its file and line, where that file can be read."""
@@ -31,11 +33,18 @@ class ProgramSources:
             lines = linecache.getlines(record.filename)
             if record.name in _EXPRESSIONS and (text := self._expression(record, lines)):
                 return replace(record, source=text)
-            own = _LinesFrom(lines, max(record.line - 1, 0))
-            block = inspect.getblock(own) if own else []
+            return replace(record, source=self._block(record.filename, record.line, lines))
         except (OSError, SyntaxError, IndexError, ValueError, RecursionError):
             return record
-        return replace(record, source=textwrap.dedent("".join(block)).rstrip("\n"))
+
+    def _block(self, filename: str, line: int, lines: list[str]) -> str:
+        """The lines of the function that begins there, without their indent."""
+        known = self._blocks.get((filename, line))
+        if known is None or known[0] is not lines:
+            own = _LinesFrom(lines, max(line - 1, 0))
+            block = inspect.getblock(own) if own else []
+            known = self._blocks[filename, line] = lines, textwrap.dedent("".join(block)).rstrip("\n")
+        return known[1]
 
     def _expression(self, record: CodeRecord, lines: list[str]) -> str:
         """The expression of its kind that begins in the line of ``record``; the whole lines, where there are

@@ -31,7 +31,6 @@ from depyf.sources.live.resume import origin
 from depyf.sources.reports.builders import EntryBuilder, FunctionBuilder
 from depyf.sources.reports.entry_facts import callers_of
 from depyf.sources.reports.guards.guard_text import CompletedNames
-from depyf.sources.reports.program_sources import ProgramSources
 
 MOST_SOURCE = 1 << 19
 """Characters of a file of the program that a dump keeps a copy of."""
@@ -52,7 +51,6 @@ class AsItHappens:
         self.sources: dict[str, None] = {}
         """The names of the copies of files of the program, as far as they are needed so far."""
         self._paths: dict[str, None] = {}
-        self._sources = ProgramSources()
         self._of_code: dict[int, tuple[int, str]] = {}
         """The id of a code object -> its function; it may be that of one that is gone."""
         self._notes = 0
@@ -123,7 +121,7 @@ class AsItHappens:
             self._of_code[id(code)] = number
         parent = self._of_code.get(builder.family) if builder.family and builder.family != id(code) else None
         if closed and parent is None and not builder.code.source and (code is None or origin(code) is None):
-            builder.code = self._sources.with_source(builder.code)
+            builder.code = self._capture.sources.with_source(builder.code)
         return FunctionRecord(number, builder.code, (), parent, tuple(builder.resume_names))
 
     def _readers(self) -> tuple[Callable[[str], str], Callable[[EntryBuilder], tuple[CallerRecord, ...]]]:

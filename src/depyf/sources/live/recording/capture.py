@@ -67,6 +67,7 @@ from depyf.sources.reports.break_stack import NOTHING_KNOWN, BrokenAt
 from depyf.sources.reports.builders import EntryBuilder, FunctionBuilder
 from depyf.sources.reports.cpp_texts import as_python
 from depyf.sources.reports.heard import Heard, path_in
+from depyf.sources.reports.program_sources import ProgramSources
 from depyf.sources.reports.recompiles import parse_recompile
 from depyf.sources.reports.symbols import with_names
 
@@ -110,7 +111,8 @@ class Capture(Heard):
         self.measures_guards = False
         """The process is one that depyf started: guards may be run for their time alone."""
         self._inlined: InlinedCalls | None = None
-        self._trees = SourceTrees()
+        self.sources = ProgramSources()
+        self._trees = SourceTrees(self.sources)
         self.traced: dict[CompileKey, tuple[TracedCall, ...]] = {}
         """What tracing each compilation took."""
 

@@ -52,9 +52,9 @@ class _Root:
 class SourceTrees:
     """The trees of functions, each read once.  No code object is held."""
 
-    def __init__(self) -> None:
+    def __init__(self, sources: ProgramSources | None = None) -> None:
         self._known: dict[tuple[str, int, str, bytes], ast.FunctionDef | None] = {}
-        self._sources = ProgramSources()
+        self._sources = sources or ProgramSources()
 
     def of(self, code: types.CodeType) -> ast.FunctionDef | None:
         """None where the source cannot be read, or is none of a function alone."""
