@@ -51,8 +51,6 @@ _UNTOLD_KINDS = (
 )  # fmt: skip
 _MADE = "bytecode"
 """The field of a saved function that holds the code which Dynamo made of it."""
-_FLAG = re.compile(r" == (True|False)$")
-_KEYS = re.compile(r"^list\(dict\.keys\((?P<owner>.*)\)\)(?:\[(?P<place>\d+)\])? == (?P<keys>.*)$", re.S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,22 +180,41 @@ def _alike(one: ArtefactSide, two: ArtefactSide) -> tuple[int, int, int, bool]:
 
 def _asked(expression: str) -> str:
     """What a guard asks, in the one form of both sides; "" for what is not compared."""
-    untold = on_marks(expression) or operands_of(expression, ("default_device_is",))
-    return "" if untold else _FLAG.sub(r" is \1", plain(expression))
+    if on_marks(expression) or operands_of(expression, ("default_device_is",)):
+        return ""
+    text = plain(expression)
+    match tree_of(text):
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=bool(flag))]):
+            return f"{ast.get_source_segment(text.strip(), left)} is {flag}"
+    return text
 
 
 def _keys(text: str) -> tuple[str, dict[int, object]] | None:
     """The dictionary whose keys a guard asks for, and the keys by their place; None for another guard."""
-    found = _KEYS.match(text)
-    if found is None:
-        return None
+    match tree_of(text):
+        case ast.Compare(left=ast.Call() as listed, ops=[ast.Eq()], comparators=[ast.List() as wanted]):
+            place = None
+        case ast.Compare(
+            left=ast.Subscript(value=ast.Call() as listed, slice=ast.Constant(value=int(place))),
+            ops=[ast.Eq()],
+            comparators=[wanted],
+        ):
+            pass
+        case _:
+            return None
+    match listed:
+        case ast.Call(
+            func=ast.Name("list"),
+            args=[ast.Call(func=ast.Attribute(value=ast.Name("dict"), attr="keys"), args=[owner])],
+        ):
+            pass
+        case _:
+            return None
     try:
-        wanted = ast.literal_eval(found["keys"])
-    except (ValueError, SyntaxError):
+        keys = ast.literal_eval(wanted)
+    except ValueError:
         return None
-    if found["place"] is not None:
-        return found["owner"], {int(found["place"]): wanted}
-    return (found["owner"], dict(enumerate(wanted))) if type(wanted) is list else None
+    return ast.unparse(owner), dict(enumerate(keys)) if place is None else {place: keys}
 
 
 def _inputs(parts: SavedParts) -> Iterator[tuple[str, WantedTensor]]:
