@@ -17,8 +17,8 @@ import re
 import threading
 
 _AT = re.compile(r"0x[0-9a-fA-F]{5,}")
-_IN_NAME = re.compile(r"\b(__\w*?)_\d{12,}\b")
-"""A function that torch makes for one guard: ``__dtensor_spec_139871234567890``."""
+_IN_NAME = re.compile(r"\b(__\w*?)(?<!_[0-9a-f]{4}_[0-9a-f]{4})_\d{12,}\b")
+"""A function that torch makes for one guard: ``__dtensor_spec_139871234567890``; not the end of a uuid."""
 _VERSION = re.compile(r"(?<=\) == )\d+$")
 """The version of a dictionary, a counter of the process: ``___dict_version(...) == 1078199``."""
 _LONG_NUMBER = re.compile(r"\d{7}")

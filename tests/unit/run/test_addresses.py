@@ -34,6 +34,7 @@ def test_addresses_and_ids(text, shown):
         "L['s'] == 'order_123456789012'",
         "L['a'].size()[0] <= 9223372036854775806 + ((-1)*L['b'])",
         "LOAD_CONST               1 (1700000000123)",
+        "__compiled_fn_3_0b1b2b3b_12aa_4e43_8b9f_139871234567",
         "tensor 'x' size mismatch at index 0. expected 1234567890, actual 1234567891",
     ],
 )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from depyf.actions.opened.grouped_ranks import grouped, processes_for
+from depyf.actions.opened.logged_code import with_code
 from depyf.errors import DepyfError
 from depyf.run.causes.folding import counted
 from depyf.run.files.layout import graph_file, inputs_file, transformed_file
@@ -120,7 +121,8 @@ def _others(found: FoundLogs) -> tuple[str, ...]:
 
 def _write(log: LogFile, out: Path, below: Path, ranks: int, notes: tuple[str, ...]) -> Run:
     contents = read_log(log)
-    run = replace(contents.run, ranks=ranks, notes=(*notes, *contents.run.notes))
+    run = with_code(contents.run, contents.transformed)
+    run = replace(run, ranks=ranks, notes=(*notes, *run.notes))
     writer = DumpWriter.open(out, below)
     for graph in run.graphs:
         writer.write(graph_file(graph), graph_page(graph))

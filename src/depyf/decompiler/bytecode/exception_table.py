@@ -7,6 +7,7 @@ instruction the number of its handler or -1.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from depyf.decompiler.bytecode.ops import Handler
@@ -185,3 +186,20 @@ GENERATORS = 0x20 | 0x80 | 0x200
 _NOISE = 1000
 """The maximum number of idle instructions between the two instructions of such a handler."""
 _STOPITERATION_ERROR = 3  # the intrinsic's number in every version that has it
+
+
+def table_of(entries: Iterable[tuple[int, int, int, int, bool]]) -> bytes:
+    """The exception table with these entries, as ``table_entries`` reads them."""
+    out = bytearray()
+    for start, end, target, depth, lasti in entries:
+        entry = b"".join(map(_big_varint, (start // 2, (end - start) // 2, target // 2, depth << 1 | lasti)))
+        out += bytes((entry[0] | 128,)) + entry[1:]
+    return bytes(out)
+
+
+def _big_varint(value: int) -> bytes:
+    """Six bits a byte, highest first; bit 6 says that more follow."""
+    out = [value & 63]
+    while value := value >> 6:
+        out.append(64 | value & 63)
+    return bytes(reversed(out))

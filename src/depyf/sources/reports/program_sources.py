@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import overload
 
+from depyf.run.global_names import resumed
 from depyf.run.records import CodeRecord
 from depyf.run.trace_events import TraceEvent
 from depyf.safety.unheard import parse, spelled_lines, spelled_out
@@ -28,7 +29,10 @@ class ProgramSources:
         """The file and first line of a function -> the lines of the file then, and its text."""
 
     def with_source(self, record: CodeRecord) -> CodeRecord:
-        """``record`` with the text at its file and line, where that file can be read."""
+        """``record`` with the text at its file and line, where that file can be read.  The rest of a function has none:
+        what begins in its line is a statement."""
+        if resumed(record.name) is not None:
+            return record
         try:
             lines = linecache.getlines(record.filename)
             if record.name in _EXPRESSIONS and (text := self._expression(record, lines)):

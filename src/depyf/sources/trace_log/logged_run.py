@@ -42,7 +42,7 @@ from depyf.sources.trace_log.logged_inputs import DescribedTensors, graph_facts
 NO_BYTECODE = "a log of torch has the disassembly of this code, and not the code"
 LACKS = (
     "the values of a call that no entry fits, and all guards that fail, beyond what the entry made for it tells",
-    "transformed code: a log has a disassembly, of what follows a graph break alone",
+    "transformed code, but for the disassembly of what follows a graph break",
     "the order in which torch tries the entries of a function, and the values of guards when the program ends",
     "the range of each size after all guards, and the operator that asks for a guard on a size",
     "constants and modules of graphs, the range of their inputs, and from which operations those of a stage come",

@@ -12,20 +12,19 @@ the old one after it: who jumped to it, and the ranges that started with it, the
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from depyf.decompiler.bytecode.exception_table import table_entries
+from depyf.decompiler.bytecode.exception_table import table_entries, table_of
+from depyf.decompiler.bytecode.tables.written_lines import Position, line_table
 from depyf.decompiler.bytecode.versions import spec_for
 from depyf.errors import BytecodeError
 
 VERSION = sys.version_info[:2]
 SPEC = spec_for(VERSION)
 
-Position = tuple[int | None, int | None, int | None, int | None]
-"""Line, end line, column, end column; 3.10 knows the first only."""
 NOWHERE: Position = (None, None, None, None)
 
 
@@ -134,7 +133,7 @@ def assemble(
         out += bytes((op.number, op.arg & 255))
         out += bytes(op.caches)
     changes["co_code"] = bytes(out)
-    changes["co_linetable"] = line_table(code.co_firstlineno, _extents(ops, offsets))
+    changes["co_linetable"] = line_table(VERSION, code.co_firstlineno, _extents(ops, offsets))
     if not SPEC.block_stack:
         changes["co_exceptiontable"] = (
             _exception_table(code, ops, offsets) if handlers is None else _table_of_handlers(ops, handlers, offsets)
@@ -215,78 +214,6 @@ def positions_of(code: CodeType) -> list[Position]:
     return found
 
 
-def line_table(first: int, extents: Iterable[tuple[int, Position]]) -> bytes:
-    """The table of lines of code that begins on line ``first``: length in bytes, caches included, and position of each
-    instruction."""
-    return _line_ranges(first, extents) if SPEC.block_stack else _locations(first, extents)
-
-
-def _line_ranges(first: int, extents: Iterable[tuple[int, Position]]) -> bytes:
-    """3.10 (Objects/lnotab_notes.txt): pairs of length and signed line increment, -128 for no line."""
-    runs: list[tuple[int, int | None]] = []
-    for length, (line, _, _, _) in extents:
-        if runs and runs[-1][1] == line:
-            runs[-1] = (runs[-1][0] + length, line)
-        else:
-            runs.append((length, line))
-    out = bytearray()
-    for length, line in runs:
-        delta = 0 if line is None else line - first
-        first += delta
-        while abs(delta) > 127:
-            step = 127 if delta > 0 else -127
-            out += bytes((0, step & 255))
-            delta -= step
-        while length:
-            size = min(length, 254)
-            out += bytes((size, 128 if line is None else delta & 255))
-            delta = 0
-            length -= size
-    return bytes(out)
-
-
-def _locations(first: int, extents: Iterable[tuple[int, Position]]) -> bytes:
-    """3.11+ (Objects/locations.md): an entry for each instruction, of at most 8 units."""
-    out = bytearray()
-    for length, position in extents:
-        units = length // 2
-        while units:
-            size = min(units, 8)
-            kind, rest = _entry(position, first)
-            out.append(128 | kind << 3 | size - 1)
-            out += rest
-            first = first if position[0] is None else position[0]
-            units -= size
-    return bytes(out)
-
-
-def _entry(position: Position, previous: int) -> tuple[int, bytes]:
-    """The shortest form: its kind and the bytes that follow."""
-    line, end_line, column, end_column = position
-    if line is None:
-        return 15, b""
-    delta = line - previous
-    signed = _varint(-delta << 1 | 1 if delta < 0 else delta << 1)
-    if end_line is None or column is None or end_column is None or end_line < line:
-        return 13, signed
-    if line == end_line:
-        if not delta and column < 80 and 0 <= end_column - column < 16:
-            return column >> 3, bytes(((column & 7) << 4 | end_column - column,))
-        if 0 <= delta <= 2 and column < 128 and end_column < 128:
-            return 10 + delta, bytes((column, end_column))
-    return 14, signed + _varint(end_line - line) + _varint(column + 1) + _varint(end_column + 1)
-
-
-def _varint(value: int) -> bytes:
-    """Six bits a byte, lowest first; bit 6 says that more follow."""
-    out = bytearray()
-    while value > 63:
-        out.append(64 | value & 63)
-        value >>= 6
-    out.append(value)
-    return bytes(out)
-
-
 # Exceptions.
 
 
@@ -315,20 +242,3 @@ def _table_of_handlers(ops: Sequence[Op], handlers: Sequence[Protected | None], 
                 start = entries.pop()[0]
             entries.append((start, end, goal, depth, lasti))
     return table_of(entries)
-
-
-def table_of(entries: Iterable[tuple[int, int, int, int, bool]]) -> bytes:
-    """The exception table with these entries, as ``table_entries`` reads them."""
-    out = bytearray()
-    for start, end, target, depth, lasti in entries:
-        entry = b"".join(map(_big_varint, (start // 2, (end - start) // 2, target // 2, depth << 1 | lasti)))
-        out += bytes((entry[0] | 128,)) + entry[1:]
-    return bytes(out)
-
-
-def _big_varint(value: int) -> bytes:
-    """Six bits a byte, highest first; bit 6 says that more follow."""
-    out = [value & 63]
-    while value := value >> 6:
-        out.append(64 | value & 63)
-    return bytes(reversed(out))

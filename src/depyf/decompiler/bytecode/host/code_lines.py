@@ -13,8 +13,9 @@ from itertools import pairwise
 from types import CodeType
 from typing import Any
 
-from depyf.decompiler.bytecode.host.assemble import NOWHERE, Position, disassemble, line_table, positions_of
+from depyf.decompiler.bytecode.host.assemble import NOWHERE, VERSION, disassemble, positions_of
 from depyf.decompiler.bytecode.host.patch import relocate
+from depyf.decompiler.bytecode.tables.written_lines import Position, line_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,10 @@ def borrowed_lines(
         found = next((at[offset] for offset in own if offset in at), found)
         extents.append((end - start, found))
     return CodeLines(
-        original.co_filename, original.co_firstlineno, line_table(original.co_firstlineno, extents), tuple(nested)
+        original.co_filename,
+        original.co_firstlineno,
+        line_table(VERSION, original.co_firstlineno, extents),
+        tuple(nested),
     )
 
 

@@ -18,11 +18,11 @@ from depyf.decompiler.bytecode.host.assemble import (
     OPCODE,
     SPEC,
     Op,
-    Position,
     Protected,
     assemble,
     jump_direction,
 )
+from depyf.decompiler.bytecode.tables.written_lines import Position
 
 _ENDS = frozenset(
     ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD",

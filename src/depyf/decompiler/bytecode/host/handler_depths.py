@@ -11,8 +11,7 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any
 
-from depyf.decompiler.bytecode.exception_table import table_entries
-from depyf.decompiler.bytecode.host.assemble import table_of
+from depyf.decompiler.bytecode.exception_table import table_entries, table_of
 
 _Entry = tuple[int, int, int, int, bool]
 """Of an exception table: start, end, handler, depth, whether the place of the exception is pushed."""

@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from depyf.decompiler.bytecode.host.assemble import NOWHERE, Position, positions_of
+from depyf.decompiler.bytecode.host.assemble import NOWHERE, positions_of
 from depyf.decompiler.bytecode.host.excerpt import Mark, Walk, ends, jump_target, shortened, steps, walk
 from depyf.decompiler.bytecode.host.listing import Listed
+from depyf.decompiler.bytecode.tables.written_lines import Position
 from depyf.decompiler.emit.comments import remark, source_lines
 from depyf.run.global_names import goes_on_name
 
