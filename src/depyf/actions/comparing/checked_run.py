@@ -222,9 +222,10 @@ class CheckedRun:
 
 
 def _first_operation(finding: Finding) -> list[str]:
+    layer = [f"the layer is {finding.layer}"] if finding.layer else []
     if finding.node is None:
-        return []
+        return layer
     place = f", {finding.node.place}" if finding.node.place else ""
-    if finding.fake or finding.writes is not None or finding.written:
-        return [headline(finding) + place, *advice_lines(finding)]
-    return [f"the first operation that differs is {finding.node.name} ({finding.node.operation}){place}"]
+    if finding.fake or finding.writes is not None or finding.written or finding.raised or finding.printed:
+        return [*layer, headline(finding) + place, *advice_lines(finding)]
+    return [*layer, f"the first operation that differs is {finding.node.name} ({finding.node.operation}){place}"]

@@ -28,6 +28,7 @@ from depyf.sources.live.pure_access import (
     class_module,
     class_namespace,
     classes_of,
+    in_classes,
     is_a,
     own_attributes,
     untouched,
@@ -45,7 +46,7 @@ from depyf.sources.live.state.kept import (
     KeptSlots,
 )
 from depyf.sources.live.state.kept_tensors import KeptStorage, KeptTensor, keepable
-from depyf.sources.live.state.printing import library_writes_output, writes_output
+from depyf.sources.live.state.printing import library_writes_output, operator_functions, writes_output
 
 _MOST = 200_000
 """How many objects are followed."""
@@ -213,6 +214,8 @@ class ReachedState:
                 self._once(path, value, "an open file", functools.partial(_told, value), used_up=False)
         elif kind.__name__ == "socket":
             self._once(path, value, "a socket", int, used_up=False)
+        elif in_classes(kind, "CustomOpDef") and class_module(kind).startswith("torch."):
+            self._queue += [(path, function) for function in operator_functions(value)]
         elif any("__next__" in class_namespace(cls) for cls in classes_of(value)) and class_module(kind) in (
             "builtins", "itertools"):  # fmt: skip
             self._once(path, value, f"a {kind.__name__} iterator", int)
