@@ -138,9 +138,11 @@ class CheckedRun:
         self._compared(calls, served, python, calls.by_entry(entry))
 
     def _only_once(self, calls: Calls, served: _Served) -> bool:
-        once = calls.one_shot() or calls.used_up_elsewhere()
+        written = calls.written_outside()
+        once = written or calls.one_shot() or calls.used_up_elsewhere()
         if once is not None:  # the program's own call is still to come
-            served.not_compared[f"{once.path} is {once.what}, and only one run can use it"] = None
+            why = "only one run can use it" if written is None else "each run could write to it"
+            served.not_compared[f"{once.path} is {once.what}, and {why}"] = None
             self._session.compared(served.record())
         return once is not None
 
