@@ -205,7 +205,7 @@ class Calls:
         """Compiled apart; ``then`` is called before what was compiled is forgotten."""
         import torch
 
-        with unentered(), _stance("default"):
+        with unentered(self._globals()), _stance("default"):
             fullgraph = bool(self.asked.get("fullgraph"))
             compiled = torch.compile(self.original, backend=backend, dynamic=dynamic, fullgraph=fullgraph)
             made = self._call(compiled, looked)
@@ -217,9 +217,12 @@ class Calls:
                 self.entries_anew = ()
         return made
 
+    def _globals(self) -> dict[str, Any] | None:
+        return None if self.target is None else self.target.function.__globals__
+
     def as_asked(self) -> CallOutcome:
         """Compiled apart, as the caller of ``compare`` wants it."""
-        with unentered(), _stance("default"):
+        with unentered(self._globals()), _stance("default"):
             return self._call(self.fn)
 
     def by_entry(self, entry: LiveEntry) -> CallOutcome:
