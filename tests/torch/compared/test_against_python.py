@@ -6,6 +6,7 @@ import collections
 import dataclasses
 import functools
 import io
+import logging
 import random
 import sys
 import threading
@@ -325,8 +326,37 @@ def test_files(tmp_path):
     result = depyf.compare(torch.compile(into(held), backend="eager"), torch.ones(2), backends=QUICK)
     assert result and held.getvalue() == "old " and held.tell() == 4
     result = depyf.compare(torch.compile(into(kept), backend="eager"), torch.ones(2), backends=QUICK)
+    assert not result and "the call can reach file, a file that is open for writing, and each run could" in str(result)
     kept.close()
-    assert result and "file, an open file: each run of the call has moved on in it" in str(result)
+    assert (tmp_path / "log").read_text() == ""
+
+
+def test_a_log_that_is_a_file(tmp_path):
+    log, handler = logging.getLogger("depyf.tests.compared"), logging.FileHandler(tmp_path / "log")
+    log.addHandler(handler)
+
+    def f(x):
+        log.warning("seen")
+        return x + 1
+
+    try:
+        result = depyf.compare(torch.compile(f, backend="eager"), torch.ones(2), backends=QUICK)
+        assert not result and "a handler of log, a file that is open for writing" in str(result)
+    finally:
+        log.removeHandler(handler)
+        handler.close()
+    assert (tmp_path / "log").read_text() == ""
+
+
+def test_a_file_that_is_read_goes_back(tmp_path):
+    (tmp_path / "numbers").write_text("1\n2\n")
+
+    def f(x):
+        return x + int(lines.readline())
+
+    with open(tmp_path / "numbers") as lines:
+        result = depyf.compare(torch.compile(f, backend="eager"), torch.ones(2), backends=QUICK)
+        assert result and lines.readline() == "1\n"
 
 
 def test_an_iterator_of_a_list_is_put_back():

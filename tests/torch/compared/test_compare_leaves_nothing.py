@@ -146,3 +146,12 @@ def test_a_call_that_python_refuses_is_the_program_s():
     with pytest.raises(TypeError, match="missing 1 required positional argument"):
         depyf.compare(plain, torch.ones(2), backends=QUICK)
     assert inventory() == before
+
+
+def test_a_call_that_cannot_be_compiled_leaves_no_global():
+    def fails(x):
+        return x.view(3, 3)
+
+    before = set(globals())
+    depyf.compare(torch.compile(fails, backend="eager"), torch.ones(4), backends=QUICK)
+    assert set(globals()) == before

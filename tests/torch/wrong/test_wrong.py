@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from tests.torch.wrong.more_programs import MORE_TRAPS
 from tests.torch.wrong.programs import TRAPS
 
 import depyf
@@ -11,7 +12,7 @@ import depyf
 pytestmark = pytest.mark.torch
 
 
-@pytest.mark.parametrize("trap", TRAPS, ids=lambda trap: trap.__name__)
+@pytest.mark.parametrize("trap", (*TRAPS, *MORE_TRAPS), ids=lambda trap: trap.__name__)
 def test_trap(trap):
     torch._dynamo.reset()
     asked = trap()

@@ -154,6 +154,10 @@ class Calls:
             return {id(leaf) for leaf in _pytree.tree_leaves((self.args, self.kwargs))}
         return set()
 
+    def written_outside(self) -> OneShot | None:
+        """What the call can write to, and others can read."""
+        return next((one for one in self.state.once if one.writes), None)
+
     def used_up_elsewhere(self) -> OneShot | None:
         """What the call may take values out of, and is no argument."""
         given = self._given()
@@ -201,7 +205,7 @@ class Calls:
         """Compiled apart; ``then`` is called before what was compiled is forgotten."""
         import torch
 
-        with unentered(), _stance("default"):
+        with unentered(self._globals()), _stance("default"):
             fullgraph = bool(self.asked.get("fullgraph"))
             compiled = torch.compile(self.original, backend=backend, dynamic=dynamic, fullgraph=fullgraph)
             made = self._call(compiled, looked)
@@ -213,9 +217,12 @@ class Calls:
                 self.entries_anew = ()
         return made
 
+    def _globals(self) -> dict[str, Any] | None:
+        return None if self.target is None else self.target.function.__globals__
+
     def as_asked(self) -> CallOutcome:
         """Compiled apart, as the caller of ``compare`` wants it."""
-        with unentered(), _stance("default"):
+        with unentered(self._globals()), _stance("default"):
             return self._call(self.fn)
 
     def by_entry(self, entry: LiveEntry) -> CallOutcome:
@@ -309,6 +316,10 @@ def against_python(
 ) -> AgainstPython:
     """``graphs``: the backend that compares each graph and goes on with its eager results; ``graphs_agree``: whether
     none of them differs; ``was_compared``: whether this backend is the one that they were compared on."""
+    once = calls.written_outside()
+    if once is not None:
+        said = f"nothing was run: the call can reach {once.path}, {once.what}, and each run could write to it"
+        return AgainstPython(ran=False, not_compared=(said,))
     once = calls.one_shot()
     if once is not None:
         calls.as_graphs(graphs)

@@ -44,7 +44,7 @@ class Output:
 
     def __init__(self) -> None:
         self._thread = threading.get_ident()
-        self._paused = False
+        self._withheld: list[str] | None = None
         self._under: Any = None
         self.texts: list[str] = []
 
@@ -60,18 +60,24 @@ class Output:
                 sys.stdout = before
 
     @contextlib.contextmanager
-    def paused(self) -> Iterator[None]:
-        """What a compiler prints is not the program's."""
-        before, self._paused = self._paused, True
+    def withheld(self) -> Iterator[None]:
+        """What a compiler prints, or a graph that runs once more, is not the call's, and is not shown."""
+        before, self._withheld = self._withheld, []
         try:
             yield
         finally:
-            self._paused = before
+            self._withheld = before
+
+    def taken(self) -> str:
+        """What was withheld since this was asked last."""
+        found = "".join(self._withheld or ())
+        (self._withheld or []).clear()
+        return found
 
     def write(self, text: str) -> int:
-        if self._paused or threading.get_ident() != self._thread:
+        if threading.get_ident() != self._thread:
             return int(self._under.write(text))
-        self.texts.append(text)
+        (self.texts if self._withheld is None else self._withheld).append(text)
         return len(text)
 
     def __getattr__(self, name: str) -> Any:

@@ -138,9 +138,11 @@ class CheckedRun:
         self._compared(calls, served, python, calls.by_entry(entry))
 
     def _only_once(self, calls: Calls, served: _Served) -> bool:
-        once = calls.one_shot() or calls.used_up_elsewhere()
+        written = calls.written_outside()
+        once = written or calls.one_shot() or calls.used_up_elsewhere()
         if once is not None:  # the program's own call is still to come
-            served.not_compared[f"{once.path} is {once.what}, and only one run can use it"] = None
+            why = "only one run can use it" if written is None else "each run could write to it"
+            served.not_compared[f"{once.path} is {once.what}, and {why}"] = None
             self._session.compared(served.record())
         return once is not None
 
@@ -222,9 +224,10 @@ class CheckedRun:
 
 
 def _first_operation(finding: Finding) -> list[str]:
+    layer = [f"the layer is {finding.layer}"] if finding.layer else []
     if finding.node is None:
-        return []
+        return layer
     place = f", {finding.node.place}" if finding.node.place else ""
-    if finding.fake or finding.writes is not None or finding.written:
-        return [headline(finding) + place, *advice_lines(finding)]
-    return [f"the first operation that differs is {finding.node.name} ({finding.node.operation}){place}"]
+    if finding.fake or finding.writes is not None or finding.written or finding.raised or finding.printed:
+        return [*layer, headline(finding) + place, *advice_lines(finding)]
+    return [*layer, f"the first operation that differs is {finding.node.name} ({finding.node.operation}){place}"]

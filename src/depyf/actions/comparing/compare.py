@@ -28,6 +28,7 @@ from depyf.actions.comparing.compiled_graph import (
 )
 from depyf.actions.comparing.graph_finding import Finding, GraphComparison, finding_lines
 from depyf.actions.comparing.inductor_part import inductor_part
+from depyf.actions.comparing.looked_at import Looked
 from depyf.actions.comparing.reference import coarsest, doubled, in_double, is_rounding
 from depyf.actions.comparing.undeclared_writes import has_custom_operators, undeclared_write
 from depyf.actions.comparing.wrong_fakes import wrong_fake
@@ -127,7 +128,7 @@ class _Run:
         def run(*inputs: Any) -> Any:
             copies = copied(inputs)
             if not any(graph.number == number and graph.finding for graph in self.graphs):
-                with self.output.paused():
+                with self.output.withheld():
                     finding = self._compare(gm, copies)
                 if finding is not None or not any(graph.number == number for graph in self.graphs):
                     nodes = operations(gm)
@@ -151,7 +152,7 @@ class _Run:
         first, second = (Compiled(backend, clean_copy(gm)) for backend in self.backends)
         expected, raised = _outputs(first, inputs)
         if raised is not None:
-            return _accepted(raised, second, inputs)
+            return _accepted(gm, raised, second, inputs)
         got = second.outputs(inputs)
         if len(expected) != len(got):
             counts = [len(values) - len(inputs) for values in (expected, got)]
@@ -163,16 +164,40 @@ class _Run:
         if apart is not None:
             found = self._locate(gm, inputs, apart[1], gradient=False)
             if found.node is None and not found.error:
-                found = _of_written(gm, inputs, apart[0] - (len(expected) - len(inputs)), found)
+                found = self._of_an_argument(gm, inputs, expected, got, found)
             return replace(found, layer=self._layer(gm, inputs, expected, gradient=False))
         expected, got = first.gradients(inputs), second.gradients(inputs)
         apart = self._first_apart(expected, got, lambda: Compiled("eager", in_double(gm)).gradients(doubled(inputs)))
         if apart is None:
-            return None
+            return self._printed(gm, inputs, first, second)
         found = self._locate(gm, inputs, apart[1], gradient=True)
         if found.node is None and not found.error:
             found = _of_an_input(gm, inputs, apart[0], found)
         return replace(found, layer=self._layer(gm, inputs, expected, gradient=True))
+
+    def _printed(self, gm: Any, inputs: tuple[Any, ...], first: Compiled, second: Compiled) -> Finding | None:
+        """What an operator of the program prints is a difference, too, where only one backend runs it."""
+        if not has_custom_operators(gm):
+            return None
+        texts = []
+        for compiled in (first, second):  # compiled by now: what the compiler prints is none of it
+            self.output.taken()
+            compiled.outputs(inputs)
+            texts.append(self.output.taken())
+        if texts[0] == texts[1]:
+            return None
+        looked = Looked(gm, inputs, heard=self.output.taken)
+        apart = TensorDifference(repr(texts[0]), repr(texts[1]), 0, (), (0.0, 0.0), "standard output differs")
+        return Finding(None if looked.printer is None else describe(looked.printer), False, apart, printed=True)
+
+    def _of_an_argument(
+        self, gm: Any, inputs: tuple[Any, ...], expected: list[Any], got: list[Any], found: Finding
+    ) -> Finding:
+        """Where an input differs afterwards, with the operation that writes to it, or its name."""
+        first = len(expected) - len(inputs) - len(GraphTensors(gm).copies())
+        own, other = (values[first : first + len(inputs)] for values in (expected, got))
+        apart = self._first_apart(own, other, list)
+        return found if apart is None else _of_written(gm, inputs, apart, found)
 
     def _layer(self, gm: Any, inputs: tuple[Any, ...], expected: list[Any], *, gradient: bool) -> str:
         """The first of the layers of Inductor whose results differ, each with those before it."""
@@ -283,35 +308,30 @@ def _outputs(compiled: Compiled, inputs: tuple[Any, ...]) -> tuple[list[Any], Ex
         return [], error
 
 
-def _accepted(raised: Exception, second: Compiled, inputs: tuple[Any, ...]) -> Finding:
+def _accepted(gm: Any, raised: Exception, second: Compiled, inputs: tuple[Any, ...]) -> Finding | None:
     """The first backend raises an error: a difference where the second does not, with the same inputs."""
     _, other = _outputs(second, inputs)
-    if other is not None:
-        raise raised
-    apart = TensorDifference(problem(raised), "no error", 0, (), (0.0, 0.0), "only one of them raises an error")
-    return Finding(None, False, apart)
+    if other is not None and problem(other) == problem(raised):
+        return None
+    apart = TensorDifference(problem(raised), "no error" if other is None else problem(other), 0, (), (0.0, 0.0),
+                             "only one of them raises an error" if other is None else "not the same error")  # fmt: skip
+    return Finding(_raising(gm, inputs), False, apart, raised=True)
 
 
-def _of_written(gm: Any, inputs: tuple[Any, ...], number: int, found: Finding) -> Finding:
-    """An input differs after the graph: with the operation that writes to it first.  torch counts the writes."""
-    import torch
+def _raising(gm: Any, inputs: tuple[Any, ...]) -> Any:
+    """The operation that raises an error in eager mode."""
+    node = Looked(gm, inputs).last
+    return None if node is None or node.op in ("placeholder", "output") else describe(node)
 
-    own = copied(inputs)
-    if not 0 <= number < len(own) or not is_tensor(own[number]):
+
+def _of_written(gm: Any, inputs: tuple[Any, ...], apart: tuple[int, TensorDifference], found: Finding) -> Finding:
+    """An input differs after the graph: with the operation that writes to it first, or the input where none does."""
+    number, difference = apart
+    if not is_tensor(inputs[number]):
         return found
-    writer: list[Any] = []
-
-    class Looking(torch.fx.Interpreter):  # type: ignore[misc]
-        def run_node(self, n: Any) -> Any:
-            before = own[number]._version
-            value = super().run_node(n)
-            if own[number]._version != before and not writer:
-                writer.append(n)
-            return value
-
-    with contextlib.suppress(Exception), steady_random_numbers(), GraphTensors(gm):
-        Looking(clean_copy(gm)).run(*own)
-    return replace(found, node=describe(writer[0]), written=True) if writer else found
+    node = Looked(gm, inputs, number).writer
+    given = [one for one in gm.graph.nodes if one.op == "placeholder"][number]
+    return replace(found, node=describe(node or given), difference=difference, written=True, outside=node is None)
 
 
 def _of_an_input(gm: Any, inputs: tuple[Any, ...], position: int, found: Finding) -> Finding:
@@ -335,7 +355,7 @@ def _undeclared(gm: Any, inputs: tuple[Any, ...]) -> Finding | None:
         found = undeclared_write(clean_copy(gm), copied(inputs))
         if found is not None:
             node = describe(found.node) if found.node is not None else None
-            return Finding(node, False, found.difference, writes=(found.operator, found.argument))
+            return Finding(node, False, found.difference, writes=(found.operator, found.argument), alias=found.alias)
     return None
 
 

@@ -34,6 +34,14 @@ class Finding:
     says."""
     written: bool = False
     """Whether an input of the graph differs afterwards, which the node writes to."""
+    outside: bool = False
+    """Of ``written``: no operation of the graph does, and the node is the input."""
+    raised: bool = False
+    """Whether the node raises an error, on the first backend alone."""
+    printed: bool = False
+    """Whether the node prints, on one backend alone."""
+    alias: bool = False
+    """Of ``writes``: whether the operator returns a view of the argument, and does not declare that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +62,8 @@ class GraphComparison:
             return "not compared"
         if self.finding.fake:
             return "A WRONG FAKE KERNEL"
+        if self.finding.alias:
+            return "AN UNDECLARED VIEW"
         return "DIFFERENT" if self.finding.writes is None else "AN UNDECLARED WRITE"
 
     @property
@@ -66,9 +76,17 @@ def headline(finding: Finding) -> str:
     if finding.writes is not None:
         operator, argument = finding.writes
         where = "" if finding.node is not None else " in the backward"
+        if finding.alias:
+            return f"{operator} returns memory of its argument {argument}{where}, and does not declare it"
         return f"{operator} writes to its argument {argument}{where}, and does not declare it"
     if finding.fake:
         return f"the fake kernel of {finding.fake} does not say what the operator returns"
+    if finding.node is not None and finding.raised:
+        return f"{finding.node.name} ({finding.node.operation}) raises an error"
+    if finding.node is not None and finding.printed:
+        return f"{finding.node.name} ({finding.node.operation}) prints, and a schema cannot declare that"
+    if finding.node is not None and finding.outside:
+        return f"{finding.node.name} differs afterwards, and no operation of the graph writes to it"
     if finding.node is not None and finding.written:
         return f"an input differs afterwards, which {finding.node.name} ({finding.node.operation}) writes to"
     if finding.node is None:
@@ -81,6 +99,8 @@ def labels(finding: Finding, backends: tuple[str, str]) -> tuple[str, str]:
     """What both values of the difference are."""
     if finding.fake:
         return ("it returns", "fake kernel")
+    if finding.alias:
+        return ("argument", "result")
     return ("before", "after") if finding.writes is not None else backends
 
 
@@ -94,6 +114,11 @@ def advice_lines(finding: Finding) -> list[str]:
     if finding.writes is None:
         return []
     argument = finding.writes[1].partition("[")[0]
+    if finding.alias:
+        return [
+            f"return a copy, or declare the result as Tensor(a) and the argument as Tensor(a) {argument}: a write to "
+            "the one is a write to the other only where that is declared"
+        ]
     return [
         f'name it in mutates_args=("{argument}",), or in the schema as Tensor(a!) {argument}: '
         "a compiler reorders calls, "

@@ -1,4 +1,4 @@
-"""Operators that write to an argument and do not say so: a custom operator with the wrong ``mutates_args``.
+"""Operators that write to an argument, or return a view of one, and do not say so: a wrong schema.
 
 Input: a captured graph and its inputs.  Output: the first such operator, with its argument before and after.  The graph
 is run once more, eagerly, and each tensor that such an operator is given is compared with what it was; operators of
@@ -7,9 +7,11 @@ torch's own are trusted.  A compiler believes the declaration: it reorders calls
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
+from depyf.sources.live.state.kept_tensors import keepable
 from depyf.sources.live.tensors import TensorDifference, difference
 
 _OF_TORCH = ("aten", "prims", "prim", "inductor", "_c10d_functional")
@@ -24,6 +26,8 @@ class UndeclaredWrite:
     node: Any
     """The node of the graph; None where its backward does it."""
     difference: TensorDifference
+    alias: bool = False
+    """Whether it only returns memory of the argument."""
 
 
 def has_custom_operators(gm: Any) -> bool:
@@ -56,6 +60,10 @@ def undeclared_write(gm: Any, inputs: tuple[Any, ...]) -> UndeclaredWrite | None
                 return func(*args, **kwargs)
             before = [(name, value, value.detach().clone()) for name, value in _unwritten(func, args, kwargs)]
             result = func(*args, **kwargs)
+            shared = _shared(func, args, kwargs, result)
+            if shared is not None:
+                found.append(UndeclaredWrite(func._schema.name, shared[0], running[0], shared[1], alias=True))
+                return result
             for name, value, kept in before:
                 apart = difference(kept, value, 0.0, 0.0)
                 if apart is not None:
@@ -68,7 +76,7 @@ def undeclared_write(gm: Any, inputs: tuple[Any, ...]) -> UndeclaredWrite | None
             running[0] = n
             return super().run_node(n)
 
-    with Watching():
+    with contextlib.suppress(Exception), Watching():  # an operator of the program may raise what it likes
         results = Running(gm).run(*inputs)
         running[0] = None
         wanted = [value for value in inputs if isinstance(value, torch.Tensor) and value.requires_grad]
@@ -77,6 +85,23 @@ def undeclared_write(gm: Any, inputs: tuple[Any, ...]) -> UndeclaredWrite | None
         if torch.is_grad_enabled() and wanted and outputs and not found:
             torch.autograd.grad(outputs, wanted, [torch.ones_like(value) for value in outputs], allow_unused=True)
     return found[0] if found else None
+
+
+def _shared(func: Any, args: Any, kwargs: Any, result: Any) -> tuple[str, TensorDifference] | None:
+    """The first argument whose memory a result has, where the schema declares none for either."""
+    schema = func._schema
+    if any(one.alias_info is not None for one in (*schema.arguments, *schema.returns)):
+        return None
+    made = {value.untyped_storage()._cdata: value for _, value in _tensors("", result) if _has_memory(value)}
+    for name, value in _unwritten(func, args, kwargs):
+        if _has_memory(value) and (other := made.get(value.untyped_storage()._cdata)) is not None:
+            sizes = [f"{str(one.dtype).removeprefix('torch.')}{list(one.shape)}" for one in (value, other)]
+            return name, TensorDifference(sizes[0], sizes[1], 0, (), (0.0, 0.0), "they have the same memory")
+    return None
+
+
+def _has_memory(value: Any) -> bool:
+    return keepable(value) and value.numel() > 0
 
 
 def _unwritten(func: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:

@@ -23,7 +23,7 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
         "--check",
         action="store_true",
         help="make calls of compiled functions as Python, too, and compare: calls 1, 2, 4, 8, ... of each cache "
-        f"entry, and each {EVERY}th; a call that writes to files or sockets does so twice",
+        f"entry, and each {EVERY}th; a call that can write to a file or a socket is not compared",
     )
     parser.add_argument("--check-every", type=int, metavar="N", help="the same, with each Nth call")
     parser.add_argument(

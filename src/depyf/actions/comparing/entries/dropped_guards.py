@@ -9,8 +9,9 @@ answer does what the entry did.
 from __future__ import annotations
 
 import ast
+import builtins
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from depyf.actions.comparing.call_outcome import CallOutcome
 from depyf.decompiler.bytecode.host.identity_tests import with_contrary_is
 from depyf.run.advice.source_names import named
 from depyf.run.guards.difference import Difference
-from depyf.run.guards.guard_kind import sources_in, tree_of
+from depyf.run.guards.guard_kind import GuardFact, sources_in, tree_of
 from depyf.run.guards.known_kinds import facts_in, stated
 from depyf.run.guards.unguarded_value import IdentityRead, WhyUnguarded
 from depyf.run.guards.unguarded_values import unguarded_values
@@ -46,8 +47,8 @@ _NAMED = 4
 _OF_TORCH = ("__import_", "__builtins_dict__", "utils_device")
 """How globals begin that torch makes."""
 _KEYS = "DICT_CONTAINS"
-_OF_CALLS = ("check_tensor", "no_dynamic_marks")
-"""Guards on tensors: their numbers are no part of an entry."""
+_TENSOR, _MARKS = "check_tensor", "no_dynamic_marks"
+"""Guards on tensors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,8 @@ def dropped(calls: Calls, entry: LiveEntry, own: CallOutcome) -> tuple[str, ...]
     if recorded:
         return recorded
     anew = entry_anew(calls, entry)
-    missing = (*_missing(calls, entry, anew), *_other_operation(tuple(_operations(entry)), anew.operations))
+    found = parting(tuple(_operations(entry)), anew.operations)
+    missing = tuple(_missing(calls, entry, anew, found))
     return (*missing, *_without_guards(calls, entry, own, not missing))
 
 
@@ -142,40 +144,84 @@ def _recorded(calls: Calls, entry: LiveEntry) -> Iterator[str]:
         yield f"{changed}: {guard.left_out_by} left out its guard, {guard.kind}"
 
 
-def _missing(calls: Calls, entry: LiveEntry, anew: EntryAnew) -> Iterator[str]:
+def _missing(calls: Calls, entry: LiveEntry, anew: EntryAnew, parting: Parting | None) -> Iterator[str]:
     """Values that an entry made anew guards, and the one that ran does not."""
-    kept = {source for guard in live_guards(entry) for source in _sources(guard.record)}
+    kept = {source: None for guard in live_guards(entry) for source in _sources(guard.record)}
     missing: dict[str, list[GuardRecord]] = {}
     for guard in anew.guards:
-        if guard.expression.partition("(")[0] in _OF_CALLS:
-            continue
         for source in _sources(guard):
             if source not in kept and not source.startswith(tuple(f"G['{name}" for name in _OF_TORCH)):
                 missing.setdefault(source, []).append(guard)
+    yield from _found_elsewhere(kept, missing)
+    missing = _telling(missing, parting is None)
     told = {source: guards for source, guards in missing.items() if any(one.kind != _KEYS for one in guards)}
     missing = told or missing  # that a name is none of a dict's is a guard on all that has attributes
     within = {one for one in missing for other in missing if other != one and other.startswith((f"{one}.", f"{one}["))}
-    names = [source for source in missing if source not in within]
-    if not names:
-        return
-    changed = _changed_constant(tuple(_operations(entry)), anew.operations)
-    names.sort(key=lambda source: _value(missing[source]) is _NOTHING)
-    if changed is not None:
-        before, now, place = changed
-        names.sort(key=lambda source: _value(missing[source]) != now)  # what has that value now stands first
+    names = [source for source in missing if source not in within or _length(missing[source])]
+    names.sort(key=lambda source: _rank(missing[source], parting))
     keep = filter_of(calls.fn)
     by = f": {filter_words(keep)} left it out" if keep is not None else ""
     for number, source in enumerate(names[:_NAMED]):
         guard, value = missing[source][0], _value(missing[source])
         now = f", which is {value!r} now" if value is not _NOTHING else ""
-        if number == 0 and changed is not None and value == changed[1]:
-            now = f", which was {changed[0]!r} when the entry was made and is {value!r} now"
+        if number == 0 and parting is not None and parting.constants and value == parting.constants[1]:
+            now = f", which was {parting.constants[0]!r} when the entry was made and is {value!r} now"
         looked = f"no guard of the entry looks at {named(source)}{_at(guard.place)}{now}"
         yield f"{looked}, and an entry made anew has one, {guard.kind}{by}"
-    if changed is not None and not any(_value(missing[source]) == changed[1] for source in names):
-        yield f"the entry's graph has the constant {before!r}, and made anew {now!r}{f', at {place}' if place else ''}"
     if len(names) > _NAMED:
         yield f"... nor at {len(names) - _NAMED} more"
+    constants = () if parting is None else parting.constants
+    if parting is not None and not (constants and any(_value(missing[one]) == constants[1] for one in names)):
+        yield parting.text
+
+
+def _found_elsewhere(kept: Mapping[str, None], missing: dict[str, list[GuardRecord]]) -> Iterator[str]:
+    """Take out what has the name of a value that the entry looks at, and is found in another place now, such as an
+    attribute of an object that hides one of its class."""
+    before = {named(source): source for source in kept}
+    for source in sorted(missing, key=len):
+        guards, name = missing.get(source), named(source)
+        if guards is None or name not in before or source == before[name]:
+            continue
+        yield f"the entry has {name} from {before[name]}{_at(guards[0].place)}, and made anew it is from {source}"
+        for inner in [one for one in missing if one == source or one.startswith((f"{source}.", f"{source}["))]:
+            del missing[inner]
+
+
+def _telling(missing: Mapping[str, list[GuardRecord]], tensors: bool) -> dict[str, list[GuardRecord]]:
+    """Without what only leads to a value; tensors if they are asked for, or there is nothing else: each has a guard."""
+    found = {source: [one for one in guards if not _calls(one, _MARKS)] for source, guards in missing.items()}
+    plain = {source: guards for source, guards in found.items() if guards and not _is_registry(guards)}
+    values = {source: guards for source, guards in plain.items() if not all(_calls(one, _TENSOR) for one in guards)}
+    return (plain if tensors else values) or plain or {source: guards for source, guards in found.items() if guards}
+
+
+def _calls(guard: GuardRecord, name: str) -> bool:
+    return guard.expression.partition("(")[0] == name
+
+
+def _is_registry(guards: Sequence[GuardRecord]) -> bool:
+    """Whether all that they ask is whether a dict is one."""
+    kinds = _facts(guards, "kind")
+    return len(kinds) == len(guards) and all(type(one.value) is str and hasattr(builtins, one.value) for one in kinds)
+
+
+def _rank(guards: Sequence[GuardRecord], parting: Parting | None) -> tuple[bool, ...]:
+    """What is most likely to have changed stands first."""
+    value = _value(guards)
+    constant = parting is not None and bool(parting.constants) and value == parting.constants[1]
+    longer = parting is not None and not parting.constants and _length(guards)
+    tensor = parting is None and any(_calls(one, _TENSOR) for one in guards)
+    return (not constant, not longer, value is _NOTHING and not tensor, not tensor)
+
+
+def _facts(guards: Sequence[GuardRecord], name: str) -> list[GuardFact]:
+    return [fact for guard in guards for fact in facts_in(guard.expression) if fact.name == name]
+
+
+def _length(guards: Sequence[GuardRecord]) -> bool:
+    """Whether they look at how many items it has."""
+    return bool(_facts(guards, "length"))
 
 
 _NOTHING = object()
@@ -194,25 +240,38 @@ def _literal(text: Any) -> Any:
         return _NOTHING
 
 
-def _changed_constant(before: Sequence[GraphOperation], now: Sequence[GraphOperation]) -> tuple[Any, Any, str] | None:
-    """The first constant that is another one at the same operation, as long as the graphs have the same operations."""
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """The first operation that is another one, or is somewhere else, in a graph made anew."""
+
+    before: GraphOperation
+    now: GraphOperation
+    constants: tuple[Any, ...] = ()
+    """The number of before and that of now, where the operations differ in that."""
+
+    @property
+    def text(self) -> str:
+        where = f", at {self.before.place}" if self.before.place else ""
+        if self.constants and self.before.place == self.now.place:
+            return (
+                f"the entry's graph has the constant {self.constants[0]!r}, and made anew {self.constants[1]!r}{where}"
+            )
+        steps = (self.before, self.now)
+        said = [f"{one.operation[1]}{f' at {one.place}' if one.place else ''}" for one in steps]
+        return f"the entry's graph has {said[0]}, and made anew {said[1]}"
+
+
+def parting(before: Sequence[GraphOperation], now: Sequence[GraphOperation]) -> Parting | None:
+    """Where two graphs of one function part: there its code went another way, or another number was read."""
     for one, other in zip(before, now):
         if one.operation != other.operation or len(one.numbers) != len(other.numbers):
-            return None
+            return Parting(one, other)
         for old, new in zip(one.numbers, other.numbers):
             if type(old) is not type(new) or old != new:
-                return old, new, one.place
+                return Parting(one, other, (old, new))
+        if one.place != other.place and one.place and other.place:
+            return Parting(one, other)
     return None
-
-
-def _other_operation(before: Sequence[GraphOperation], now: Sequence[GraphOperation]) -> Iterator[str]:
-    """Where the graphs begin to have other operations: there the code of the program went another way."""
-    for one, other in zip(before, now):
-        if one.operation == other.operation:
-            continue
-        said = [f"{step.operation[1]}{f' at {step.place}' if step.place else ''}" for step in (one, other)]
-        yield f"the entry's graph has {said[0]}, and made anew {said[1]}"
-        return
 
 
 def _without_guards(calls: Calls, entry: LiveEntry, own: CallOutcome, untried: bool) -> Iterator[str]:

@@ -44,13 +44,15 @@ _LEARNED = "torch._dynamo.pgo", ("_CODE_STATE", "_INIT_CODE_STATE")
 
 
 @contextlib.contextmanager
-def unentered() -> Iterator[None]:
-    """Inside, the program's functions can be compiled in this thread; afterwards torch has nothing of it."""
+def unentered(scope: dict[str, Any] | None = None) -> Iterator[None]:
+    """Inside, the program's functions can be compiled in this thread; afterwards torch has nothing of it.
+
+    ``scope``: the globals of the function, where a compilation that fails leaves some of torch's."""
     seen = codes_seen()
     tables = _Tables()
     copies = _CopiedCode([*seen, *codes_loaded()])
     with nothing_loaded():
-        compiled = _Compiled()
+        compiled = _Compiled(scope)
         try:
             yield
         finally:
@@ -145,8 +147,10 @@ _NO_CHANGE = contextlib.nullcontext()
 class _Compiled:
     """The code objects that this thread has compiled since."""
 
-    def __init__(self) -> None:
+    def __init__(self, scope: dict[str, Any] | None) -> None:
         from torch._dynamo.convert_frame import register_bytecode_hook
+
+        self._scope = scope
 
         self._thread = threading.get_ident()
         self._codes: list[types.CodeType] = []
@@ -188,7 +192,7 @@ class _Compiled:
 
         own = {id(code) for code in self._codes}
         cleanups = CleanupManager.instance
-        scopes: dict[int, dict[str, Any]] = {}
+        scopes = {} if self._scope is None else {id(self._scope): self._scope}
         for reference in list(output_codes.seen):
             made = reference()
             if made is not None and id(orig_code_map.get(made)) in own and made in cleanups:

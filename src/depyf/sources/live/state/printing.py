@@ -11,10 +11,11 @@ import builtins
 import functools
 import sys
 import types
+from collections.abc import Iterator
 from typing import Any
 
 from depyf.decompiler.bytecode.codeunit import nested_codes
-from depyf.sources.live.pure_access import attribute, class_module, class_namespace
+from depyf.sources.live.pure_access import attribute, cell_contents, class_module, class_namespace, in_classes
 
 _STREAMS = frozenset(("stdout", "__stdout__"))
 """Attributes of ``sys``, and names that programs import from it."""
@@ -33,6 +34,8 @@ def _may_print(code: types.CodeType, space: dict[str, Any]) -> bool:
     names = code.co_names
     if not _STREAMS.isdisjoint(names) or any(_is_pythons(name, space) for name in names):
         return True
+    if "ops" in names and any(_has_operators(name) for name in names):
+        return True
     return any(_may_print(inner, space) for inner in nested_codes(code))
 
 
@@ -42,6 +45,25 @@ def _is_pythons(name: str, space: dict[str, Any]) -> bool:
         return False
     found = dict.get(space, name, _ABSENT)
     return found is _ABSENT or found is vars(builtins).get(name)
+
+
+def _has_operators(name: str) -> bool:
+    """Whether ``torch.ops`` has operators of the program's under this name: where their functions are, torch does not
+    tell."""
+    spaces = attribute(sys.modules.get("torch.ops"), "__dict__") or {}
+    found = dict.get(spaces, name)
+    return found is not None and name not in _OF_TORCH and in_classes(type(found), "_OpNamespace")
+
+
+def operator_functions(operator: Any) -> Iterator[Any]:
+    """The program's functions that a custom operator (``CustomOpDef``) calls."""
+    for name in ("_init_fn", "_setup_context_fn", "_backward_fn"):
+        if (found := attribute(operator, name)) is not None:
+            yield found
+    for kernel in dict.values(attribute(operator, "_backend_fns") or {}):
+        for cell in attribute(kernel, "__closure__") or ():
+            if type(found := cell_contents(cell)) is types.FunctionType:
+                yield found
 
 
 def library_writes_output(space: dict[str, Any]) -> bool:
@@ -73,4 +95,8 @@ def compiler_writes_output(backend: Any) -> bool:
 
 
 _ABSENT = object()
+_OF_TORCH = frozenset(
+    ("aten", "prim", "prims", "profiler", "inductor", "quantized", "export", "rngprims", "debugprims", "mkldnn", "mkl",
+     "onednn", "higher_order", "c10d", "_c10d_functional")
+)  # fmt: skip
 _SILENT = frozenset(("torch", "numpy", "triton", "sympy", "depyf", "typing", "builtins"))

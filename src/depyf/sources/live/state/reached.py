@@ -13,6 +13,7 @@ import array
 import collections
 import functools
 import io
+import logging
 import random
 import sys
 import types
@@ -28,6 +29,7 @@ from depyf.sources.live.pure_access import (
     class_module,
     class_namespace,
     classes_of,
+    in_classes,
     is_a,
     own_attributes,
     untouched,
@@ -45,7 +47,7 @@ from depyf.sources.live.state.kept import (
     KeptSlots,
 )
 from depyf.sources.live.state.kept_tensors import KeptStorage, KeptTensor, keepable
-from depyf.sources.live.state.printing import library_writes_output, writes_output
+from depyf.sources.live.state.printing import library_writes_output, operator_functions, writes_output
 
 _MOST = 200_000
 """How many objects are followed."""
@@ -70,6 +72,8 @@ class OneShot:
     before: Any
     used_up: bool = True
     """Whether a call takes values out of it, which are gone then; False for a file and a socket."""
+    writes: bool = False
+    """Whether a call can write to it: what others have read by then cannot be taken back."""
 
     @property
     def moved(self) -> bool:
@@ -209,10 +213,13 @@ class ReachedState:
         elif kind in (io.StringIO, io.BytesIO) and not value.closed:
             self.records.append(KeptBy(value, path, lambda file: (file.getvalue(), file.tell()), _fill_file))
         elif is_a(value, _FILE):
-            if value not in (sys.__stdout__, sys.__stderr__, sys.__stdin__):
-                self._once(path, value, "an open file", functools.partial(_told, value), used_up=False)
+            self._file(path, value)
+        elif is_a(value, logging.Logger):
+            self._queue += [(f"a handler of {path}", stream) for stream in _log_streams(value)]
         elif kind.__name__ == "socket":
-            self._once(path, value, "a socket", int, used_up=False)
+            self._once(path, value, "a socket", int, used_up=False, writes=True)
+        elif in_classes(kind, "CustomOpDef") and class_module(kind).startswith("torch."):
+            self._queue += [(path, function) for function in operator_functions(value)]
         elif any("__next__" in class_namespace(cls) for cls in classes_of(value)) and class_module(kind) in (
             "builtins", "itertools"):  # fmt: skip
             self._once(path, value, f"a {kind.__name__} iterator", int)
@@ -220,8 +227,29 @@ class ReachedState:
             return False
         return True
 
-    def _once(self, path: str, value: Any, what: str, position: Callable[[], Any], *, used_up: bool = True) -> None:
-        self.once.append(OneShot(path, what, value, position, position(), used_up))
+    def _once(
+        self,
+        path: str,
+        value: Any,
+        what: str,
+        position: Callable[[], Any],
+        *,
+        used_up: bool = True,
+        writes: bool = False,
+    ) -> None:
+        self.once.append(OneShot(path, what, value, position, position(), used_up, writes))
+
+    def _file(self, path: str, value: Any) -> None:
+        """One that is only read goes back to its place; what is written to one is seen by others."""
+        shown = (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__, sys.__stdin__)
+        if any(value is one for one in shown) or _asked(value, "closed") is True:
+            return
+        if _asked(value, "writable") is not False:
+            self._once(path, value, "a file that is open for writing", int, used_up=False, writes=True)
+        elif _asked(value, "seekable") is True and _told(value) is not None:
+            self.records.append(KeptBy(value, path, _told, lambda file, kept: file.seek(kept)))
+        else:
+            self._once(path, value, "an open file", functools.partial(_told, value), used_up=False)
 
     def _array(self, path: str, value: Any) -> None:
         if value.dtype.hasobject or not value.flags.writeable:
@@ -274,6 +302,8 @@ class ReachedState:
         self._namespace(namespace, "", {*names, "__warningregistry__"})
         for name in names:
             found = dict.get(namespace, name)
+            if found is logging:
+                self._queue.append(("the root logger", logging.root))
             if type(found) is not types.ModuleType:
                 continue
             if self._foreign(dict.get(vars(found), "__name__")):
@@ -392,6 +422,22 @@ def _fill_file(value: Any, kept: tuple[Any, int]) -> None:
 def _where(value: Any) -> Any:
     frame = next((getattr(value, name) for name in ("gi_frame", "cr_frame", "ag_frame") if hasattr(value, name)), None)
     return None if frame is None else frame.f_lasti
+
+
+def _asked(value: Any, name: str) -> Any:
+    """An attribute of a file, or what the method says."""
+    try:
+        found = getattr(value, name)
+        return found() if callable(found) else found
+    except Exception:  # a file of a class of the program
+        return None
+
+
+def _log_streams(logger: Any) -> Iterator[Any]:
+    """The files of its handlers, and of those of the loggers above it."""
+    while logger is not None:
+        yield from (one.stream for one in logger.handlers if is_a(one, logging.FileHandler) and one.stream is not None)
+        logger = logger.parent if logger.propagate else None
 
 
 def _told(value: Any) -> Any:

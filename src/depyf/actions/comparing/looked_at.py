@@ -1,0 +1,45 @@
+"""A graph that is run node by node in eager mode, to find the node that does something besides its result.
+
+Input: a graph and its inputs, which stay as they are.  Output: ``Looked``: the node that ran last, which is the one
+that raised an error; the first that wrote to an input (torch counts the writes); the first that printed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+from depyf.actions.comparing.compiled_graph import copied, steady_random_numbers
+from depyf.sources.live.origins.probes import clean_copy
+from depyf.sources.live.state.graph_tensors import GraphTensors
+
+
+class Looked:
+    """``written``: the number of an input; ``heard`` returns what was printed since it was asked last."""
+
+    def __init__(
+        self, gm: Any, inputs: tuple[Any, ...], written: int | None = None, heard: Callable[[], str] = str
+    ) -> None:
+        import torch
+
+        own, looked = copied(inputs), self
+        self.last: Any = None
+        self.writer: Any = None
+        self.printer: Any = None
+
+        class NodeByNode(torch.fx.Interpreter):  # type: ignore[misc]
+            def run_node(self, n: Any) -> Any:
+                looked.last = n
+                before = None if written is None else own[written]._version
+                value = super().run_node(n)
+                if written is not None and own[written]._version != before:
+                    looked.writer = looked.writer or n
+                if heard():
+                    looked.printer = looked.printer or n
+                return value
+
+        with contextlib.suppress(Exception), steady_random_numbers(), GraphTensors(gm):
+            interpreter = NodeByNode(clean_copy(gm))
+            interpreter.extra_traceback = False
+            interpreter.run(*own)
