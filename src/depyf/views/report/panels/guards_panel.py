@@ -1,4 +1,5 @@
-"""Every guard of every entry, by line, with the value that it looked at when the recording ended."""
+"""Every guard of every entry, by line, with the value that it looked at when the recording ended.  What no guard looks
+at stands by the line that reads it."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from depyf.run.guards.broken_guards import Way, left_out
+from depyf.run.guards.unguarded_value import UnguardedValue
 from depyf.run.records import GuardRecord
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.told_entries import titles, written
@@ -23,25 +25,29 @@ class _ShownGuard:
 def guards_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
     """Guards, each once with the numbers of the entries that have it; None where none is known."""
     of_function = titles(view)
-    guarded = [entry for function in view.run.functions for entry in function.entries if entry.guards or entry.left_out]
+    guarded = [entry for _, entry in view.run.entries if entry.guards or entry.left_out or entry.unguarded]
     shown: dict[tuple[object, ...], _ShownGuard] = {}
     for function in view.run.functions:
         for entry in function.entries:
             ways = {told.record: told.ways for told in left_out(function, entry).guards}
             for guard in (*entry.guards, *entry.left_out):
                 shown.setdefault(_alike(guard), _ShownGuard(guard, ways.get(guard, ())))
-    if not shown:
+    if not guarded:
         return None
+    unguarded: dict[UnguardedValue, list[int]] = {}
     entries: list[dict[str, Any]] = []
     for entry in sorted(guarded, key=lambda entry: entry.key.order):
         for guard in (*entry.guards, *entry.left_out):
             shown[_alike(guard)].entries.append(len(entries))
+        for value in entry.unguarded:
+            unguarded.setdefault(value, []).append(len(entries))
         entries.append({
             "id": entry.key.text, "generation": entry.key.generation, "state": entry.guard_state,
             "function": of_function.get(entry.key, ""),
         })  # fmt: skip
     ordered = sorted(shown.values(), key=_order)
-    return {"entries": entries, "guards": [_guard(guard, view) for guard in ordered]}
+    told = [_unguarded(value, numbers, view) for value, numbers in unguarded.items()]
+    return {"entries": entries, "guards": [*told, *(_guard(guard, view) for guard in ordered)]}
 
 
 def _alike(guard: GuardRecord) -> tuple[object, ...]:
@@ -62,6 +68,14 @@ def _guard(shown: _ShownGuard, view: DumpView) -> dict[str, Any]:
     if shown.ways:
         holds["ways"] = [way.text for way in shown.ways]
     return {**{name: text for name, text in told.items() if text}, **holds, "entries": shown.entries}
+
+
+def _unguarded(value: UnguardedValue, entries: list[int], view: DumpView) -> dict[str, Any]:
+    """What may change while the entries still run."""
+    return {
+        "expression": value.name, "at": written(value.place), "line": view.line(value.place), "unguarded": value.why,
+        "likely": value.likely, "entries": entries,
+    }  # fmt: skip
 
 
 def _order(shown: _ShownGuard) -> tuple[bool, str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from depyf.run.guards.unguarded_value import UnguardedValue, WhyUnguarded
 from depyf.run.places.place import Place
 from depyf.run.records import GuardRecord
 from depyf.views.report.dump_view import DumpView
@@ -52,3 +53,17 @@ def test_guards_of_an_earlier_depyf(tmp_path):
     assert [(g["expression"], g["entries"]) for g in data["guards"]] == [("n == 1", [0])]
     assert guards_panel(DumpView(made_dump(tmp_path / "b", functions, guards__json=[1])), None) is None
     assert guards_panel(DumpView(made_dump(tmp_path / "c", functions, guards__json="no JSON")), None) is None
+
+
+def test_what_no_guard_looks_at_stands_by_the_line_that_reads_it(tmp_path):
+    """Also where an entry has no guard at all."""
+    place = Place("a.py", 7, "f", "return x * self.factor")
+    value = UnguardedValue("self.factor", place, WhyUnguarded.FILTER, "a guard_filter_fn dropped it")
+    constant = UnguardedValue("math.pi", place, WhyUnguarded.LIBRARY, "a constant of math")
+    entries = compilation("0/0", unguarded=(value, constant)), compilation("0/1", unguarded=(value,))
+    data = guards_panel(DumpView(run_dump(tmp_path, function("0", "f", 1, *entries))), None)
+    assert [(g["expression"], g["entries"], g["likely"]) for g in data["guards"]] == [
+        ("self.factor", [0, 1], True),
+        ("math.pi", [0], False),
+    ]
+    assert data["guards"][0]["at"] == "a.py:7" and data["guards"][0]["unguarded"] == "a guard_filter_fn dropped it"

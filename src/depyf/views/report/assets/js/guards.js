@@ -1,4 +1,5 @@
-// Every guard by the line that made it, searchable, with the value that it looked at when the recording ended.
+// Every guard by the line that made it, searchable, with the value that it looked at when the recording ended; and what no
+// guard looks at, by the line that reads it.
 
 import { badge } from "./badges.js";
 import { el, fill } from "./dom.js";
@@ -8,10 +9,11 @@ import { entryChip, placeLink } from "./told.js";
 const MOST_GUARDS = 250;
 
 export function showGuards(container, data, page) {
+  const free = data.guards.filter((guard) => guard.unguarded).length;
   const field = el("input", {
     type: "search",
     class: "field",
-    placeholder: `Filter ${count(data.guards.length, "guard")}`,
+    placeholder: `Filter ${count(data.guards.length - free, "guard")}`,
     "aria-label": "Filter guards",
     oninput: draw,
   });
@@ -23,18 +25,15 @@ export function showGuards(container, data, page) {
     functions.map((name, index) => el("option", { value: `f${index}` }, name || "unknown")),
     data.entries.map((entry, index) => el("option", { value: `e${index}` }, `${entry.id} ${entry.function}`)),
   );
-  const failing = el("button", {
-    class: "button",
-    type: "button",
-    "aria-pressed": "false",
-    title: "Guards on globals whose value has changed since: the next call will not fit",
-    onclick: () => {
-      failing.setAttribute("aria-pressed", String(failing.getAttribute("aria-pressed") !== "true"));
-      draw();
-    },
-  });
   const changed = data.guards.filter((guard) => guard.holds === false).length;
-  failing.append(`no longer hold (${changed})`);
+  const failing = toggle(
+    `no longer hold (${changed})`,
+    "Guards on globals whose value has changed since: the next call will not fit",
+  );
+  const without = toggle(
+    `without a guard (${free})`,
+    "What the code reads and no guard looks at: it may change, and the compiled code runs all the same",
+  );
   const said = el("span", { class: "muted", role: "status" });
   const list = el("div", { class: "guard-groups" });
   const texts = data.guards.map((guard) =>
@@ -46,16 +45,36 @@ export function showGuards(container, data, page) {
       guard.value,
       guard.kind,
       guard.left_out && `left out ${guard.left_out}`,
+      guard.unguarded && `no guard ${guard.unguarded}`,
     ]
       .filter(Boolean)
       .join(" ")
       .toLowerCase(),
   );
 
+  function toggle(text, title) {
+    const button = el(
+      "button",
+      {
+        class: "button",
+        type: "button",
+        "aria-pressed": "false",
+        title,
+        onclick: () => {
+          button.setAttribute("aria-pressed", String(!isPressed(button)));
+          draw();
+        },
+      },
+      text,
+    );
+    return button;
+  }
+
   function fits(guard, index) {
     const needle = field.value.trim().toLowerCase();
     if (needle && !texts[index].includes(needle)) return false;
-    if (failing.getAttribute("aria-pressed") === "true" && guard.holds !== false) return false;
+    if (isPressed(failing) && guard.holds !== false) return false;
+    if (isPressed(without) && !guard.unguarded) return false;
     const of = chosen.value;
     if (of.startsWith("e")) return guard.entries.includes(Number(of.slice(1)));
     if (of.startsWith("f")) {
@@ -150,6 +169,12 @@ export function showGuards(container, data, page) {
               ].join("\n"),
           })
         : null,
+      guard.unguarded
+        ? badge(guard.likely ? "failed" : "plain", "no guard", {
+            card: () =>
+              `No guard looks at it: ${guard.unguarded}. It may change, and the compiled code runs all the same.`,
+          })
+        : null,
       guard.value === undefined
         ? null
         : badge(guard.holds ? "good" : "failed", guard.holds ? `is ${guard.value}` : `now ${guard.value}`, {
@@ -181,17 +206,21 @@ export function showGuards(container, data, page) {
       { class: "lead" },
       "Compiled code runs only while its guards hold. Each stands under the line of the program that made it; values are those at the end of the recording.",
     ),
-    el("div", { class: "toolbar" }, field, chosen, changed ? failing : null, said),
+    el("div", { class: "toolbar" }, field, chosen, changed ? failing : null, free ? without : null, said),
     list,
   );
   draw();
+}
+
+function isPressed(button) {
+  return button.getAttribute("aria-pressed") === "true";
 }
 
 /** Guards that ask the same of other numbers, together; in order. */
 export function alikeGuards(guards) {
   const found = new Map();
   for (const guard of guards) {
-    const shape = `${guard.expression.replace(/\d+(?:\.\d+)?/g, "#")} ${guard.holds} ${guard.left_out}`;
+    const shape = `${guard.expression.replace(/\d+(?:\.\d+)?/g, "#")} ${guard.holds} ${guard.left_out} ${guard.unguarded}`;
     if (!found.has(shape)) found.set(shape, []);
     found.get(shape).push(guard);
   }
