@@ -40,6 +40,8 @@ class TrialSpec:
     """Which calls are compared with Python, and for how many seconds in all."""
     guard_filter: str = ""
     """The function of ``torch.compiler`` that leaves guards out."""
+    measures_guards: bool = True
+    """How long the guards of each entry take is measured."""
     advice: tuple[FollowedAdvice, ...] = ()
 
 
