@@ -99,6 +99,12 @@ def test_what_is_printed_is_printed_after_the_call(report, call, wanted):
     assert found == (None if wanted is None else REPORT.replace("    {}\n", "") + wanted)
 
 
+def test_what_is_moved_keeps_its_comments():
+    program = REPORT.format("\n    # how it goes\n    print(y.item())  # once") + "a = f(z, k)\nb = 1\n"
+    found = edited("log-after", program, "print")
+    assert found.endswith("a = f(z, k)\n# how it goes\nprint(a.item())  # once\nb = 1\n"), "no empty line"
+
+
 def test_a_number_with_a_name_goes_with_what_prints_it():
     program = REPORT.format("v = y.item()\n    print(v)") + "a = f(z, k)\n"
     wanted = REPORT.replace("    {}\n", "") + "a = f(z, k)\nv = a.item()\nprint(v)\n"
