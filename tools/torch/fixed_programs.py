@@ -30,6 +30,7 @@ from depyf.actions.doctor.returned_values import first_difference
 from depyf.actions.doctor.trial import DoctorProgram, run_once
 from depyf.actions.fixing.all_edits import EDITS
 from depyf.actions.fixing.fix_program import Fixes, fix_program
+from depyf.actions.fixing.same_effects import other_line
 from depyf.errors import DepyfError
 from depyf.run.run import RunTotals
 
@@ -86,7 +87,9 @@ def judged(
     elif after.status:
         problem = after.problem
     else:
-        printed = "it prints something else" if said != says else ""
+        lines, others = (text.decode("utf-8", "replace").splitlines() for text in (said, says))
+        other = other_line(lines, others)
+        printed = f"it prints something else: {other}" if other else ""
         problem = printed if by_others else first_difference(before.calls or {}, after.calls or {}, numbers) or printed
     return before.totals, after.totals, problem
 

@@ -96,10 +96,10 @@ def other_effect(one: RanProgram, other: RanProgram, numbers: bool = False, but:
         return found
     if one.measured.problem != other.measured.problem:
         return f"it ends otherwise: {other.measured.problem or 'without an error'}"
-    if found := _other_line(_printed(one), _printed(other), but):
+    if found := other_line(_printed(one), _printed(other), but):
         return f"it prints something else: {found}"
     for name, does in ((MESSAGES, "logs"), (WRITTEN, "writes to standard error")):
-        if found := _other_line(_lines(one, name), _lines(other, name), but):
+        if found := other_line(_lines(one, name), _lines(other, name), but):
             return f"it {does} something else: {found}"
     return _other_state(one.measured.state or {}, other.measured.state or {}, numbers, but)
 
@@ -115,7 +115,8 @@ def _other_state(state: Mapping[str, Any], others: Mapping[str, Any], numbers: b
     return ""
 
 
-def _other_line(lines: Sequence[str], others: Sequence[str], but: Unsteady = Unsteady()) -> str:
+def other_line(lines: Sequence[str], others: Sequence[str], but: Unsteady = Unsteady()) -> str:
+    """The first line of ``others`` that says something else; numbers are the same but for rounding."""
     for one, other in zip(lines, others):
         if not _same_line(_steady(one, but), _steady(other, but)):
             return f"{other[:_MOST_SHOWN]!r} instead of {one[:_MOST_SHOWN]!r}"
@@ -152,7 +153,7 @@ def effects_until_it_failed(one: RanProgram, other: RanProgram) -> str:
     if found := first_difference(calls, others):
         return found
     lines = _printed(one)
-    return _other_line(lines, _printed(other)[: len(lines)])
+    return other_line(lines, _printed(other)[: len(lines)])
 
 
 def with_path(value: _Plain, path: str, instead: str) -> _Plain:
