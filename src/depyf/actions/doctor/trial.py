@@ -125,7 +125,7 @@ def run_once(
     write_trial(
         spec,
         TrialSpec(
-            str(folder), str(result), program.module, compare, check, guard_filter, measures_guards, tuple(advice)
+            str(folder), str(result), program.module, compare, check, guard_filter, tuple(advice), measures_guards
         ),
     )
     command = [sys.executable, "-m", _CHILD, str(spec), program.target, *program.arguments]

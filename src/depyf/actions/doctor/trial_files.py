@@ -40,9 +40,9 @@ class TrialSpec:
     """Which calls are compared with Python, and for how many seconds in all."""
     guard_filter: str = ""
     """The function of ``torch.compiler`` that leaves guards out."""
+    advice: tuple[FollowedAdvice, ...] = ()
     measures_guards: bool = True
     """How long the guards of each entry take is measured."""
-    advice: tuple[FollowedAdvice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
