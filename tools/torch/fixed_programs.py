@@ -90,7 +90,9 @@ def judged(
         lines, others = (text.decode("utf-8", "replace").splitlines() for text in (said, says))
         other = other_line(lines, others)
         printed = f"it prints something else: {other}" if other else ""
-        problem = printed if by_others else first_difference(before.calls or {}, after.calls or {}, numbers) or printed
+        mended = after.totals.errors < before.totals.errors  # the program caught them
+        returned = first_difference(before.calls or {}, after.calls or {}, numbers, mended)
+        problem = printed if by_others else returned or printed
     return before.totals, after.totals, problem
 
 

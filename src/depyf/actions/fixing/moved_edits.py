@@ -318,8 +318,10 @@ def _at_the_call(
             instead[name] = given
         elif name in inner or name in known.parameters or name in there or name in _roots(targets):
             return None
-        elif not _is_function(tree, node) or not (hasattr(builtins, name) or _is_global(tree, name)):
+        elif not _is_function(tree, node) and not _is_imported(tree, name):
             return None  # a global value may be another one by then
+        elif not (hasattr(builtins, name) or _is_global(tree, name)):
+            return None
     renamed = [one.visit(_Renamed(tree, instead)) for one in moved]
     return [_with_comments(one) for one in renamed if isinstance(one, cst.SimpleStatementLine)]
 
@@ -343,6 +345,12 @@ def _is_function(tree: Tree, node: cst.Name) -> bool:
             return False
         at = parent
     return False
+
+
+def _is_imported(tree: Tree, name: str) -> bool:
+    """Whether it is a name that imports alone give: ``sys`` in ``sys.stderr``."""
+    bound = [node for node in tree.stores() if node.value == name]
+    return bool(bound) and all(tree.inside(node, cst.Import) for node in bound)
 
 
 def _stays(given: cst.BaseExpression) -> bool:

@@ -79,6 +79,9 @@ REPORT = "@torch.compile\ndef f(x, n):\n    y = (x * n).mean()\n    {}\n    retu
         ("log.info(f'{y.item():.2f}')", "log = g()\na = f(z, 2)\n", "log = g()\na = f(z, 2)\nlog.info(f'{a.item():.2f}')\n"),
         ("v = y.item(); print(v)", "a = f(z, k)\n", None),
         ("print(x.sum().item())", "x = f(x, k)\n", None),  # x is another one then
+        ("print(y.item(), file=sys.stderr)", "import sys\na = f(z, k)\n", "import sys\na = f(z, k)\nprint(a.item(), file=sys.stderr)\n"),
+        ("print(y.item(), file=sys.stderr)", "import sys\nsys = 1\na = f(z, k)\n", None),
+        ("print(y.item(), file=out)", "out = 1\na = f(z, k)\n", None),
         ("print(y.item(), step)", "step = 1\na = f(z, k)\n", None),  # so may be step
         ("print(y.item())", "a = f(z, k).sum()\n", None),
         ("print(y.item())", "f(z, k)\n", None),  # it has no name there
