@@ -46,7 +46,7 @@ class Messages:
         logging.setLogRecordFactory(record)
         if type(sys.stderr) is io.TextIOWrapper:
             not_compiled(_HeardStream.write)
-            sys.stderr = _HeardStream(sys.stderr, self.written)  # type: ignore[assignment]
+            sys.stderr = _HeardStream(sys.stderr, self.written)
 
 
 class _HeardStream(io.TextIOBase):
