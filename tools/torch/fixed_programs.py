@@ -30,6 +30,7 @@ from depyf.actions.doctor.returned_values import first_difference
 from depyf.actions.doctor.trial import DoctorProgram, run_once
 from depyf.actions.fixing.all_edits import EDITS
 from depyf.actions.fixing.fix_program import Fixes, fix_program
+from depyf.actions.fixing.same_effects import other_line
 from depyf.errors import DepyfError
 from depyf.run.run import RunTotals
 
@@ -61,10 +62,14 @@ def fixed(name: str, text: str, folder: Path, most: int) -> tuple[Fixes | None, 
 
 
 def judged(
-    before_texts: Mapping[str, str], after_texts: Mapping[str, str], folder: Path, by_others: bool = False
+    before_texts: Mapping[str, str],
+    after_texts: Mapping[str, str],
+    folder: Path,
+    by_others: bool = False,
+    numbers: bool = False,
 ) -> tuple[RunTotals, RunTotals, str]:
     """What both do, and what is another with the edits; "" where nothing is, so far as runs show it.  ``by_others``:
-    compiled functions may be others now, and what is printed decides."""
+    compiled functions may be others now, and what is printed decides; ``numbers``: a number may be a tensor now."""
     ran = []
     for number, texts in enumerate((before_texts, after_texts)):
         place = folder / f"again_{number}"
@@ -82,8 +87,12 @@ def judged(
     elif after.status:
         problem = after.problem
     else:
-        printed = "it prints something else" if said != says else ""
-        problem = printed if by_others else first_difference(before.calls or {}, after.calls or {}) or printed
+        lines, others = (text.decode("utf-8", "replace").splitlines() for text in (said, says))
+        other = other_line(lines, others)
+        printed = f"it prints something else: {other}" if other else ""
+        mended = after.totals.errors < before.totals.errors  # the program caught them
+        returned = first_difference(before.calls or {}, after.calls or {}, numbers, mended)
+        problem = printed if by_others else returned or printed
     return before.totals, after.totals, problem
 
 
@@ -146,7 +155,8 @@ def main() -> int:
                 continue
             mended += 1
             cells = numbers(fixes.base.totals, fixes.last.totals)
-            _, _, bad = judged(dict(fixes.before), fixes.after, Path(made))
+            tensors = any(one.patch.makes_tensors for one in fixes.kept)
+            _, _, bad = judged(dict(fixes.before), fixes.after, Path(made), numbers=tensors)
             broken += bool(bad)
             kept = "; ".join(one.patch.way.text[:60] for one in fixes.kept)
             print(f"| {name} | {cells} | {kept}{f' WRONG: {bad}' if bad else ''} |", flush=True)

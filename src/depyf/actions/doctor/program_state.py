@@ -1,92 +1,164 @@
-"""What a program leaves when it ends, so that two runs can be compared: variables, modules, random numbers, messages.
+"""What a program leaves when it ends, so that two runs can be compared: variables, modules, gradients, random numbers.
 
 This is for a process that depyf started only (the child of ``depyf doctor``), never for the user's.
 
-Input: the variables of the script; what is passed to ``torch.compile``.  Output: plain data by name.  What a function
-compiles is often gone at the end, so the parameters and buffers of compiled modules are kept until then; the modules
-themselves are not, as torch drops entries with them.
+Input: the variables of the script and of the files beside it.  Output: plain data by name.  What is gone by then is in
+``call_state.py``, what the program writes in ``messages.py``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import logging
+import os
 import random
 import sys
 import types
-import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
 
 from depyf.run.installed_files import of_library
-from depyf.sources.live.pure_access import cell_contents, is_a, own_attributes
+from depyf.sources.live.pure_access import class_namespace, is_a, own_attributes
 
-_PLAIN = (int, float, bool, str, type(None))
-_MOST_MODULES = 16
-"""Of so many modules the parameters are kept alive."""
-_MOST_MESSAGES = 10_000
+PLAIN = (int, float, bool, str, type(None))
+_OF_ANY_MODULE = frozenset(vars(torch.nn.Module())) - {"training"}
+_MOST_PARTS = 64
 _DEPTH = 4
 Leaves = Callable[[Any], list[Any]]
 State = dict[str, list[Any]]
 
 
 def final_state(variables: Mapping[str, Any], leaves: Leaves) -> State:
-    """Tensors and plain values that variables of the script lead to, by their path: of a module, an optimizer or an
-    object of a class of the program, those in it."""
+    """Tensors and plain values that variables of the program lead to, by their path: those in modules, optimizers,
+    containers, and in classes and functions of the program and objects of its classes.  A tensor's gradient is beside
+    it.  ``variables`` are those of the script."""
     found: State = {}
-    for name, value in list(variables.items()):
-        if not name.startswith("__"):
-            for path, leaf in _within(name, value, _DEPTH, set()):
-                with contextlib.suppress(Exception):  # a value with rules of its own is not compared
-                    found[path] = leaves(leaf)
+    met: set[int] = set()
+    for prefix, names in (("", variables), *_beside(variables.get("__file__"))):
+        for name, value in list(names.items()):
+            if not name.startswith("__"):
+                for path, leaf in within(prefix + name, value, met):
+                    with contextlib.suppress(Exception):  # a value with rules of its own is not compared
+                        found[path] = leaves(leaf)
     return found
 
 
-def _within(path: str, value: Any, depth: int, met: set[int]) -> Iterator[tuple[str, Any]]:
-    """What is compared of a value, by its path."""
-    if is_a(value, torch.Tensor) or type(value) in _PLAIN:
+def _beside(script: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The variables of modules whose files are in the folder of the script, or below it."""
+    if not isinstance(script, str):
+        return
+    folder = os.path.join(os.path.dirname(os.path.abspath(script)), "")
+    for name, module in list(sys.modules.items()):
+        names = own_attributes(module) or {}
+        filename = names.get("__file__")
+        if (
+            name != "__main__"
+            and isinstance(filename, str)
+            and filename.startswith(folder)
+            and not of_library(filename)
+        ):
+            yield f"{name}.", names
+
+
+def within(path: str, value: Any, met: set[int], depth: int = _DEPTH) -> Iterator[tuple[str, Any]]:
+    """What is compared of a value, by its path.  ``met``: the ids of objects that were looked at, and are not again."""
+    if is_a(value, torch.Tensor):
+        yield from with_gradient(path, value)
+    elif type(value) in PLAIN:
         yield path, value
     elif is_a(value, torch.nn.Module):
-        yield from _of_module(path, value)
-    elif is_a(value, list, tuple, dict):
+        yield from of_module(path, value, met)
+    elif is_a(value, list, tuple, dict, deque):
         yield path, value
         parts = list(dict.items(value)) if is_a(value, dict) else list(enumerate(value))
-        for key, part in parts[:64]:
-            if depth and not is_a(part, torch.Tensor) and type(part) not in _PLAIN:
-                yield from _within(f"{path}[{key!r}]", part, depth - 1, met)
+        for key, part in parts[:_MOST_PARTS]:
+            if depth and not is_a(part, torch.Tensor) and type(part) not in PLAIN:
+                yield from within(f"{path}[{key!r}]", part, met, depth - 1)
     elif is_a(value, torch.optim.Optimizer):
-        yield from _of_optimizer(path, value)
-    elif depth and id(value) not in met and _of_the_program(type(value)):
+        yield from of_optimizer(path, value.param_groups, value.state)
+    elif depth and id(value) not in met and (inner := _attributes(value)) is not None:
         met.add(id(value))
-        for name, part in list((own_attributes(value) or {}).items()):
-            yield from _within(f"{path}.{name}", part, depth - 1, met)
+        for name, part in list(inner.items()):
+            if not name.startswith(("__", "_torchdynamo_")):
+                yield from within(f"{path}.{name}", part, met, depth - 1)
 
 
-def _of_module(path: str, module: torch.nn.Module) -> Iterator[tuple[str, Any]]:
+def _attributes(value: Any) -> Mapping[str, Any] | None:
+    """Those of a class or function of the program, or of an object of such a class; None for anything else."""
+    if is_a(value, type):
+        return {k: v for k, v in class_namespace(value).items() if _is_kept(v)} if of_the_program(value) else None
+    if type(value) is types.FunctionType:
+        return own_attributes(value) if not of_library(value.__code__.co_filename) else None
+    return own_attributes(value) if of_the_program(type(value)) else None
+
+
+def _is_kept(value: Any) -> bool:
+    """Whether it is a value that a class keeps, not a method or a class in it."""
+    return type(value) in PLAIN or is_a(value, torch.Tensor, list, tuple, dict, deque)
+
+
+def with_gradient(path: str, value: torch.Tensor) -> Iterator[tuple[str, Any]]:
+    yield path, value
+    gradient = None
+    with contextlib.suppress(Exception):  # a tensor with rules of its own
+        gradient = value.grad if value.is_leaf else None
+    if gradient is not None:
+        yield f"{path}.grad", gradient
+
+
+def of_module(path: str, module: torch.nn.Module, met: set[int]) -> Iterator[tuple[str, Any]]:
+    """Parameters, buffers, and what the modules keep in attributes."""
     for name, value in (*module.named_parameters(), *module.named_buffers()):
-        yield f"{path}.{name}", value
+        yield from with_gradient(".".join(filter(None, (path, name))), value)
     for name, part in module.named_modules():
-        for key, value in list((own_attributes(part) or {}).items()):
-            if type(value) in _PLAIN and not key.startswith("_"):
-                yield ".".join(filter(None, (path, name, key))), value
+        for key, value in kept_attributes(part).items():
+            inner = ".".join(filter(None, (path, name, key)))
+            if type(value) in PLAIN:
+                yield inner, value
+            elif not is_a(value, torch.nn.Module, types.FunctionType):
+                yield from within(inner, value, met, 1)
 
 
-def _of_optimizer(path: str, optimizer: torch.optim.Optimizer) -> Iterator[tuple[str, Any]]:
-    for number, group in enumerate(optimizer.param_groups):
+def kept_attributes(module: torch.nn.Module) -> dict[str, Any]:
+    """What a module keeps that is no parameter, buffer or module: of a class of a library the plain values only."""
+    own = own_attributes(module) or {}
+    ours = of_the_program(type(module))
+    return {
+        key: value
+        for key, value in list(own.items())
+        if key not in _OF_ANY_MODULE and (ours or (type(value) in PLAIN and not key.startswith("_")))
+    }
+
+
+def of_optimizer(
+    path: str, groups: list[dict[str, Any]], state: Mapping[torch.Tensor, Any]
+) -> Iterator[tuple[str, Any]]:
+    for number, group in enumerate(groups):
         for key, value in group.items():
             if key != "params":
                 yield f"{path}.param_groups[{number}][{key!r}]", value
         for place, parameter in enumerate(group["params"]):
-            yield f"{path}.state[{number}, {place}]", dict(optimizer.state.get(parameter, {}))
+            yield from with_gradient(f"{path}.params[{number}, {place}]", parameter)
+            yield f"{path}.state[{number}, {place}]", dict(state.get(parameter, {}))
 
 
-def _of_the_program(kind: type) -> bool:
+def of_the_program(kind: type) -> bool:
     module = sys.modules.get(kind.__module__)
     filename = getattr(module, "__file__", None)
     return isinstance(filename, str) and not of_library(filename)
+
+
+def settings() -> State:
+    """What a program may leave switched of torch."""
+    return {
+        "torch.is_grad_enabled()": [torch.is_grad_enabled()],
+        "torch.is_inference_mode_enabled()": [torch.is_inference_mode_enabled()],
+        "torch.get_default_dtype()": [str(torch.get_default_dtype())],
+        "torch.are_deterministic_algorithms_enabled()": [torch.are_deterministic_algorithms_enabled()],
+    }
 
 
 def random_state() -> State:
@@ -96,79 +168,7 @@ def random_state() -> State:
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         found["NumPy"] = hashlib.sha256(repr(numpy.random.get_state(legacy=False)).encode()).hexdigest()
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        states = [one.numpy().tobytes() for one in torch.cuda.get_rng_state_all()]
+        found["CUDA"] = hashlib.sha256(b"".join(states)).hexdigest()
     return {f"random numbers of {name}": [state] for name, state in found.items()}
-
-
-class Messages:
-    """What the program logged: the messages that its loggers made, in order; not those of torch."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def start(self) -> None:
-        make = logging.getLogRecordFactory()
-
-        def record(*args: Any, **kwargs: Any) -> logging.LogRecord:
-            made = make(*args, **kwargs)
-            if made.name.partition(".")[0] not in ("torch", "depyf") and len(self.lines) < _MOST_MESSAGES:
-                with contextlib.suppress(Exception):  # a message that does not fit its arguments: logging says so
-                    self.lines.append(f"{made.name} {made.levelname}: {made.getMessage()}")
-            return made
-
-        not_compiled(record)
-        logging.setLogRecordFactory(record)
-
-
-class CompiledModules:
-    """The modules that compiled functions use, and what is in their parameters and buffers at the end."""
-
-    def __init__(self) -> None:
-        self._modules: dict[str, weakref.ref[torch.nn.Module]] = {}
-        self._tensors: dict[str, dict[str, torch.Tensor]] = {}
-
-    def add(self, name: str, function: Any) -> None:
-        """``function`` is what is passed to ``torch.compile``; a module is found in it, in the object whose method it
-        is, in its closure, and among the globals that it names."""
-        for path, module in _modules_of(name, function):
-            if path in self._modules or len(self._modules) == _MOST_MODULES:
-                continue
-            self._modules[path] = weakref.ref(module)
-            self._tensors[path] = {**dict(module.named_parameters()), **dict(module.named_buffers())}
-
-    def state(self, leaves: Leaves) -> State:
-        found: State = {}
-        for path, reference in self._modules.items():
-            module = reference()
-            known = self._tensors[path].items() if module is None else _of_module("", module)
-            for name, value in known:
-                with contextlib.suppress(Exception):
-                    found[f"{path}.{name.lstrip('.')}"] = leaves(value)
-        return found
-
-
-def _modules_of(name: str, function: Any) -> Iterator[tuple[str, torch.nn.Module]]:
-    if is_a(function, torch.nn.Module):
-        yield name, function
-        return
-    known: dict[str, Any] = {}
-    if isinstance(function, types.MethodType):
-        owner = function.__self__
-        if is_a(owner, torch.nn.Module):
-            yield name, owner
-            return
-        known |= own_attributes(owner) or {}
-        function = function.__func__
-    if isinstance(function, types.FunctionType):
-        known |= {one: function.__globals__[one] for one in function.__code__.co_names if one in function.__globals__}
-        for one, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-            known[one] = cell_contents(cell)
-    for one, value in known.items():
-        if is_a(value, torch.nn.Module):
-            yield f"{one} in {name}", value
-
-
-def not_compiled(function: Callable[..., Any]) -> None:
-    """Compiled code may call it after a graph break: it is no code of the program, and stays as it is."""
-    skip = getattr(torch._dynamo.eval_frame, "skip_code", None)
-    if skip is not None:
-        skip(function.__code__)

@@ -20,7 +20,9 @@ from typing import Any
 
 import torch
 
-from depyf.actions.doctor.program_state import CompiledModules, Messages, final_state, not_compiled, random_state
+from depyf.actions.doctor.call_state import CallState
+from depyf.actions.doctor.program_state import PLAIN, final_state, random_state, settings
+from depyf.actions.doctor.said_messages import Messages, not_compiled
 from depyf.sources.live.pure_access import is_a
 from depyf.sources.live.pure_tensors import is_fake, out_of_reach, tensor
 
@@ -28,7 +30,8 @@ _MOST_CALLS = 1000
 _MOST_LEAVES = 64
 _SAMPLES = 16
 _MOST_SAID = 300
-_PLAIN = (int, float, bool, str, type(None))
+_COMPILER = ("torch._dynamo", "torch._inductor", "torch._functorch", "torch.fx")
+"""Where exceptions come from that torch raises instead of compiling."""
 
 
 class ReturnedRecorder:
@@ -36,7 +39,7 @@ class ReturnedRecorder:
 
     def __init__(self) -> None:
         self.calls: dict[str, list[list[Any]]] = {}
-        self.modules = CompiledModules()
+        self.reached = CallState()
         self.messages = Messages()
         self._lock = threading.Lock()
 
@@ -57,29 +60,33 @@ class ReturnedRecorder:
             named = type(owner) if is_a(owner, torch.nn.Module) else function
             name = getattr(named, "__qualname__", type(function).__qualname__)
             with contextlib.suppress(Exception):  # a class with rules of its own: less is compared
-                self.modules.add(str(name), function)
+                self.reached.add(str(name), function)
             if is_a(made, torch.nn.Module, type) or not callable(made):  # of a module the forward comes here, too
                 return made
-            return self._wrapped(made, str(name))
+            return self._wrapped(made, str(name), function)
 
         context.__call__ = recorded
         return True
 
     def state(self, variables: Mapping[str, Any]) -> dict[str, list[Any]]:
         """What is there when the program ends: see ``program_state.py``.  ``variables`` are those of the script."""
-        found = random_state()
-        found["the messages that are logged"] = [*self.messages.lines]
-        return {**self.modules.state(leaves_of), **final_state(variables, leaves_of), **found}
+        found = {**random_state(), **settings()}
+        found["the messages that are logged"] = [*self.messages.logged]
+        found["what is written to standard error"] = "".join(self.messages.written).splitlines()
+        return {**self.reached.state(leaves_of), **final_state(variables, leaves_of), **found}
 
-    def _wrapped(self, made: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def _wrapped(self, made: Callable[..., Any], name: str, function: Any) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
             versions = _versions(args, kwargs)
             try:
                 result = made(*args, **kwargs)
             except Exception as error:
-                self._keep(name, [{"error": _said(error)}, *_written(versions)])
+                self._keep(name, [_raised(error), *_written(versions)])
                 raise
-            self._keep(name, [*leaves_of(result), *_written(versions)])
+            finally:
+                with contextlib.suppress(Exception):  # a class with rules of its own: less is compared
+                    self.reached.seen(name, function, args, kwargs)
+            self._keep(name, [*leaves_of(result), *_shared(result, versions), *_written(versions)])
             return result
 
         not_compiled(call)
@@ -120,10 +127,40 @@ def _versions(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, 
 
 
 def _written(versions: list[tuple[str, torch.Tensor, int]]) -> list[Any]:
-    """The arguments that the call wrote to."""
+    """The arguments that the call wrote to; of a view all that it is a view of."""
+    found: list[Any] = []
+    for name, leaf, was in versions:
+        if leaf._version != was:
+            found += [f"argument {name}", _digest(leaf)]
+            found += [_digest(base)] if (base := leaf._base) is not None else []
+    return found
+
+
+def _shared(result: Any, versions: list[tuple[str, torch.Tensor, int]]) -> list[str]:
+    """Which results lie in the memory of which argument: what the program writes to one is then in both."""
+    places = {name: place for name, leaf, _ in versions if (place := _memory(leaf)) is not None}
+    leaves = [leaf for leaf in itertools.islice(_walk(result, 0), _MOST_LEAVES) if is_a(leaf, torch.Tensor)]
     return [
-        part for name, leaf, was in versions if leaf._version != was for part in (f"argument {name}", _digest(leaf))
+        f"result {number} lies in argument {name}"
+        for number, leaf in enumerate(leaves)
+        if (mine := _memory(leaf)) is not None
+        for name, place in places.items()
+        if mine == place
     ]
+
+
+def _memory(value: torch.Tensor) -> int | None:
+    """Where the storage of a tensor begins; None where it has none."""
+    try:
+        return value.untyped_storage().data_ptr() or None
+    except Exception:  # fake, sparse, nested, a subclass with rules of its own
+        return None
+
+
+def _raised(error: Exception) -> dict[str, Any]:
+    """``compiler``: torch did not compile it, and nothing else is known to be wrong."""
+    package = ".".join(type(error).__module__.split(".")[:2])
+    return {"error": _said(error), "compiler": package in _COMPILER}
 
 
 def _said(error: Exception) -> str:
@@ -147,7 +184,7 @@ def leaves_of(value: Any) -> list[Any]:
 
 
 def _walk(value: Any, depth: int) -> Iterator[Any]:
-    if is_a(value, torch.Tensor) or type(value) in _PLAIN:
+    if is_a(value, torch.Tensor) or type(value) in PLAIN:
         yield value
     elif depth < 8:
         parts: Any = ()

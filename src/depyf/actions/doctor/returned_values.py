@@ -16,12 +16,16 @@ Call = list[Any]
 """The leaves of what one call returned."""
 
 
-def first_difference(one: dict[str, list[Call]], other: dict[str, list[Call]], numbers: bool = False) -> str:
+def first_difference(
+    one: dict[str, list[Call]], other: dict[str, list[Call]], numbers: bool = False, mended: bool = False
+) -> str:
     """Functions by name, each with its calls in order.  ``numbers``: a tensor without dimensions is the same as its
-    number."""
+    number.  ``mended``: a call of which torch refused to compile something may return now."""
     for name in sorted({*one, *other}):
         calls, others = one.get(name, []), other.get(name, [])
         for number, (call, changed) in enumerate(zip(calls, others), 1):
+            if mended and any(map(_refused, call)) and not any(map(_failed, changed)):
+                continue
             found = first_other_leaf(call, changed, numbers)
             if found:
                 return f"{name}, call {number}: {found}"
@@ -45,6 +49,10 @@ def until_an_error(calls: Calls, others: Calls) -> tuple[Calls, Calls]:
 
 def _failed(leaf: Any) -> bool:
     return isinstance(leaf, dict) and "error" in leaf
+
+
+def _refused(leaf: Any) -> bool:
+    return isinstance(leaf, dict) and bool(leaf.get("compiler"))
 
 
 def first_other_leaf(call: Call, other: Call, numbers: bool = False) -> str:

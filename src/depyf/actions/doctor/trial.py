@@ -110,6 +110,7 @@ def run_once(
     limit: float | None = None,
     check: tuple[int, float] | None = None,
     guard_filter: str = "",
+    measures_guards: bool = True,
 ) -> Measured:
     """``fresh``: it begins with empty compile caches also where nothing is compared; ``printed``: the file that takes
     its standard output, where it is not shown.
@@ -117,13 +118,15 @@ def run_once(
     ``work`` is an empty folder of ours, ``folder`` takes the dump.  ``shown``: the program has our terminal (its
     standard output goes to ``output``, where that is given); otherwise what it writes is dropped, and it reads
     nothing.  ``check``: which calls are compared with Python, and for how many seconds in all.  ``guard_filter``: the
-    function of ``torch.compiler`` that leaves guards out."""
+    function of ``torch.compiler`` that leaves guards out; ``measures_guards``: how long guards take is told, too."""
     work.mkdir(parents=True, exist_ok=True)
     result = work / "result.json"
     spec = work / "spec.json"
     write_trial(
         spec,
-        TrialSpec(str(folder), str(result), program.module, compare, check, guard_filter, tuple(advice)),
+        TrialSpec(
+            str(folder), str(result), program.module, compare, check, guard_filter, tuple(advice), measures_guards
+        ),
     )
     command = [sys.executable, "-m", _CHILD, str(spec), program.target, *program.arguments]
     status, tail, problem, interrupted = _ended(

@@ -41,6 +41,8 @@ class TrialSpec:
     guard_filter: str = ""
     """The function of ``torch.compiler`` that leaves guards out."""
     advice: tuple[FollowedAdvice, ...] = ()
+    measures_guards: bool = True
+    """How long the guards of each entry take is measured."""
 
 
 @dataclass(frozen=True, slots=True)

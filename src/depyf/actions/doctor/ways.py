@@ -26,7 +26,8 @@ class WayOutcome(enum.Enum):
     """What became of a way out."""
 
     HELPS = "helps"
-    """Fewer compilations, breaks or functions in ordinary Python, none of them more, and the results are the same."""
+    """Fewer compilations, breaks, functions in ordinary Python or errors that the program catches, none of them more,
+    and the results are the same."""
     MIXED = "mixed"
     """Less of one, more of another."""
     NOTHING = "changes nothing"
@@ -151,7 +152,7 @@ def judged(plan: PlannedWay, before: Measured, after: Measured, deterministic: b
         return TriedWay(plan, after, WayOutcome.FAILED, problem)
     results, detail = "unknown", ""
     if deterministic and before.calls is not None and after.calls is not None:
-        detail = first_difference(before.calls, after.calls)
+        detail = first_difference(before.calls, after.calls, mended=after.totals.errors < before.totals.errors)
         results = "differ" if detail else "equal"
     if detail:
         return TriedWay(plan, after, WayOutcome.HARMFUL, detail, results)
@@ -159,8 +160,10 @@ def judged(plan: PlannedWay, before: Measured, after: Measured, deterministic: b
     less = any(number < earlier for number, earlier in pairs)
     more = any(number > earlier for number, earlier in pairs)
     now, then = after.totals, before.totals
-    if now.ran_as_python < then.ran_as_python and now.breaks <= then.breaks:
-        more = False  # what ran as ordinary Python is compiled now: that takes compilations
+    less = less or now.errors < then.errors
+    python = now.ran_as_python + now.errors < then.ran_as_python + then.errors
+    if python and now.ran_as_python <= then.ran_as_python and now.breaks <= then.breaks:
+        more = False  # what ran as ordinary Python, or failed, is compiled now: that takes compilations
     if plan.guard_filter is not None and before.guards:  # it is for the time of a call: the counts stay
         less = not more and after.guards <= (1 - GAIN) * before.guards
     outcome = (
@@ -200,4 +203,4 @@ def _counts(measured: Measured) -> tuple[int, int, int]:
 
 def _left(measured: Measured) -> int:
     compilations, breaks, python = _counts(measured)
-    return compilations + breaks + 10 * python
+    return compilations + breaks + 10 * (python + measured.totals.errors)

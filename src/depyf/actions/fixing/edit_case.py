@@ -205,6 +205,31 @@ def keyword(call: cst.Call, name: str) -> cst.Arg | None:
     return next((arg for arg in call.args if arg.keyword is not None and arg.keyword.value == name), None)
 
 
+def with_argument(call: cst.Call, new: cst.Arg) -> cst.Call:
+    """The call with one more argument at its end, laid out as the one before it; comments stay where they are."""
+    if not call.args:
+        return call.with_changes(args=[new])
+    last = call.args[-1]
+    comma = last.comma if isinstance(last.comma, cst.Comma) else None
+    tail = comma.whitespace_after if comma is not None else last.whitespace_after_arg
+    if not isinstance(tail, cst.ParenthesizedWhitespace):  # the bracket stands in the line of the last argument
+        between = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+        return call.with_changes(args=[*call.args[:-1], last.with_changes(comma=between), new])
+    before = call.args[-2].comma if len(call.args) > 1 else None
+    start = before.whitespace_after if isinstance(before, cst.Comma) else call.whitespace_before_args
+    if not isinstance(start, cst.ParenthesizedWhitespace):
+        start = call.whitespace_before_args
+    indent = start if isinstance(start, cst.ParenthesizedWhitespace) else tail
+    above = tail.with_changes(indent=indent.indent, last_line=indent.last_line)
+    below = cst.ParenthesizedWhitespace(indent=tail.indent, last_line=tail.last_line)
+    last = last.with_changes(comma=cst.Comma(whitespace_after=above), whitespace_after_arg=cst.SimpleWhitespace(""))
+    if comma is not None:
+        new = new.with_changes(comma=cst.Comma(whitespace_after=below))
+    else:
+        new = new.with_changes(whitespace_after_arg=below)
+    return call.with_changes(args=[*call.args[:-1], last, new])
+
+
 def code_of(node: cst.CSTNode) -> str:
     return cst.Module([]).code_for_node(node)
 

@@ -101,7 +101,7 @@ def fix_program(
         mirror = mirrored(root, place / "copy" / root.name, {str(script): _text(script), **texts})
         measured = run_once(
             dataclasses.replace(program, target=str(mirror.copy / script.name)), (), place, place / "dump",
-            compare=True, shown=False, limit=timeout or limit, printed=place / "printed",
+            compare=True, shown=False, limit=timeout or limit, printed=place / "printed", measures_guards=False,
         )  # fmt: skip
         if measured.interrupted:
             raise KeyboardInterrupt

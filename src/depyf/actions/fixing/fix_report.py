@@ -35,8 +35,8 @@ def fix_lines(fixes: Fixes) -> list[str]:
         )
     lines += [
         "",
-        "Kept edits change neither what compiled functions return or raise, nor what is printed or logged, "
-        "nor modules, variables of the script or random numbers at the end.",
+        "Kept edits change neither what compiled functions return, raise or write to, nor what is printed or logged, "
+        "nor modules, variables, gradients or random numbers at the end, but for rounding.",
     ]
     if fixes.not_compared:
         told = "; ".join(printable(cut(one, 80)) for one in fixes.not_compared[:6])

@@ -14,8 +14,10 @@ _FLOATING = frozenset("sin cos tanh sigmoid".split())
 _ELEMENTWISE = _FLOATING | frozenset("abs neg relu square clamp add sub mul".split())
 """Methods of tensors with a result that is new, has the shape of what they are given, and a derivative that is finite
 everywhere: of the way that is not taken torch.where multiplies it by 0."""
-_PURE_METHODS = _ELEMENTWISE | frozenset(
-    "tan exp log sqrt rsqrt sum mean max min norm std var prod any all argmax float double unsqueeze squeeze".split()
+_REDUCING = frozenset("sum mean std var prod norm any all argmax".split())
+"""Methods of tensors with a result that is new, and is not a view."""
+_PURE_METHODS = _ELEMENTWISE | frozenset("tan exp log sqrt rsqrt max min float double unsqueeze squeeze".split()).union(
+    _REDUCING
 )
 """Methods of tensors that only compute: a condition may call them."""
 _PURE_FUNCTIONS = frozenset(f"torch.{name}" for name in _PURE_METHODS)
@@ -70,7 +72,9 @@ def _read_of(node: cst.BaseExpression) -> cst.BaseExpression | None:
 
 
 def keep_tensor(case: EditCase) -> Texts:
-    """``x.detach().clone()`` instead of ``x.item()``: the same value, without a gradient, whatever becomes of x."""
+    """``x.detach().clone()`` instead of ``x.item()``: the same value, without a gradient, whatever becomes of x.
+
+    What has just been computed has no other name, and is not cloned."""
     tree, place = _tree_at(case), case.cause.place
     if tree is None or place is None:
         return {}
@@ -84,8 +88,22 @@ def keep_tensor(case: EditCase) -> Texts:
         return {}
     owner = reads[0].func
     assert isinstance(owner, cst.Attribute)
-    new = cst.parse_expression(f"{code_of(owner.value)}.detach().clone()")
+    copied = "" if _just_computed(owner.value) else ".clone()"
+    new = cst.parse_expression(f"{code_of(owner.value)}.detach(){copied}")
     return {place.filename: tree.changed({reads[0]: lambda _: new})}
+
+
+def _just_computed(node: cst.BaseExpression) -> bool:
+    """Whether it is the result of a method, or a function of torch, that makes a new tensor.
+
+    What a name stands for may be no tensor, and have methods of these names: reductions without tensors as arguments
+    are taken for what they say."""
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        return False
+    name, owner = node.func.attr.value, node.func.value
+    if dotted(owner) == "torch" or isinstance(owner, (cst.Comparison, cst.BinaryOperation)):
+        return name in _REDUCING | _ELEMENTWISE
+    return name in _REDUCING - {"norm"} and dotted(owner) not in ("self", "cls")
 
 
 def no_disable(case: EditCase) -> Texts:

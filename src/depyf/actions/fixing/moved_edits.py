@@ -19,6 +19,7 @@ from depyf.actions.fixing.edit_case import (
     evaluated_first,
     new_name,
     statement_of,
+    with_argument,
 )
 from depyf.actions.fixing.every_call import EveryCall, below, every_call, scope_of
 
@@ -196,17 +197,8 @@ def global_as_argument(case: EditCase) -> Texts:
                 return {}
         elif not isinstance(scope, cst.Module):
             return {}
-        changes[call] = lambda updated: updated.with_changes(args=_with(updated.args, argument))  # type: ignore[attr-defined]
+        changes[call] = lambda updated: with_argument(updated, argument)  # type: ignore[arg-type]
     return {known.path: tree.changed(changes)}
-
-
-def _with(args: list[cst.Arg], new: cst.Arg) -> list[cst.Arg]:
-    if not args:
-        return [new]
-    last = args[-1]
-    if isinstance(last.comma, cst.Comma):  # it stands on several lines
-        return [*args, new.with_changes(comma=last.comma)]
-    return [*args[:-1], last.with_changes(comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))), new]
 
 
 def _declared(function: cst.FunctionDef) -> set[str]:
@@ -326,10 +318,17 @@ def _at_the_call(
             instead[name] = given
         elif name in inner or name in known.parameters or name in there or name in _roots(targets):
             return None
-        elif not _is_function(tree, node) or not (hasattr(builtins, name) or _is_global(tree, name)):
+        elif not _is_function(tree, node) and not _is_imported(tree, name):
             return None  # a global value may be another one by then
+        elif not (hasattr(builtins, name) or _is_global(tree, name)):
+            return None
     renamed = [one.visit(_Renamed(tree, instead)) for one in moved]
-    return [one.with_changes(leading_lines=()) for one in renamed if isinstance(one, cst.SimpleStatementLine)]
+    return [_with_comments(one) for one in renamed if isinstance(one, cst.SimpleStatementLine)]
+
+
+def _with_comments(line: cst.SimpleStatementLine) -> cst.SimpleStatementLine:
+    """Without the empty lines above it."""
+    return line.with_changes(leading_lines=[above for above in line.leading_lines if above.comment is not None])
 
 
 def _roots(targets: list[str]) -> set[str]:
@@ -346,6 +345,12 @@ def _is_function(tree: Tree, node: cst.Name) -> bool:
             return False
         at = parent
     return False
+
+
+def _is_imported(tree: Tree, name: str) -> bool:
+    """Whether it is a name that imports alone give: ``sys`` in ``sys.stderr``."""
+    bound = [node for node in tree.stores() if node.value == name]
+    return bool(bound) and all(tree.inside(node, cst.Import) for node in bound)
 
 
 def _stays(given: cst.BaseExpression) -> bool:

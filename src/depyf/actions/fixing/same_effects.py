@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, TypeVar
 
 from depyf.actions.doctor.returned_values import first_difference, first_other_leaf, until_an_error
@@ -18,6 +19,10 @@ from depyf.run.run import Run
 
 _Plain = TypeVar("_Plain")
 _MOST_SHOWN = 60
+_TOLERANCE = 1e-5
+"""Of numbers with a decimal point in lines: what is compiled otherwise may be rounded otherwise."""
+_FEWEST_DIGITS = 4
+"""Of a number with as many digits the last one may differ by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,7 @@ class Unsteady:
     numbers: frozenset[tuple[str, int]] = frozenset()
     """In lines with that text between their numbers, the number of that index."""
     variables: frozenset[str] = frozenset()
-    """Numbers that the script, or an object of it, keeps."""
+    """Variables of the program that keep numbers."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -48,18 +53,20 @@ class Unsteady:
 def unsteady(one: RanProgram, other: RanProgram) -> Unsteady:
     """Two runs of the program as it is."""
     numbers: set[tuple[str, int]] = set()
-    for lines, others in ((_printed(one), _printed(other)), (_messages(one), _messages(other))):
+    said = [(_lines(one, name), _lines(other, name)) for name in (MESSAGES, WRITTEN)]
+    for lines, others in ((_printed(one), _printed(other)), *said):
         for line, changed in zip(lines, others):
             if _shape(line) == _shape(changed):
                 pairs = enumerate(zip(_NUMBER.findall(line), _NUMBER.findall(changed)))
                 numbers |= {(_shape(line), index) for index, (was, now) in pairs if was != now}
     state, others_state = one.measured.state or {}, other.measured.state or {}
-    names = {name for name in state if name in others_state and _other_number(state[name], others_state[name])}
+    names = {name for name in state if name in others_state and _other_numbers(state[name], others_state[name])}
     return Unsteady(frozenset(numbers), frozenset(names))
 
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 MESSAGES = "the messages that are logged"
+WRITTEN = "what is written to standard error"
 
 
 def _shape(line: str) -> str:
@@ -70,13 +77,13 @@ def _printed(ran: RanProgram) -> list[str]:
     return ran.printed.decode("utf-8", "replace").splitlines()
 
 
-def _messages(ran: RanProgram) -> list[str]:
-    return [str(line) for line in (ran.measured.state or {}).get(MESSAGES, [])]
+def _lines(ran: RanProgram, name: str) -> list[str]:
+    return [str(line) for line in (ran.measured.state or {}).get(name, [])]
 
 
-def _other_number(values: Sequence[Any], others: Sequence[Any]) -> bool:
-    """Whether both are one plain number, and another one."""
-    plain = len(values) == len(others) == 1 and all(type(one) in (int, float) for one in (*values, *others))
+def _other_numbers(values: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Whether both are as many plain numbers, and others."""
+    plain = len(values) == len(others) and all(type(one) in (int, float) for one in (*values, *others))
     return plain and bool(first_other_leaf(list(values), list(others)))
 
 
@@ -84,33 +91,51 @@ def other_effect(one: RanProgram, other: RanProgram, numbers: bool = False, but:
     """``numbers``: a number may be a tensor without dimensions in the other; ``but``: what is not compared."""
     if one.measured.calls is None or other.measured.calls is None:
         return "what compiled functions return cannot be recorded with this torch"
-    if found := first_difference(one.measured.calls, other.measured.calls, numbers):
+    mended = other.measured.totals.errors < one.measured.totals.errors
+    if found := first_difference(one.measured.calls, other.measured.calls, numbers, mended):
         return found
     if one.measured.problem != other.measured.problem:
         return f"it ends otherwise: {other.measured.problem or 'without an error'}"
-    if found := _other_line(_printed(one), _printed(other), but):
+    if found := other_line(_printed(one), _printed(other), but):
         return f"it prints something else: {found}"
-    if found := _other_line(_messages(one), _messages(other), but):
-        return f"it logs something else: {found}"
+    for name, does in ((MESSAGES, "logs"), (WRITTEN, "writes to standard error")):
+        if found := other_line(_lines(one, name), _lines(other, name), but):
+            return f"it {does} something else: {found}"
     return _other_state(one.measured.state or {}, other.measured.state or {}, numbers, but)
 
 
 def _other_state(state: Mapping[str, Any], others: Mapping[str, Any], numbers: bool, but: Unsteady) -> str:
-    if missing := [name for name in state if name not in others]:
+    if missing := [name for name in state if name not in others and name not in but.variables]:
         return f"{missing[0]} is gone at the end"
     for name, value in state.items():
-        if name == MESSAGES or name in but.variables:
+        if name in (MESSAGES, WRITTEN) or name in but.variables:
             continue
         if found := first_other_leaf(value, others[name], numbers):
             return f"{name} at the end: {found}"
     return ""
 
 
-def _other_line(lines: Sequence[str], others: Sequence[str], but: Unsteady = Unsteady()) -> str:
+def other_line(lines: Sequence[str], others: Sequence[str], but: Unsteady = Unsteady()) -> str:
+    """The first line of ``others`` that says something else; numbers are the same but for rounding."""
     for one, other in zip(lines, others):
-        if _steady(one, but) != _steady(other, but):
+        if not _same_line(_steady(one, but), _steady(other, but)):
             return f"{other[:_MOST_SHOWN]!r} instead of {one[:_MOST_SHOWN]!r}"
     return "" if len(lines) == len(others) else f"{len(others)} lines instead of {len(lines)}"
+
+
+def _same_line(parts: Sequence[str], others: Sequence[str]) -> bool:
+    return len(parts) == len(others) and parts[0] == others[0] and all(map(_same_number, parts[1:], others[1:]))
+
+
+def _same_number(one: str, other: str) -> bool:
+    """The same text, or the same number but for rounding; whole numbers are exact."""
+    if one == other or "." not in one or "." not in other:
+        return one == other
+    value, changed = Decimal(one), Decimal(other)
+    exponent = max(int(number.as_tuple().exponent) for number in (value, changed))
+    digits = min(len(number.as_tuple().digits) for number in (value, changed))
+    last = Decimal(1).scaleb(exponent) if digits >= _FEWEST_DIGITS else Decimal(0)
+    return abs(value - changed) <= max(last, Decimal(_TOLERANCE) * max(value, changed))
 
 
 def _steady(line: str, but: Unsteady) -> tuple[str, ...]:
@@ -128,7 +153,7 @@ def effects_until_it_failed(one: RanProgram, other: RanProgram) -> str:
     if found := first_difference(calls, others):
         return found
     lines = _printed(one)
-    return _other_line(lines, _printed(other)[: len(lines)])
+    return other_line(lines, _printed(other)[: len(lines)])
 
 
 def with_path(value: _Plain, path: str, instead: str) -> _Plain:

@@ -6,10 +6,11 @@ Input: an ``EditCase``.  Output: path -> new text; {} where the edit cannot be m
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import libcst as cst
 
-from depyf.actions.fixing.edit_case import Change, EditCase, Tree, code_of, dotted, keyword, statement_of
+from depyf.actions.fixing.edit_case import Change, EditCase, Tree, code_of, dotted, keyword, statement_of, with_argument
 from depyf.run.advice.advice import SwitchKind
 from depyf.run.advice.registry import ADVICE
 
@@ -48,10 +49,20 @@ def _at_the_top(case: EditCase, lines: Sequence[str]) -> Texts:
             return {}
         last = _end_of_imports(body)
         new = [statement_of(line) for line in lines]
-        if last < len(body) and not body[last].leading_lines:
-            new[0] = new[0].with_changes(leading_lines=[cst.EmptyLine(indent=False)])
-        return {path: tree.module.with_changes(body=[*body[:last], *new, *body[last:]]).code}
+        if last:
+            new[0] = _below_an_empty_line(new[0])
+        following = body[last:]
+        if following and not following[0].leading_lines:
+            following[0] = _below_an_empty_line(following[0])
+        return {path: tree.module.with_changes(body=[*body[:last], *new, *following]).code}
     return {}
+
+
+_Line = TypeVar("_Line", bound=cst.BaseStatement)
+
+
+def _below_an_empty_line(line: _Line) -> _Line:
+    return line.with_changes(leading_lines=[cst.EmptyLine(indent=False)])
 
 
 def _imports_torch(module: cst.Module) -> bool:
@@ -154,18 +165,8 @@ def _decorates(tree: Tree, node: cst.Call) -> bool:
 
 def _with_dynamic(updated: cst.CSTNode, value: str) -> cst.Call:
     assert isinstance(updated, cst.Call)
-    last = updated.args[-1] if updated.args else None
-    new = cst.Arg(
-        cst.parse_expression(value),
-        cst.Name("dynamic"),
-        equal=cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace("")),
-    )
-    if last is None:
-        return updated.with_changes(args=[new])
-    if isinstance(last.comma, cst.Comma):  # it stands on several lines
-        return updated.with_changes(args=[*updated.args, new.with_changes(comma=last.comma)])
-    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-    return updated.with_changes(args=[*updated.args[:-1], last.with_changes(comma=comma), new])
+    equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+    return with_argument(updated, cst.Arg(cst.parse_expression(value), cst.Name("dynamic"), equal=equal))
 
 
 def _without_dynamic(updated: cst.CSTNode) -> cst.Call:

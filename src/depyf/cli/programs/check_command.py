@@ -111,7 +111,7 @@ def _dump(options: argparse.Namespace, work: Path) -> tuple[Path | None, int]:
     program = DoctorProgram(options.program, tuple(options.arguments), options.module)
     measured = run_once(
         program, (), work / "run", folder, compare=False, shown=True, fresh=True, limit=options.timeout,
-        output=None if _form(options) == TEXT else sys.stderr,
+        output=None if _form(options) == TEXT else sys.stderr, measures_guards=False,
     )  # fmt: skip
     return _ended_well(measured, options.program, folder)
 

@@ -67,6 +67,21 @@ def test_ways_that_need_an_edit_are_not_tried():
     assert way_in_words(number) == "torch._dynamo.config.allow_unspec_int_on_nn_module = True"
 
 
+def test_fewer_errors_that_the_program_catches_are_a_help():
+    """What failed is compiled then, which takes compilations."""
+
+    def ran(errors, compilations, breaks=0):
+        return Measured(0, RunTotals(compilations, breaks=breaks, errors=errors), 1.0, calls={})
+
+    def outcome(before, after):
+        return judged(PlannedWay(()), before, after, deterministic=False).outcome
+
+    assert outcome(ran(2, 1), ran(0, 1)) is outcome(ran(2, 1), ran(0, 3)) is WayOutcome.HELPS
+    assert outcome(ran(2, 1), ran(2, 1)) is WayOutcome.NOTHING
+    assert outcome(ran(2, 1), ran(1, 1, breaks=3)) is WayOutcome.MIXED
+    assert outcome(ran(1, 1), ran(2, 1)) is WayOutcome.FAILED
+
+
 def test_only_ways_out_of_different_causes_are_followed_together():
     first, other, both = (FollowedAdvice(use("mark-dynamic", tensor=name, dimension="0"), "f") for name in "xyz")
     base = measured(0, 9, 0, 0)

@@ -47,14 +47,8 @@ def edited(advice, program, line="", call="", compiled="", made=1, **values):
 
 def test_a_setting_stands_after_the_imports():
     text = edited("capture-scalars", "def f(x):\n    return x\n")
-    assert (
-        text
-        == "torch._dynamo.config.capture_scalar_outputs = True\n\n\ndef f(x):\n    return x\n".replace(
-            "\n\n\n", "\n\n\n", 1
-        )
-        or text
-    )
-    assert "torch._dynamo.config.capture_scalar_outputs = True\n" in text and text.endswith("def f(x):\n    return x\n")
+    setting = "import torch\n\ntorch._dynamo.config.capture_scalar_outputs = True\n"
+    assert text == f"{setting}\n\ndef f(x):\n    return x\n", "one empty line above, those of the program below"
     assert "recompile_limit = 12" in edited("raise-limit", "x = 1\n", limit="12")
     assert "reorderable_logging_functions.add(print)" in edited("reorder-output", "x = 1\n", function="print")
     assert edited("reorder-output", "x = 1\n", function="my.log") is None, "what its name means is not known"
@@ -62,7 +56,8 @@ def test_a_setting_stands_after_the_imports():
 
 COMPILED = [
     ("f_c = torch.compile(f)\n", "f_c = torch.compile(f, dynamic=True)\n"),
-    ("f_c = torch.compile(\n    f,\n    mode='x',  # why\n)\n", "f_c = torch.compile(\n    f,\n    mode='x',  # why\n    dynamic=True,  # why\n)\n"),
+    ("f_c = torch.compile(\n    f,\n    mode='x',  # why\n)\n", "f_c = torch.compile(\n    f,\n    mode='x',  # why\n    dynamic=True,\n)\n"),
+    ("f_c = torch.compile(\n    f  # it\n)\n", "f_c = torch.compile(\n    f,  # it\n    dynamic=True\n)\n"),
     ("f_c = torch.compile(f, **more)\n", 'f_c = torch.compile(f, **{"dynamic": True, **more})\n'),
     ("@torch.compile\ndef f(x):\n    return x\n", "@torch.compile(dynamic=True)\ndef f(x):\n    return x\n"),
     ("@torch.compile(backend='eager')\ndef f(x):\n    return x\n", "@torch.compile(backend='eager', dynamic=True)\ndef f(x):\n    return x\n"),
@@ -152,7 +147,13 @@ def test_statements_that_nothing_needs():
 
 def test_a_number_stays_a_tensor():
     program = "def f(x):\n    return x * x.sum().item()\n"
-    assert edited("keep-tensor", program, line="item") == program.replace(".item()", ".detach().clone()")
+    assert edited("keep-tensor", program, line="item") == program.replace(".item()", ".detach()")
+    for kept in ("x[0]", "self.sum(x)", "net.norm(x)", "x.max()"):
+        text = f"def f(self, x):\n    return x * {kept}.item()\n"
+        assert edited("keep-tensor", text, line="item") == text.replace(".item()", ".detach().clone()"), kept
+    for new in ("torch.norm(x)", "(x == 1).sum()", "x[0].mean(dim=0)"):
+        text = f"def f(x):\n    return x * {new}.item()\n"
+        assert edited("keep-tensor", text, line="item") == text.replace(".item()", ".detach()"), new
     assert edited("keep-tensor", "def f(x):\n    return f'{x.item()}'\n", line="item") is None
     assert edited("keep-tensor", "def f(x):\n    return x.item() + x.sum().item()\n", line="item") is None, (
         "which of both?"

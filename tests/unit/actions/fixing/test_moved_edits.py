@@ -79,6 +79,9 @@ REPORT = "@torch.compile\ndef f(x, n):\n    y = (x * n).mean()\n    {}\n    retu
         ("log.info(f'{y.item():.2f}')", "log = g()\na = f(z, 2)\n", "log = g()\na = f(z, 2)\nlog.info(f'{a.item():.2f}')\n"),
         ("v = y.item(); print(v)", "a = f(z, k)\n", None),
         ("print(x.sum().item())", "x = f(x, k)\n", None),  # x is another one then
+        ("print(y.item(), file=sys.stderr)", "import sys\na = f(z, k)\n", "import sys\na = f(z, k)\nprint(a.item(), file=sys.stderr)\n"),
+        ("print(y.item(), file=sys.stderr)", "import sys\nsys = 1\na = f(z, k)\n", None),
+        ("print(y.item(), file=out)", "out = 1\na = f(z, k)\n", None),
         ("print(y.item(), step)", "step = 1\na = f(z, k)\n", None),  # so may be step
         ("print(y.item())", "a = f(z, k).sum()\n", None),
         ("print(y.item())", "f(z, k)\n", None),  # it has no name there
@@ -97,6 +100,12 @@ REPORT = "@torch.compile\ndef f(x, n):\n    y = (x * n).mean()\n    {}\n    retu
 def test_what_is_printed_is_printed_after_the_call(report, call, wanted):
     found = edited("log-after", REPORT.format(report) + call, "print" if "print" in report else "log.")
     assert found == (None if wanted is None else REPORT.replace("    {}\n", "") + wanted)
+
+
+def test_what_is_moved_keeps_its_comments():
+    program = REPORT.format("\n    # how it goes\n    print(y.item())  # once") + "a = f(z, k)\nb = 1\n"
+    found = edited("log-after", program, "print")
+    assert found.endswith("a = f(z, k)\n# how it goes\nprint(a.item())  # once\nb = 1\n"), "no empty line"
 
 
 def test_a_number_with_a_name_goes_with_what_prints_it():

@@ -7,6 +7,7 @@ from depyf.actions.doctor.trial import Measured
 from depyf.actions.fixing.fix_program import _each_call_anew
 from depyf.actions.fixing.same_effects import (
     MESSAGES,
+    WRITTEN,
     RanProgram,
     effects_until_it_failed,
     other_effect,
@@ -16,8 +17,8 @@ from depyf.actions.fixing.same_effects import (
 from depyf.run.run import RunTotals
 
 
-def ran(calls=None, state=None, printed=b"", problem="", status=0, compilations=1):
-    measured = Measured(status, RunTotals(compilations), calls=calls or {}, state=state, problem=problem)
+def ran(calls=None, state=None, printed=b"", problem="", status=0, compilations=1, errors=0):
+    measured = Measured(status, RunTotals(compilations, errors=errors), calls=calls or {}, state=state, problem=problem)
     return RanProgram(measured, None, printed)
 
 
@@ -35,6 +36,8 @@ def test_each_effect_is_compared():
     assert other_effect(one, ran({"f": [[1]]}, {MESSAGES: ["a"]}, b"x\ny\n")) == "m.weight is gone at the end"
     logged = {**state, MESSAGES: []}
     assert "it logs something else: 0 lines instead of 1" in other_effect(one, ran({"f": [[1]]}, logged, b"x\ny\n"))
+    heard = other_effect(one, ran({"f": [[1]]}, {**state, WRITTEN: ["a"]}, b"x\ny\n"))
+    assert heard == "it writes to standard error something else: 1 lines instead of 0"
     more = ran({"f": [[1]]}, {**state, "new": [1]}, b"x\ny\n")
     assert other_effect(one, more) == "", "an edit may have a name for a value"
     failed = ran({"f": [[1]]}, state, b"x\ny\n", "ValueError: a", 1)
@@ -42,6 +45,19 @@ def test_each_effect_is_compared():
     assert other_effect(failed, ran({"f": [[1]]}, state, b"x\ny\n", "ValueError: b", 1)) == (
         "it ends otherwise: ValueError: b"
     )
+
+
+def test_numbers_in_lines_are_the_same_but_for_rounding():
+    def same(one, other):
+        return other_effect(ran(printed=one), ran(printed=other)) == ""
+
+    assert same(b"loss -0.28544872999\n", b"loss -0.285448789596\n") and same(b"0.1234\n", b"0.1235\n")
+    assert same(b"1.5e-07\n", b"1.5e-07\n") and same(b"tensor(12.3456)\n", b"tensor(12.3457)\n")
+    assert not same(b"0.12\n", b"0.13\n"), "too few digits"
+    assert not same(b"12345\n", b"12346\n"), "a whole number"
+    assert not same(b"0.1234\n", b"0.1236\n") and not same(b"1.0000001\n", b"-1.0000001\n")
+    assert not same(b"step 2 1.217\n", b"step 2 1.219\n")
+    assert not same(b"1.5000e-07\n", b"1.5000e-06\n") and same(b"1.5000e-07\n", b"1.5001e-07\n")
 
 
 def test_a_number_may_be_a_tensor_only_where_the_edit_says_so():
@@ -57,6 +73,18 @@ def test_a_program_that_failed_did_the_same_before():
     assert effects_until_it_failed(one, ran({"f": [[1], [5], [6]]}, printed=b"a\nb\n")) == ""
     assert effects_until_it_failed(one, ran({"f": [[2], [5]]}, printed=b"a\nb\n"))
     assert effects_until_it_failed(one, ran({"f": [[1], [5]]}, printed=b"b\n"))
+
+
+def test_a_call_that_torch_refused_may_return():
+    """The program caught that error; all else that it does must be the same."""
+    refused = {"error": "Unsupported", "compiler": True}
+    one = ran({"f": [[refused], [1]]}, printed=b"a\n", errors=1)
+    assert other_effect(one, ran({"f": [[2], [1]]}, printed=b"a\n")) == ""
+    assert other_effect(one, ran({"f": [[2], [1]]}, printed=b"a\n", errors=1)), "as many errors"
+    assert other_effect(one, ran({"f": [[2], [3]]}, printed=b"a\n")) == "f, call 2: 3 instead of 1"
+    assert other_effect(one, ran({"f": [[2], [1]]}, printed=b"b\n"))
+    own = ran({"f": [[{"error": "ValueError: a", "compiler": False}], [1]]}, printed=b"a\n", errors=1)
+    assert other_effect(own, ran({"f": [[2], [1]]}, printed=b"a\n")), "an error of the program"
 
 
 def test_what_is_compiled_anew_in_each_call_is_no_help():
@@ -91,5 +119,7 @@ def test_numbers_that_differ_anyway_are_not_compared():
 def test_a_program_whose_results_differ_is_not_compared():
     first, again = ran(state={"w": [number(1.0, (1,))]}), ran(state={"w": [number(2.0, (1,))]})
     assert other_effect(first, again, but=unsteady(first, again))
+    first, again = ran(state={"took": [0.1, 0.2]}), ran(state={"took": [0.3, 0.1]})
+    assert other_effect(first, again, but=unsteady(first, again)) == "", "seconds in a list"
     first, again = ran(printed=b"a b\n"), ran(printed=b"a c\n")
     assert other_effect(first, again, but=unsteady(first, again)), "no number"
