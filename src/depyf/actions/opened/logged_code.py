@@ -7,6 +7,7 @@ the reason is in the place of the text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -35,8 +36,9 @@ def with_code(run: Run, printed: Mapping[CompileKey, str]) -> Run:
 
 
 def _version(text: str) -> tuple[int, int] | None:
-    parts = text.split(".")
-    return (int(parts[0]), int(parts[1])) if len(parts) > 1 and all(p.isdecimal() for p in parts[:2]) else None
+    """The first two numbers; None where it does not begin with such."""
+    found = re.match(r"(\d{1,3})\.(\d{1,3})(?!\d)", text)
+    return (int(found[1]), int(found[2])) if found is not None else None
 
 
 def _function(function: FunctionRecord, printed: Mapping[CompileKey, str], version: tuple[int, int]) -> FunctionRecord:

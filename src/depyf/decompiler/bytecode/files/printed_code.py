@@ -13,6 +13,7 @@ import contextlib
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from depyf.decompiler.bytecode import ops
@@ -41,6 +42,8 @@ _NEWLOCALS = 2
 _MOST_UNNAMED = 1000
 """Variables, names or constants of code that none of its instructions names."""
 _LINE_TABLES = (3, 10)
+_MOST_LINES = 1 << 22
+"""Lines that code goes forward and back in all."""
 _DIGITS = 10
 """An argument has at most 32 bits."""
 _NAMES = frozenset((
@@ -119,8 +122,8 @@ class _Listing:
             if found is None or found["name"] not in self.numbers:
                 raise BytecodeError(f"no line of a disassembly: {printed.strip()[:60]!r}")
             if found["line"]:
-                line = int(found["line"]) if found["line"].isdigit() else None
-            if not labelled and int(found["offset"]) != self.size:
+                line = int(found["line"][:_DIGITS]) if found["line"].isdigit() else None
+            if not labelled and found["offset"] != str(self.size):
                 raise BytecodeError(f"the instruction at offset {self.size} is not in the text")
             argument = int((found["argument"] or "0")[:_DIGITS])
             label = found["label"] or "" if labelled else ""
@@ -156,6 +159,9 @@ class _Listing:
         """The table of lines; empty before 3.10, which has another form."""
         if self.spec.version < _LINE_TABLES:
             return b""
+        known = [first, *(row.line for row in self.rows if row.line is not None)]
+        if sum(abs(one - other) for one, other in pairwise(known)) > _MOST_LINES:  # the table grows with them
+            raise BytecodeError("its lines are too far apart")
         after = [*(row.offset for row in self.rows[1:]), self.size]
         extents = ((end - row.offset, (row.line, None, None, None)) for row, end in zip(self.rows, after))
         return line_table(self.spec.version, first, extents)

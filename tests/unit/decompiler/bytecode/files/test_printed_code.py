@@ -105,7 +105,7 @@ def test_a_text_that_was_cut_or_changed(version: str) -> None:
     """Any cut gives an error of ours, or code that can be lowered or not."""
     text = printed(version)["handlers"]
     for end in range(0, len(text), 37):
-        for damaged in (text[:end], text[:end] + text[end + 23 :], text[:end].replace("1", "99999999") + text[end:]):
+        for damaged in (text[:end], text[:end] + text[end + 23 :], text[:end].replace("1", "9" * 5000) + text[end:]):
             try:
                 lower(read_printed(damaged, number(version), "handlers", "sample.py"))
             except BytecodeError:
