@@ -394,7 +394,7 @@ def _not_edited(facts: BreakFacts, found: Uses) -> Uses:
 
 
 def for_limit(limit: int) -> Uses:
-    """A function that has as many entries as ``limit`` allows."""
+    """The advice for a function that has as many cache entries as torch's ``recompile_limit``, ``limit``, allows."""
     return (use("raise-limit", limit=str(limit * 8)),)
 
 
@@ -428,20 +428,20 @@ def for_failure(error: str, pinned_by: Sequence[tuple[str, int]] = (), id: str =
 
 
 def for_undeclared() -> Uses:
-    """torch raised an error as a size is not in the range that is declared for it."""
+    """The advice for an error that torch raised because a size is outside of its declared range."""
     return (use("declared-bound"),)
 
 
 def for_step() -> Uses:
-    """A break in an optimizer that is called by a function which calls backward(), too."""
+    """The advice for a break in ``optimizer.step()``, where the calling function calls ``backward()`` as well."""
     return (use("backward-outside"),)
 
 
 def of_returned(advice: Uses) -> bool:
-    """Whether it is the advice on a number that a function returns: its caller is not known there."""
+    """Whether ``advice`` is about a number that the function returns.  What its caller does with it is unknown."""
     return any(one.id == "read-after" for one in advice)
 
 
 def of_optimizer(advice: Uses) -> bool:
-    """Whether a break with this advice is one that torch's optimizers make."""
+    """Whether ``advice`` says that one of torch's optimizers causes the break."""
     return any(one.id == "torch-own" and one.value("of") == "optimizer" for one in advice)

@@ -219,7 +219,7 @@ def _ways(
 
 
 def weight(cause: Cause) -> float:
-    """What a cause costs, in one number."""
+    """The cost of a cause as one number, to sort by."""
     costs = cause.costs
     known = min(costs.operations, _MOST_OPERATIONS) * _OPERATIONS
     python = _LIMIT if cause.kind is CauseKind.RECOMPILES else _PYTHON

@@ -42,7 +42,7 @@ class _Values:
 
 
 class DecidingGuards:
-    """Of each entry of a function, the failed guard that decided."""
+    """For each entry of a function: which of the failed guards caused the recompilation."""
 
     def __init__(self, function: FunctionRecord) -> None:
         self.function = function
@@ -83,21 +83,21 @@ class DecidingGuards:
         return next((record for record in found if self.subject(record) == often[0][0]), None) if often else None
 
     def subject(self, record: RecompileRecord) -> Subject:
-        """What its guard reads."""
+        """The value that the guard in ``record`` reads."""
         found = self._subjects.get(record.guard)
         if found is None:
             found = self._subjects[record.guard] = subject_of_differences(differences_in(record), record.guard)
         return found
 
     def words(self, record: RecompileRecord) -> str:
-        """The same, as it stands in a sentence."""
+        """The value that the guard in ``record`` reads, worded for a sentence."""
         found = self._words.get(record.guard)
         if found is None:
             found = self._words[record.guard] = str(self.subject(record))
         return found
 
     def unfit(self, record: RecompileRecord) -> EntryRecord | None:
-        """The older entry that it was a guard of."""
+        """The older entry whose guard ``record`` describes; None where it is not in the run."""
         return self._entries.get(record.entry)
 
     @functools.cached_property

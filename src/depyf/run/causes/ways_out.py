@@ -30,7 +30,7 @@ _OPTIONS = (SwitchKind.CONFIG, SwitchKind.COMPILING)
 
 @dataclass(frozen=True, slots=True)
 class WayOut:
-    """Advice that is followed together."""
+    """A set of advice that is followed together, with its predicted effect."""
 
     uses: Uses
     prediction: Prediction | None = None
@@ -87,7 +87,7 @@ def _is_code(template: str, name: str) -> bool:
 
 
 def is_remedy(use: AdviceUse) -> bool:
-    """Whether an advice changes something."""
+    """Whether the advice changes something about the recompilations or breaks."""
     return bool(text_of(use)) and ADVICE[use.id].remedy
 
 
@@ -156,18 +156,18 @@ class FunctionReplay:
 
     @functools.cached_property
     def needed(self) -> Values:
-        """The sizes that a line makes constants."""
+        """The sizes that a line of the program specialises to constants."""
         return _needed(self.advice)
 
     @functools.cached_property
     def fixed(self) -> Values:
-        """The values that nothing frees."""
+        """The values for which no advice changes anything."""
         return frozenset(value for value, uses in self.advice.items() if not any(map(is_remedy, uses)))
 
     @property
     def asks_more(self) -> bool:
-        """Whether more may be asked where all numbers are symbols: no entry shows what the program asks, a condition on
-        a value made one, or there was nothing to compile, as where only numbers are compared."""
+        """Whether dynamic sizes may need guards that no entry shows: no entry has the symbol, the program tests a
+        value, or a call compiled no graph (only numbers were compared)."""
         return self.idle or self.unasked or any(value.kind for value in self.fixed)
 
     @property
@@ -180,7 +180,7 @@ class FunctionReplay:
         return self.table.replay(self.fixed).ways
 
     def freed(self, use: AdviceUse, value: GuardedValue) -> _Freed:
-        """What ``use``, an advice on ``value``, frees."""
+        """The values that may change without a recompilation when ``use``, an advice on ``value``, is followed."""
         frees = ADVICE[use.id].frees
         plain = frozenset({value} if not value.small else ())
         if frees is Frees.SYMBOL:
@@ -202,9 +202,9 @@ class FunctionReplay:
         return frozenset(one.value for one in failed if one.difference is not None and one.difference.of_strides)
 
     def left_after(self, uses: Collection[AdviceUse], options_only: bool = False, other_strides: bool = False) -> int:
-        """How many compilations are left where ``uses`` are followed: options of torch are of all values of the
-        process.  ``options_only``: the rest of them is for another function; ``other_strides``: the strides are then
-        what the guards want."""
+        """The number of compilations left when ``uses`` are followed.  An option of torch applies to all values.
+        ``options_only``: ignore advice that is no option, which is for another function.  ``other_strides``: assume the
+        strides that the guards want."""
         ids = {use.id for use in uses if _is_option(use)}
         freed = _Freed()
         for value, known in self.advice.items():
@@ -220,11 +220,11 @@ class FunctionReplay:
 
     @functools.cached_property
     def unknown(self) -> Values:
-        """The values of which it is not known what frees them."""
+        """The values for which no advice is known."""
         return frozenset(value for value, uses in self.advice.items() if not uses)
 
     def helps(self, values: Values) -> bool:
-        """Whether free ``values`` remove compilations."""
+        """Whether fewer compilations are needed when ``values`` may change."""
         return self.table.left(values) < self.table.compilations
 
     def together(self, values: Values) -> Values:
@@ -332,7 +332,7 @@ def _needed(advice: Mapping[GuardedValue, Iterable[AdviceUse]]) -> Values:
 
 
 def is_mark(use: AdviceUse) -> bool:
-    """Whether it marks a tensor of the program."""
+    """Whether the advice marks a dimension of a tensor (``mark_dynamic`` and the like)."""
     switch = ADVICE[use.id].switch
     return switch is not None and switch.kind is SwitchKind.MARK
 

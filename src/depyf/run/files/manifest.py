@@ -457,7 +457,8 @@ def with_level_graph(manifest: dict[str, Any], record: GraphRecord, level: str) 
 
 
 def with_level_kernel(manifest: dict[str, Any], name: str, kernel: KernelFile, level: str) -> str:
-    """The same for a kernel in a separate file, ``name``."""
+    """The text of the manifest of a finished dump with the file ``name`` of a kernel, added by
+    ``depyf.debug(level=...)``."""
     return _with(manifest, {**_kernel(name, kernel), "level": level})
 
 

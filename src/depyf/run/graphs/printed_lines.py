@@ -32,13 +32,13 @@ class PrintedLine:
 
 
 def printed_line(line: str) -> PrintedLine | None:
-    """None for a line that computes nothing."""
+    """The value that a line of a printed graph computes; None for a line that computes nothing."""
     match = _ASSIGNED.match(line)
     return _made(match) if match is not None else None
 
 
 def printed_lines(text: str) -> Iterator[PrintedLine]:
-    """Those of a text, in order."""
+    """The lines of ``text`` that compute a value, in order."""
     return map(_made, _ASSIGNED.finditer(text))
 
 

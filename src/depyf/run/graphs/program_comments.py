@@ -26,7 +26,7 @@ _COMMENT = re.compile(
 
 
 def place_in(line: str) -> Place | None:
-    """The place that a line names; None for a line without such a comment."""
+    """The place in a line's comment ``# File: ...``; None for a line without one."""
     return next(places_in(line), None)
 
 

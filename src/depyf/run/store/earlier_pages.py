@@ -28,7 +28,7 @@ _NO_SOURCE = "(its source cannot be read)"
 
 @dataclass(frozen=True, slots=True)
 class DumpPages:
-    """A folder, and the files that its manifest lists."""
+    """A dump folder and the files that its manifest lists."""
 
     folder: Path
     names: frozenset[str]

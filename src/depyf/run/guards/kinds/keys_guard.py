@@ -133,7 +133,7 @@ class KeysGuard(GuardKind):
         return f"{named(differences[0].source)} is there" if differences[0].what == THERE else text
 
     def values(self, difference: Difference) -> tuple[str, str]:
-        """What was wanted is the guard itself."""
+        """The wanted and the found keys; "" where the guard itself says what is wanted."""
         if difference.what == KEYS:
             return difference.wanted.text, difference.found.text
         return "", ""

@@ -108,7 +108,7 @@ class ValueGuard(GuardKind):
         return known if known.text else literal_side(wanted)
 
     def stated(self, difference: Difference) -> tuple[str, str]:
-        """With their classes where values that may be equal are of two."""
+        """The wanted and the found value, with their classes where equal values may be of two classes."""
         wanted, found = difference.wanted, difference.found
         if not _of_two_classes(difference) or wanted.kind == "NoneType":
             return wanted.text, found.text
