@@ -45,7 +45,7 @@ from depyf.sources.reports.wrapped_calls import WrappedCall
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """The answer; ``str()`` of it reads well, ``to_json()`` is for programs."""
+    """The answer of ``depyf.why``: which cache entry a call would run.  ``str()`` is text, ``to_json()`` plain data."""
 
     function: str
     place: str
@@ -286,7 +286,7 @@ def _unrolled(steps: list[GuardStep]) -> set[str]:
 
 
 def other_backend(entry: LiveEntry, target: Target) -> bool:
-    """torch passes over entries that another ``backend=`` compiled."""
+    """Whether another ``backend=`` compiled ``entry`` than the one of ``target``: torch then does not use it."""
     if target.backend is None or entry.backend is None or entry.backend is target.backend:
         return False
     return bool(entry.backend != target.backend)

@@ -42,7 +42,7 @@ _OF_STR = frozenset(
 
 
 class CallRules:
-    """The calls of one side."""
+    """What a call of a known callable does, on one side of the comparison."""
 
     def __init__(
         self,

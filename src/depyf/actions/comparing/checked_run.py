@@ -75,7 +75,7 @@ class CheckedRun:
 
     @property
     def spent(self) -> bool:
-        """Whether the time is used up."""
+        """Whether the time for comparisons is used up."""
         return self._left <= 0
 
     def entered(self, made: Any, call: CompileCall, args: tuple[Any, ...], kwargs: dict[str, Any]) -> After | None:

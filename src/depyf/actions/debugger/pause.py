@@ -166,7 +166,7 @@ def stop() -> None:
 
 
 def stopper() -> Callable[[], None]:
-    """What stops in its caller: the debugger of an IDE or of ``PYTHONBREAKPOINT``, or our pdb."""
+    """A function that stops in its caller: ``breakpoint`` for an IDE or ``PYTHONBREAKPOINT``, else depyf's pdb."""
     if (hooked() and attached()) or os.environ.get("PYTHONBREAKPOINT"):
         return breakpoint
     return pdb_in_caller

@@ -100,8 +100,8 @@ class ReturnedRecorder:
 
 
 def comparable() -> ReturnedRecorder | None:
-    """Make two runs comparable: random numbers are seeded, compiled code draws them as eager code does, and what
-    compiled functions return is recorded.  None where this torch has another way to compile."""
+    """Make two runs comparable: seed random numbers, make compiled code draw them as eager code does, and record what
+    compiled functions return.  None where this version of torch cannot be recorded."""
     random.seed(0)
     torch.manual_seed(0)
     numpy = sys.modules.get("numpy")
@@ -174,7 +174,7 @@ def _said(error: Exception) -> str:
 
 
 def leaves_of(value: Any) -> list[Any]:
-    """Tensors and plain values in ``value``, in order."""
+    """The tensors (as checksums) and plain values in ``value``, in order."""
     found = []
     for leaf in _walk(value, 0):
         found.append(_digest(leaf) if is_a(leaf, torch.Tensor) else leaf)

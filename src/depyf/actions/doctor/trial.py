@@ -53,7 +53,7 @@ _GRACE = 20.0
 
 @dataclass(frozen=True, slots=True)
 class DoctorProgram:
-    """What is run."""
+    """The program to run, as named on the command line."""
 
     target: str
     arguments: tuple[str, ...]
@@ -62,7 +62,7 @@ class DoctorProgram:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One run."""
+    """The measurements of one run of the program."""
 
     status: int
     """As ``subprocess`` has it: negative for a signal."""
@@ -242,7 +242,7 @@ def measured_in(folder: Path, status: int = 0, told: TrialResult | None = None) 
 
 
 def more_advice(folder: Path) -> list[tuple[AdviceUse, str]]:
-    """All advice in a dump, each with the function that it is about; [] where there is no dump."""
+    """All advice in a dump, each with the name of its function; [] where there is no dump."""
     try:
         runs = load_ranks(folder).values()
     except DepyfError:

@@ -21,7 +21,7 @@ MOST = 8
 
 @dataclass(frozen=True, slots=True)
 class Tries:
-    """What was tried."""
+    """The results of trying ways out."""
 
     ways: tuple[TriedWay, ...] = ()
     difference: str = ""

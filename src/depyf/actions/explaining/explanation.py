@@ -88,22 +88,23 @@ class EntryReport:
 
     @property
     def unfit(self) -> tuple[RecompileRecord, ...]:
-        """The earlier entries that did not fit, the nearest first."""
+        """The earlier entries that the call did not fit, the nearest first."""
         return self.record.recompiles
 
     @property
     def decided(self) -> RecompileRecord | None:
-        """Of the guards that failed the one that made torch compile; None for the first entry."""
+        """The failed guard that caused this recompilation; None for the first entry."""
         return self.deciding.of(self.record) if self.unfit else None
 
     @property
     def reason(self) -> str:
-        """What its guard reads, and where: the same in entries that were made for the same reason."""
+        """The value that this guard reads, and its line: equal for entries made for the same reason.  "" for the first
+        entry."""
         return "" if self.decided is None else f"{self.deciding.words(self.decided)} {self.decided.place}"
 
     @property
     def decided_because(self) -> str:
-        """Which earlier entry did not fit by that guard."""
+        """Which earlier entry the call did not fit by that guard."""
         return "" if self.decided is None else _unfit(self.decided, self.names)
 
     @property
@@ -120,7 +121,7 @@ class EntryReport:
 
     @property
     def advice(self) -> str:
-        """What to change so that it would have fitted; "" where depyf knows nothing."""
+        """The advice on avoiding this recompilation; "" for none."""
         return "" if self.decided is None else in_words(sentence(self.decided.advice), self.names)
 
     @property
@@ -184,7 +185,7 @@ def _unfit(record: RecompileRecord, names: Mapping[str, str]) -> str:
 
 
 def rests_of(run: Run, entry: EntryRecord) -> list[FunctionRecord]:
-    """The rests of a function that the code of one of its entries goes on in."""
+    """The resume functions that the code of ``entry`` calls."""
     called = entry.transformed.resumes if entry.transformed is not None else ()
     return [function for name in called for function in run.functions if name in function.resume_names]
 
@@ -219,7 +220,7 @@ class Report:
 
     @property
     def entries(self) -> tuple[EntryReport, ...]:
-        """Those of which there is code, in the order torch tries them."""
+        """The entries with compiled code, in the order torch tries them."""
         deciding, names = DecidingGuards(self.record), shown_names(self.run).get(self.record.function, {})
         return tuple(
             EntryReport(self.run, deciding, names, entry)
@@ -229,7 +230,7 @@ class Report:
 
     @property
     def breaks(self) -> tuple[ReportedBreak, ...]:
-        """Where its graphs end, each once."""
+        """The graph breaks of all entries, each once."""
         found = {
             record.identity: record
             for entry in self.entries
@@ -240,7 +241,7 @@ class Report:
 
     @property
     def skipped(self) -> tuple[ReportedBreak, ...]:
-        """Why there is no compiled code for it, or none for some calls."""
+        """Why torch made no code for the function, or none for some of its calls."""
         ended = [entry for entry in self.record.entries if entry.state is not EntryState.COMPILED]
         cost = [entry for entry in ended if entry.state is not EntryState.NOTHING]
         found = [left_alone(entry, self.record.code) for entry in cost or ([] if self.entries else ended)]
@@ -257,13 +258,13 @@ class Report:
 
     @property
     def calls(self) -> tuple[Place, ...]:
-        """The lines that called it, where it stands inside another one and torch still knows them."""
+        """The program's lines that called the function, as far as torch has kept them."""
         found = dict.fromkeys(entry.callers[-1].place for entry in self.record.entries if entry.callers)
         return tuple(place for place in found if place.line)
 
     @property
     def older(self) -> bool:
-        """torch has dropped compilations, so that functions may be missing from ``inside``."""
+        """Whether torch has dropped old compilations, so that functions may be missing from ``inside``."""
         return FORGOTTEN in self.run.missing
 
     def all(self) -> Iterator[Report]:
@@ -274,7 +275,7 @@ class Report:
 
     @cached_property
     def part(self) -> Run:
-        """The run without what is outside of this function."""
+        """The run restricted to this function and the functions compiled inside it."""
         functions = tuple(report.record for report in self.all())
         keys = {entry.key for function in functions for entry in function.entries}
         graphs = tuple(graph for graph in self.run.graphs if graph.key in keys)

@@ -31,12 +31,12 @@ class Unguarded:
 
     @property
     def name(self) -> str:
-        """As the program writes it: ``self.factor``, ``SCALE``."""
+        """The value as the program writes it: ``self.factor``, ``SCALE``."""
         return self.value.name
 
     @property
     def place(self) -> Place:
-        """The line that reads it."""
+        """The line that reads the value."""
         return self.value.place
 
     @property

@@ -29,7 +29,7 @@ def _tree_at(case: EditCase) -> Tree | None:
 
 
 def unused_number(case: EditCase) -> Texts:
-    """The statement that reads a number which nothing uses, without it."""
+    """Remove a statement that reads a number and does not use it."""
     tree, place = _tree_at(case), case.cause.place
     if tree is None or place is None:
         return {}
@@ -41,7 +41,7 @@ def unused_number(case: EditCase) -> Texts:
 
 
 def no_graph_break(case: EditCase) -> Texts:
-    """Without the call of ``torch._dynamo.graph_break()``."""
+    """Remove the call of ``torch._dynamo.graph_break()``."""
     tree, place = _tree_at(case), case.cause.place
     if tree is None or place is None:
         return {}
@@ -107,7 +107,7 @@ def _just_computed(node: cst.BaseExpression) -> bool:
 
 
 def no_disable(case: EditCase) -> Texts:
-    """Without the decorator ``torch.compiler.disable``."""
+    """Remove the decorator ``torch.compiler.disable``."""
     name = case.use.value("function").rpartition(".")[2]
     for path in case.texts:
         tree = case.tree(path)
@@ -124,7 +124,7 @@ def no_disable(case: EditCase) -> Texts:
 
 
 def branchless(case: EditCase) -> Texts:
-    """``torch.where`` for a branch whose ways both compute one value and do nothing else."""
+    """Replace a branch that only computes one value in both ways by ``torch.where``."""
     tree, place = _tree_at(case), case.cause.place
     if tree is None or place is None or "torch" not in tree.names():
         return {}

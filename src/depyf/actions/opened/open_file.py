@@ -73,7 +73,7 @@ def open_saved(path: Path, version: str | tuple[int, int] | None = None) -> Open
 
 
 def opened(data: bytes, name: str, version: str | tuple[int, int] | None = None) -> OpenedFile:
-    """As ``open_saved``, of bytes."""
+    """As ``open_saved``, for the ``data`` of a file.  SavedFileError where it cannot be read."""
     try:
         pickles = NestedPickles(data)
         parts = parts_of(pickles)

@@ -36,7 +36,7 @@ _HIDDEN = ("__pycache__",)
 
 @dataclass(frozen=True, slots=True)
 class OpenedLog:
-    """What was written."""
+    """The dumps that were written from one log or folder of logs."""
 
     folder: Path
     runs: dict[int | None, Run]

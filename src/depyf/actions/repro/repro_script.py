@@ -44,7 +44,7 @@ _STATE = "rng"
 
 @dataclass(frozen=True, slots=True)
 class ReproScript:
-    """The text of the script, and what the file beside it holds."""
+    """The text of a script, and the entries of the tensor file beside it."""
 
     text: str
     beside: Mapping[str, TensorEntry]

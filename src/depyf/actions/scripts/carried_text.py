@@ -70,7 +70,7 @@ def _read(tree: ast.AST) -> frozenset[str]:
 
 
 def bound_names(*nodes: ast.stmt) -> frozenset[str]:
-    """The names that the text binds somewhere, and does not declare global."""
+    """The names that the statements bind and do not declare global."""
     found: set[str] = set()
     declared: set[str] = set()
     for node in (part for outer in nodes for part in ast.walk(outer)):
@@ -123,7 +123,7 @@ def _imported() -> dict[str, tuple[str, str]]:
 
 
 def import_lines(names: Iterable[str]) -> list[str]:
-    """The lines that import what ``names`` are."""
+    """The import lines for ``names``."""
     modules: dict[str, set[str]] = {}
     for name in set(names) & set(_imported()):
         module, member = _imported()[name]
@@ -135,7 +135,8 @@ def import_lines(names: Iterable[str]) -> list[str]:
 
 
 def import_order(line: str) -> tuple[bool, bool, bool, str]:
-    """Modules, names of modules; the standard library before torch; definitions after all imports."""
+    """The sort key of an import line: the standard library before torch, ``import`` before ``from``, and definitions
+    last."""
     return " = " in line, not is_standard(line), line.startswith("from "), line
 
 

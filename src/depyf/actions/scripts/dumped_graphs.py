@@ -29,7 +29,7 @@ class GalleryError(DepyfError):
 
 @dataclass(frozen=True, slots=True)
 class StageFile:
-    """One graph of a dump: its page, and what is known of it beside."""
+    """One graph of a dump: its page and the recorded facts about it."""
 
     name: str
     text: str
@@ -65,7 +65,7 @@ class CompiledGraph:
 
     @property
     def file(self) -> str:
-        """The name of its script."""
+        """The file name of the graph's script."""
         return f"graph_{self.slug}_{safe_name(self.function.rpartition('.')[2])}.py"
 
 

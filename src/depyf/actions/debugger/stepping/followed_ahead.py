@@ -17,7 +17,7 @@ Follow = Callable[[dict[str, Any]], None]
 
 
 class FollowedAhead:
-    """What is set for one ``depyf.debug()``."""
+    """The guard checks replaced during one ``depyf.debug()``."""
 
     def __init__(self) -> None:
         self._set: list[tuple[Any, Callable[[Any], Any]]] = []
@@ -44,7 +44,7 @@ class FollowedAhead:
         self._set.append((manager, check))
 
     def stop(self) -> None:
-        """The guard managers are as they were."""
+        """Restore the guard managers."""
         for manager, check in self._set:
             if vars(manager).get(_METHOD) is check:
                 delattr(manager, _METHOD)

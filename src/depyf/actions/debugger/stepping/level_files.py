@@ -47,7 +47,7 @@ lines."""
 
 
 class LevelFiles:
-    """Finds or writes the file for each piece of code; ``stepping`` undoes it."""
+    """Finds or writes the file for each piece of code of a level.  ``stepping`` exchanges the code, and undoes it."""
 
     def __init__(self, session: Session, stepping: Stepping, level: str, instrument: Instrument | None) -> None:
         self._level = level
@@ -71,7 +71,7 @@ class LevelFiles:
             pause_for_new_file(", ".join(new))
 
     def pauses(self) -> bool:
-        """Is there something to tell before what was compiled runs?"""
+        """Whether there are new files to announce before the compiled code runs."""
         return bool(self._new)
 
     def note(self, text: str) -> None:

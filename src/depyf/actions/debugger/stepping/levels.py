@@ -68,7 +68,7 @@ class LevelRun:
         self._stance = torch.compiler.set_stance(force_backend=self._backend)
 
     def stop(self) -> None:
-        """The stance, the hook and torch's caches are as they were before ``start``."""
+        """Restore the stance, the hook and torch's caches."""
         steps: list[Callable[[], object]] = []
         if self._stance is not None:
             steps.append(functools.partial(self._stance.__exit__, None, None, None))
@@ -260,7 +260,7 @@ def outliving(backend: Callable[..., Any]) -> tuple[Callable[..., Any], Callable
 
 @contextlib.contextmanager
 def no_caches() -> Iterator[None]:
-    """Inductor and AOTAutograd compile for real, and store nothing."""
+    """While the block lasts, Inductor and AOTAutograd read and write no caches."""
     import torch._functorch.config as functorch_config
     import torch._inductor.config as inductor_config
 
