@@ -164,7 +164,7 @@ class LiveFrame:
         return {**arguments, **free}, Globals(scope if scope is not None else self.function().__globals__)
 
     def original(self, shown: Callable[..., Any]) -> Callable[..., Any]:
-        """What runs when no entry fits: the function itself, without compiling it."""
+        """A function that runs the program's function uncompiled, as torch does where no entry fits."""
 
         @functools.wraps(shown)
         def run(*args: Any, **kwargs: Any) -> Any:
@@ -309,7 +309,7 @@ class LiveGuard:
 
 
 class LiveLeaf:
-    """One guard of an entry, answered by torch; None wherever it cannot be asked."""
+    """One guard of an entry, evaluated by torch; ``check`` returns None where torch cannot be asked."""
 
     def __init__(self, guard: LiveGuard, number: int) -> None:
         self._guard = guard
@@ -394,8 +394,8 @@ def live_frame(file: str, function: str) -> LiveFrame:
 
 
 def part(node: ast.stmt) -> tuple[str, str]:
-    """What a statement of a page is, and of which frame or guard: ``("confirmed", "guard_0_0")``; ``("", "")`` for
-    others."""
+    """The kind of a statement in a page and the frame or guard it belongs to: ``("confirmed", "guard_0_0")``; ("", "")
+    for other statements."""
     decorator = node.decorator_list[0] if isinstance(node, ast.FunctionDef) and node.decorator_list else None
     if isinstance(decorator, ast.Attribute) and isinstance(decorator.value, ast.Name):
         return decorator.attr, decorator.value.id

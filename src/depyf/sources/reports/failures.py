@@ -75,8 +75,8 @@ NO_FAILURE = ToldFailure()
 def told_failure(
     data: dict[str, Any], traced: tuple[TracedFrame, ...] = (), outside: str = "", declared: str = _MARKED
 ) -> ToldFailure:
-    """``outside``: the result of ``outside_declared``.  ``declared``: how a sentence says that a size is declared
-    dynamic."""
+    """Why a compilation failed, from its metrics.  ``outside``: the result of ``outside_declared``.  ``declared``: the
+    words for how a size was declared dynamic."""
     kind, reason = str(data.get("fail_type") or ""), str(data.get("fail_reason") or "")
     if not reason:
         return NO_FAILURE
@@ -86,8 +86,8 @@ def told_failure(
 
 
 def outside_declared(data: dict[str, Any], found: Iterable[RecompileRecord]) -> str:
-    """Where sizes are declared (``dynamic_shapes=``): that the call is outside of that, which torch finds when its own
-    new guards fail; "" for another error.  ``found``: why earlier entries did not fit."""
+    """The sentence that the call is outside of the declared ``dynamic_shapes``, where torch's own new guard fails; ""
+    for other errors.  ``found``: why earlier entries did not fit."""
     failed = _OWN_GUARD.search(str(data.get("fail_reason") or ""))
     if failed is None:
         return ""

@@ -13,7 +13,7 @@ from depyf.sources.live.state.kept_tensors import KeptStorage, KeptTensor, keepa
 
 
 class GraphTensors:
-    """``with GraphTensors(gm) as held``: run the graph; ``held.copies()`` afterwards."""
+    """Keeps the tensors of a graph: ``with GraphTensors(gm) as held`` restores them at the end of the block."""
 
     def __init__(self, gm: Any) -> None:
         names = [name for name in dict.fromkeys(_names(gm)) if keepable(_tensor(gm, name))]

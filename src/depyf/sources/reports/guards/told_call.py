@@ -43,7 +43,7 @@ _NUMBERS = ("int", "float", "bool", "str", "bytes")
 
 @dataclass(frozen=True, slots=True)
 class OfClass:
-    """A value of which the class is known only."""
+    """A value of which only the class is known."""
 
     name: str
     """With its module, as guards name classes."""
@@ -60,7 +60,7 @@ class _SaidOfValue:
 
 
 class GuardedCall:
-    """The call for which an entry was made."""
+    """The call for which an entry was compiled, as far as its guards tell it."""
 
     def __init__(self, guards: Iterable[GuardRecord], call: Look = NO_CALL) -> None:
         """``call``: what else is known of it."""
@@ -204,7 +204,7 @@ class GuardedCall:
         raise UnknownValueError
 
     def class_known(self, name: str) -> str:
-        """The class of a value, where its class is all that is known; "" where it is not."""
+        """The class of a value of which nothing else is known; "" for other values."""
         found = self._known(name).value if name else None
         return found.name if isinstance(found, OfClass) else ""
 
