@@ -24,7 +24,7 @@ _ROOT = "SRCROOT"
 
 
 def sarif(findings: Iterable[LocatedFinding], succeeded: bool = True) -> dict[str, Any]:
-    """One run of depyf; ``succeeded``: the program came to its end."""
+    """The SARIF log of one run of depyf.  ``succeeded``: whether the program came to its end."""
     numbers = {rule.id: number for number, rule in enumerate(RULES)}
     met: Counter[str] = Counter()
     results = []

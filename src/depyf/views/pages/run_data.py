@@ -40,7 +40,7 @@ _json = json.JSONEncoder(ensure_ascii=False).encode
 
 @dataclass(frozen=True)
 class RunFindings:
-    """What several pages of a run tell: found once, when the first of them asks."""
+    """Results that several pages of a run use, each computed at the first access."""
 
     run: Run
     line_of: Callable[[Place | None], str] = line_text
@@ -48,7 +48,7 @@ class RunFindings:
 
     @functools.cached_property
     def shapes(self) -> tuple[tuple[FunctionRecord, FunctionShapes], ...]:
-        """The functions with sizes that are no constants."""
+        """The functions with dynamic sizes, each with its table of sizes."""
         return tuple((function, table) for function in self.run.functions if (table := shapes_of(function)) is not None)
 
     @functools.cached_property

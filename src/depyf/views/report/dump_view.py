@@ -31,7 +31,8 @@ SHOWN = (".py", ".cpp", ".txt", ".md", ".h", ".cu")
 
 
 class DumpView:
-    """What one folder holds.  DumpError where it is no folder, or holds nothing of a dump."""
+    """The content of one dump folder, read when asked for.  DumpError where ``folder`` is no folder, or holds nothing
+    of a dump."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)

@@ -37,7 +37,7 @@ def report_in(folder: Path) -> Path:
 
 
 def render(folder: Path, other: Path | None = None) -> str:
-    """The page as text."""
+    """The report as HTML text.  DumpError where a folder is no dump."""
     needs_libraries()
     view = DumpView(folder)
     second = DumpView(other) if other is not None else None
@@ -76,7 +76,7 @@ def render(folder: Path, other: Path | None = None) -> str:
 
 
 def lowest_rank(view: DumpView) -> DumpView:
-    """``view``; where it holds nothing but the dumps of ranks, that of the lowest one."""
+    """``view``, or the dump of the lowest rank where the folder holds only dumps of ranks."""
     return view if view.known or not view.ranks else next(iter(view.ranks.values()))
 
 

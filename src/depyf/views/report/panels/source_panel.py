@@ -63,7 +63,7 @@ class _Badges:
 
 
 def source_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
-    """None where the dump has no file of the program."""
+    """The data of the program's source files with marks on their lines; None where the dump has no such file."""
     paths = source_paths(view)
     if not paths:
         return None
