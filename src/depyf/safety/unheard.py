@@ -45,8 +45,7 @@ def spelled_out(text: str) -> str:
 
 
 def spelled_lines(lines: Iterable[str]) -> Iterator[str]:
-    """The same for the lines of a text, each when it is asked for: who looks for the end of a function needs no
-    others."""
+    """As ``spelled_out``, line by line: each line is read when the next result is asked for."""
     before: list[str] = []
     speller: _Speller | None = None
     for line in lines:

@@ -163,7 +163,8 @@ def check_exists(target: str) -> None:
 
 
 def find_unit(target: str, version: str | None = None) -> CodeUnit:
-    """The code a target names; raises InputError or BytecodeError.  Says how it was read, where that is in doubt."""
+    """The code that a target names.  A remark says how it was read, where that is in doubt.  InputError or
+    BytecodeError where it cannot be read."""
     opened = find_code(target, version=version)
     if opened.problem:
         complain(opened.note())
@@ -171,7 +172,8 @@ def find_unit(target: str, version: str | None = None) -> CodeUnit:
 
 
 def find_code(target: str, data: bytes | None = None, version: str | None = None) -> Opened:
-    """The code a target names, or what is in ``data``, and how it was read; raises InputError or BytecodeError."""
+    """The code that a target names, or that ``data`` holds, and how it was read.  InputError or BytecodeError where it
+    cannot be read."""
     if data is not None:
         return open_code(data, version, name=target)
     inside = None if os.path.exists(target) else _in_named_archive(target)
@@ -216,8 +218,8 @@ def open_file(path: str, version: str | None = None) -> Opened:
 
 
 def part_of(job: Job, version: str | None = None) -> tuple[CodeUnit, CodeUnit] | None:
-    """The code of the file in ``FILE:QUALNAME`` and that of the part; None for other targets, and where the version is
-    in doubt."""
+    """The code of the file in ``FILE:QUALNAME`` and that of the part.  None for other targets, and where the Python
+    version is in doubt."""
     head, colon, qualname = job.target.rpartition(":")
     if job.data is not None and job.part:
         opened, qualname = open_member(job.data, job.version, "", job.target, version), job.part
@@ -231,7 +233,7 @@ def part_of(job: Job, version: str | None = None) -> tuple[CodeUnit, CodeUnit] |
 
 
 def picked(opened: Opened, qualname: str, where: str) -> Opened:
-    """The readings of a file with what has this qualified name in the place of all."""
+    """The readings of a file, restricted to the nested code ``qualname``.  InputError where there is none."""
     readings = [one._replace(unit=pick(one.unit, qualname, where)) for one in opened.readings]
     return opened._replace(readings=tuple(readings), data=b"")
 

@@ -104,7 +104,8 @@ def record_program(
     on_ended: OnEnded | None = None,
     measures_guards: bool = False,
 ) -> int:
-    """The same with something else at the end, when the dump is written; ``measures_guards``: what they take, too."""
+    """As ``run_program``, but call ``at_end`` when the dump is written.  ``measures_guards``: measure the time of
+    guards."""
     require_torch()
     from depyf.contexts import PrepareDebug
 
