@@ -129,5 +129,5 @@ COMMANDS: tuple[Command, ...] = (
 
 
 def command_named(name: str) -> Command | None:
-    """The command of that name, or that had it."""
+    """The command with this name or former name; None for none."""
     return next((command for command in COMMANDS if name and name in (command.name, command.other_name)), None)

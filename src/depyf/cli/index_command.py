@@ -49,7 +49,7 @@ def add_index(parser: argparse.ArgumentParser) -> None:
 
 
 def run_index(options: argparse.Namespace) -> int:
-    """See the parser's epilogue for the exit status."""
+    """Run ``depyf index``; the parser's epilogue has the exit status."""
     folder: Path = options.folder
     if options.follow:
         return _follow(folder)

@@ -181,7 +181,7 @@ _LEAVES = (ast.Return, ast.Break, ast.Continue)
 
 
 def warns(tree: ast.AST) -> bool:
-    """Whether a compiler, of whatever version, may warn of ``tree``; sometimes true of what none warns of."""
+    """Whether a compiler of any version may warn of ``tree``.  It may be True for a tree of which none warns."""
     pending: list[ast.AST] = [tree]
     while pending:
         node = pending.pop()

@@ -158,7 +158,7 @@ class Refusal:
 
     @property
     def unknown(self) -> str:
-        """How many guards were not asked, and why."""
+        """The sentence that says how many guards were not evaluated, and why."""
         counts = Counter(step.not_asked for step in self.not_asked)
         return "; ".join(f"{n} guard{'' if n == 1 else 's'} ({why})" for why, n in counts.items())
 

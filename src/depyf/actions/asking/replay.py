@@ -82,7 +82,7 @@ def _has_hooks(module: Any) -> bool:
 
 
 def replay(target: Any, directory: str | os.PathLike[str] | None = None) -> Replay:
-    """See ``depyf.replay``."""
+    """See ``depyf.replay``, which lists the errors."""
     if isinstance(target, (str, os.PathLike)):
         return _load(Path(target).absolute(), None)
     found = find_target(target)

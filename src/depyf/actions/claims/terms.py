@@ -31,7 +31,7 @@ class NotTriedError(Exception):
 
 @dataclass(eq=False, slots=True)
 class Term:
-    """A tensor, or whatever else an operation gives."""
+    """A symbolic value: a tensor, or another result of an operation."""
 
     number: int
     shown: str
@@ -44,7 +44,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One step of a trace."""
+    """One operation of a trace, with its operands and its result."""
 
     of: Any
     """The callable, or the name of a method."""

@@ -58,8 +58,8 @@ class _Served:
 
 
 class CheckedRun:
-    """A ``Watcher``.  ``every``: besides calls 1, 2, 4, 8, ... that an entry serves each so-manieth is compared;
-    ``seconds``: what all comparisons may take, after which there are no more; ``session`` is told what came of them."""
+    """A ``Watcher`` that compares calls with Python.  ``every``: besides calls 1, 2, 4, 8, ... of an entry, each n-th
+    call is compared; ``seconds``: the time limit for all comparisons; ``session`` gets the results."""
 
     def __init__(
         self,

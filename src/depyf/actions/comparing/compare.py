@@ -399,7 +399,7 @@ def compare(
     atol: float | None,
     asked: dict[str, Any],
 ) -> Comparison:
-    """See ``depyf.compare``; ``asked``: arguments of ``torch.compile``."""
+    """See ``depyf.compare``, which lists the errors.  ``asked``: arguments of ``torch.compile``."""
     if backends is not None and len(backends) != 2:
         raise DepyfError(f"depyf.compare(backends={backends!r}): give two, the reference first")
     if one_graph_of(fn) is not None:

@@ -225,7 +225,7 @@ def _measured(folder: Path, result: Path, status: int) -> Measured:
 
 
 def measured_in(folder: Path, status: int = 0, told: TrialResult | None = None) -> Measured:
-    """What the dump in ``folder`` tells; ``told``: what the process wrote besides."""
+    """The measurements in the dump in ``folder``.  ``told``: what the process reported besides."""
     told = told or TrialResult()
     try:
         runs = list(load_ranks(folder).values())

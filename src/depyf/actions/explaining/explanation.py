@@ -67,7 +67,8 @@ class EntryReport:
 
     @property
     def left_out(self) -> GuardsLeftOut:
-        """Guards that a filter left out, with calls that run all the same; only what a recording heard."""
+        """The guards that a filter left out, with calls that run although such a guard would fail; known only while
+        recording."""
         return left_out(self.deciding.function, self.record)
 
     @property
@@ -130,7 +131,7 @@ class EntryReport:
         return tuple(dict.fromkeys(rest.code.name for rest in rests_of(self.run, self.record)))
 
     def in_words(self, text: str) -> str:
-        """A guard in the words of the program: of torch's wrapper in those of what it calls."""
+        """A guard with the program's names: those of the wrapped object for torch's wrapper."""
         return of_wrapped(text, self.record.wrapped_parameters) if self.record.wrapped else text
 
     def __repr__(self) -> str:
@@ -192,7 +193,7 @@ def rests_of(run: Run, entry: EntryRecord) -> list[FunctionRecord]:
 
 @dataclass(frozen=True)
 class Report:
-    """A function, its cache entries in the order torch tries them, and the rest of it after each graph break."""
+    """A function, its cache entries in the order torch tries them, and its resume functions after graph breaks."""
 
     run: Run
     """The records of all that was found."""

@@ -115,7 +115,7 @@ def _entry_lines(entry: EntryReport) -> list[str]:
 
 
 def left_out_of_entry(entry: EntryReport) -> list[str]:
-    """The guards that a filter left out, with a call that runs all the same."""
+    """Lines on the guards that a filter left out, each with a call that runs although the guard would fail."""
     found = entry.left_out
     lines = [f"    {counted(found.count, 'guard')} left out: {found.who}"] if found.count else []
     for guard in found.guards[:_MOST_LEFT_OUT]:

@@ -132,7 +132,7 @@ class _Changer(cst.CSTTransformer):
 
 @dataclass(frozen=True)
 class EditCase:
-    """One way out of one cause."""
+    """A cause with one of its ways out, to be made an edit."""
 
     cause: Cause
     use: AdviceUse
@@ -144,7 +144,7 @@ class EditCase:
     trees: dict[str, Tree] = field(default_factory=dict, compare=False)
 
     def tree(self, path: str) -> Tree | None:
-        """The syntax tree of a file of the program; None where it is none, or is not Python that LibCST reads."""
+        """The LibCST tree of a file of the program; None for any other file, and for text that LibCST cannot parse."""
         if path not in self.texts:
             return None
         if path not in self.trees:
@@ -262,7 +262,7 @@ def _before(top: cst.CSTNode, end: cst.CSTNode) -> list[cst.CSTNode]:
 
 
 def new_name(tree: Tree, name: str) -> str:
-    """That name, or one like it, that the file does not have."""
+    """``name``, or a similar name that does not occur in the file."""
     taken = tree.names()
     names = (f"{name}_{number}" if number else name for number in range(1000))
     return next(one for one in names if one not in taken)

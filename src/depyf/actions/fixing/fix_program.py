@@ -40,7 +40,7 @@ _MOST_TEXT = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class TriedPatch:
-    """One edit, alone on top of those that were kept before."""
+    """One edit that was tried on top of the edits kept before."""
 
     patch: Patch
     before: Measured

@@ -72,9 +72,8 @@ def _read_of(node: cst.BaseExpression) -> cst.BaseExpression | None:
 
 
 def keep_tensor(case: EditCase) -> Texts:
-    """``x.detach().clone()`` instead of ``x.item()``: the same value, without a gradient, whatever becomes of x.
-
-    What has just been computed has no other name, and is not cloned."""
+    """Replace ``x.item()`` by ``x.detach().clone()``: the same value as a tensor without a gradient.  A fresh result is
+    not cloned, because nothing else can write to it."""
     tree, place = _tree_at(case), case.cause.place
     if tree is None or place is None:
         return {}

@@ -58,7 +58,7 @@ class GrowingLog:
         return True
 
     def more(self) -> list[Ended]:
-        """What has ended since the last call."""
+        """The compilations that ended since the last call.  DepyfError for a compressed log."""
         found: list[Ended] = []
         with torch_elsewhere(), self._program.shown(), opened(self.log.path) as file:
             if self.log.packed:

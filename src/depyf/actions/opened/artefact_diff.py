@@ -39,7 +39,7 @@ _ONE_SIDE = ("only in 1", "only in 2")
 
 @dataclass(frozen=True, slots=True)
 class PartComparison:
-    """One part of both sides."""
+    """The comparison of one part, such as the guards, of two artefacts."""
 
     name: str
     outcome: str

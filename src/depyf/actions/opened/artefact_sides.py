@@ -164,7 +164,7 @@ def _of_entry(run: Run, function: FunctionRecord, entry: EntryRecord, folder: Pa
 
 
 def nearest(side: ArtefactSide, others: Iterable[ArtefactSide]) -> ArtefactSide:
-    """Of the compilations of a dump the one that is most like a saved function; DepyfError where none is of it."""
+    """The compilation of a dump that is most like a saved function.  DepyfError where none is of that function."""
     of_it = [other for other in others if not side.function or other.function == side.function]
     if not of_it:
         raise DepyfError(f"the dump has no compilation of {side.function or 'a function'}")

@@ -146,7 +146,7 @@ def is_standard(line: str) -> bool:
 
 
 def package_file(name: str) -> str:
-    """``carried/NAME.py`` as a file of a package: complete by itself."""
+    """The text of ``carried/NAME.py`` for a package, with all definitions it needs."""
     return _module(name, definitions(name), name, *SCRIPT)
 
 

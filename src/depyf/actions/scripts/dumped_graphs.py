@@ -70,7 +70,7 @@ class CompiledGraph:
 
 
 def read_dump(folder: Path) -> tuple[CompiledGraph, ...]:
-    """The captured graphs in ``folder``, in the order of their compile ids; never empty."""
+    """The captured graphs in ``folder``, in the order of their compile ids.  GalleryError where there is none."""
     manifest = _manifest(folder)
     try:
         graphs = tuple(graph for graph in dumped_graphs(folder, manifest, load(folder)) if CAPTURED in graph.stages)

@@ -56,7 +56,8 @@ def common_values(
 
 
 def script_text(imports: Iterable[str], values: Mapping[str, Value]) -> str:
-    """The whole script; ``imports``: beside those of what it carries."""
+    """The text of the script.  ``imports``: import lines besides those that its own definitions need.  CannotRender
+    where the result is no Python."""
     empty: dict[str, Value] = {"STANDARD_LIBRARY": [], "LIBRARIES": [], "HARNESS": []}
     try:
         carried, needed = carried_for(fill("graph_script", {**empty, **values}))

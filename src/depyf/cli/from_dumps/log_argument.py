@@ -89,7 +89,8 @@ def _tell_notes(opened: OpenedLog) -> None:
 
 @contextlib.contextmanager
 def logs_as_dumps(options: argparse.Namespace, names: Iterable[str]) -> Iterator[None]:
-    """While the block lasts, the arguments ``names`` that are logs are dumps of them."""
+    """While the block lasts, arguments ``names`` that are logs are replaced by dumps made from them.  DumpError for a
+    path that is neither."""
     work: list[Path] = []
     names_of_folders.set({})  # they are said in messages that come after the block, too
     try:

@@ -144,10 +144,8 @@ def held(artifact: frozenset[TempKey]) -> Iterator[str]:
 
 
 def statements(body: tuple[Stmt, ...], unit: CodeUnit) -> str:
-    """As source where the printer takes it; what it does not take yet, as constructor calls.
-
-    A line at the end says which temporaries are those of nested functions: no pass over this function touches them.
-    """
+    """The statements as source text; those that the printer does not support as constructor calls.  The last line names
+    the temporaries of nested functions, which passes over this function do not touch."""
     module = unit.name == "<module>"
     try:
         emitted = emit_module(unit, body) if module else emit_function(unit, body)

@@ -49,7 +49,8 @@ class Job:
 
 
 def resolve(paths: list[str]) -> tuple[list[Job], list[Outcome]]:
-    """Jobs for everything the command line names, and outcomes for what cannot be read."""
+    """The jobs for all paths on the command line, and outcomes for those that cannot be read.  InputError for a folder
+    without ``.pyc`` files."""
     jobs: list[Job] = []
     unreadable: list[Outcome] = []
     for text in paths:
@@ -145,7 +146,7 @@ def output_name(target: str) -> str:
 
 
 def check_exists(target: str) -> None:
-    """Complain early about a target that is neither a file nor looks like ``something:name``."""
+    """InputError for a target that is neither a file nor of the form ``something:name``, with a hint."""
     if os.path.isfile(target):
         return
     head, colon, _ = target.rpartition(":")
@@ -198,7 +199,8 @@ def open_member(data: bytes, written_by: tuple[int, int] | None, part: str, targ
 
 
 def open_file(path: str, version: str | None = None) -> Opened:
-    """The code of a ``.py`` file, which is compiled, or of any other, which is read."""
+    """The code of a ``.py`` file, which is compiled, or of a file with bytecode.  InputError where it cannot be read or
+    compiled."""
     if not path.endswith(".py"):
         try:
             return open_code(Path(path).read_bytes(), version, name=os.path.basename(path))
@@ -239,7 +241,8 @@ def picked(opened: Opened, qualname: str, where: str) -> Opened:
 
 
 def pick(unit: CodeUnit, qualname: str, where: str) -> CodeUnit:
-    """The nested unit with this qualified name; before 3.11 code has no such name, so the path of names decides."""
+    """The nested unit with this qualified name; before Python 3.11 the path of names is compared.  InputError for
+    none."""
     names = []
     todo: list[tuple[CodeUnit, str]] = [(unit, "")]
     while todo:
@@ -256,7 +259,7 @@ def pick(unit: CodeUnit, qualname: str, where: str) -> CodeUnit:
 
 
 def code_of_object(module: str, qualname: str) -> types.CodeType:
-    """Import the module and follow the dotted name to something with a code object."""
+    """The code object of ``module:qualname``; this imports the module.  InputError where there is none."""
     try:
         sys.path.insert(0, os.getcwd())
         found: Any = importlib.import_module(module)

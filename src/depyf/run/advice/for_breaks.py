@@ -27,7 +27,7 @@ Uses = tuple[AdviceUse, ...]
 
 @dataclass(frozen=True, slots=True)
 class BreakFacts:
-    """What a report of a graph break says."""
+    """The facts in a report of a graph break."""
 
     reason: str
     explanation: str
@@ -354,7 +354,7 @@ _BY_HINT = ("capture_scalar_outputs", "capture_dynamic_output_shape_ops")
 
 
 def is_asked_for(reason: str) -> bool:
-    """Whether torch gives as its reason of a break that code asked for it."""
+    """Whether torch's reason of a break says that the program asked for it."""
     return next((make for part, make in _REASONS if part in reason.lower()), _nothing) is _asked_for
 
 
@@ -415,8 +415,8 @@ _OF_BACKEND = re.compile(
 
 
 def for_failure(error: str, pinned_by: Sequence[tuple[str, int]] = (), id: str = "") -> Uses:
-    """The advice on an error that torch raised into the program; ``error`` is its text; ``pinned_by``: the tensors and
-    their dimensions that fix a size which is marked dynamic; ``id``: of the compilation."""
+    """The advice on an error that torch raised into the program.  ``error``: its text; ``pinned_by``: the tensors and
+    dimensions that fix a size marked dynamic; ``id``: the compile id."""
     if "ConstraintViolationError" not in error:
         if id and _OF_BACKEND.match(error):
             return (use("repro", compile_id=id),)

@@ -37,7 +37,7 @@ def text_of(use: AdviceUse) -> str:
 
 
 def sentence(uses: Iterable[AdviceUse]) -> str:
-    """All of them in one sentence; "" where there are none."""
+    """The texts of ``uses`` in one sentence; "" for none."""
     return "; or ".join(text for text in map(text_of, uses) if text)
 
 

@@ -47,7 +47,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One thing to fix."""
+    """One thing to fix: why torch recompiled, broke a graph, failed or ran Python."""
 
     kind: CauseKind
     function: str

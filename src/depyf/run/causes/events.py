@@ -25,7 +25,7 @@ from depyf.run.uses.counted import counting_line
 
 @dataclass(frozen=True, slots=True)
 class CostlyEvent:
-    """One thing that happened in one compilation."""
+    """One recompilation, graph break or failure in one compilation."""
 
     kind: CauseKind
     function: FunctionRecord

@@ -131,7 +131,8 @@ class FunctionReplay:
 
     @functools.cached_property
     def unasked(self) -> bool:
-        """Whether a size that differed is a symbol in no entry: what the program asks about a symbol is not known."""
+        """Whether a size that differed is a symbol in no entry, so that the program's guards on a symbol are
+        unknown."""
         asked = set()
         for entry in self.entries:
             names = (named(symbol.source) for symbol in entry.symbols)
@@ -172,7 +173,7 @@ class FunctionReplay:
 
     @property
     def idle(self) -> bool:
-        """Whether there was nothing to compile in some call."""
+        """Whether a call compiled no graph."""
         return any(entry.state is EntryState.NOTHING for entry in self.entries)
 
     @functools.cached_property
@@ -215,7 +216,7 @@ class FunctionReplay:
         return self.table.left(values, freed.when_changed, freed.ducks, freed.at_first)
 
     def left_as_symbol(self, value: GuardedValue) -> int:
-        """How many compilations are left where a size is a symbol from the first call on, which is never 0 or 1."""
+        """The number of compilations left when the size is a symbol from the first call on, and is never 0 or 1."""
         return self.table.left(NOTHING, at_first=frozenset(one for one in value.whole if not one.small))
 
     @functools.cached_property
@@ -243,12 +244,9 @@ def ways_out(
     others: Iterable[FunctionReplay] = (),
     more: Iterable[AdviceUse] = (),
 ) -> tuple[WayOut, ...]:
-    """The ways that leave fewer compilations, the best of each first.
-
-    ``values``: what a cause is about, the first of them what it is named after; ``others``: the other functions of the
-    run, for which an option of torch is set, too; ``more``: advice that is no matter of a value.  () also if it is
-    unknown what would free one of the values.
-    """
+    """The ways that leave fewer compilations, the best of each kind first.  ``values``: what a cause is about, its main
+    value first; ``others``: the other functions of the run, to which an option of torch applies as well; ``more``:
+    advice that is about no value. () where it is unknown what would free one of the values."""
     rest = tuple(others)
     compilations = sum(replay.table.compilations for replay in (*replays, *rest))
     asked = tuple(dict.fromkeys(values))
@@ -344,8 +342,8 @@ def _is_option(use: AdviceUse) -> bool:
 
 
 def unpredicted(advice: Iterable[AdviceUse]) -> tuple[WayOut, ...]:
-    """Ways out of a recompilation of which it is not recorded what failed: it may need the same of several values; what
-    else is advised is another way."""
+    """The ways out of a recompilation whose failed guards were not recorded.  The first one applies the same advice to
+    several values; other advice is a way by itself."""
     remedies = [use for use in advice if is_remedy(use)]
     if not remedies:
         return ()

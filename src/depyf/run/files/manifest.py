@@ -169,7 +169,7 @@ def manifest_page(
 
 
 def indented(value: Any, margin: str = "\n") -> str:
-    """As ``json.dumps(value, indent=1, ensure_ascii=False)``, in a third of its time: with an indent that is pure
+    """As ``json.dumps(value, indent=1, ensure_ascii=False)``, in a third of the time: ``json`` indents in pure
     Python."""
     inner = margin + " "
     if isinstance(value, dict) and value:

@@ -43,7 +43,7 @@ def printed_lines(text: str) -> Iterator[PrintedLine]:
 
 
 def printed_class(line: str) -> tuple[int, str] | None:
-    """The indentation and the name of the class that a line begins; None for another line."""
+    """The indentation and the name of the class whose definition a line begins; None for another line."""
     match = _CLASS.match(line)
     return (len(match["indent"]), match["name"]) if match is not None else None
 

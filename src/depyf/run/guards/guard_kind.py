@@ -75,7 +75,7 @@ class GuardFact:
 
 
 class GuardKind:
-    """One kind of guard; what is not overridden is what most kinds do."""
+    """A kind of guard.  The methods here are the defaults."""
 
     name = ""
     checks: tuple[str, ...] = ()
@@ -113,7 +113,7 @@ class GuardKind:
     """Kinds with a lower one are asked first; a general kind comes after those that are more precise."""
 
     def printed(self, guard: PrintedGuard) -> Iterable[str]:
-        """torch's text of a guard as an expression, where it is of this kind: the first one that is Python counts."""
+        """Expressions for torch's text of a guard of this kind, else nothing.  The first one that is Python is used."""
         return ()
 
     def joined(self, records: list[GuardRecord]) -> list[GuardRecord]:
@@ -151,7 +151,7 @@ class GuardKind:
         return None
 
     def guard_text(self, text: str, differences: tuple[Difference, ...]) -> str:
-        """How the failed guard is shown; ``text`` is an expression, or torch's words."""
+        """How the failed guard is shown.  ``text``: an expression, or torch's message."""
         return text
 
     def subject(self, difference: Difference) -> str:
@@ -180,12 +180,12 @@ class GuardKind:
         return difference.what
 
     def sentence(self, difference: Difference, placed: bool, shown: Callable[[str], str]) -> str:
-        """Why code was compiled again, where the values alone do not say it; ``placed``: a line of the program
-        asked."""
+        """Why code was compiled again, where the wanted and found values do not say it; else "".  ``placed``: a line of
+        the program caused the guard."""
         return ""
 
     def plain(self, tree: ast.expr) -> str:
-        """A call of one of its checks as a person would say it; "" where that is the expression."""
+        """A call of one of its checks in plain Python; "" where the expression is that already."""
         return ""
 
     def brief(self, tree: ast.expr) -> str:
@@ -219,7 +219,7 @@ class GuardKind:
         return self.sentence(differences[0], placed, shown) if differences else ""
 
     def fixed(self, difference: Difference) -> tuple[str, str] | None:
-        """The number or the size that the entry is for and no other, by torch's name; None for another guard."""
+        """The size or number for which the entry was specialised, by torch's name and value; None for other guards."""
         return None
 
 

@@ -21,9 +21,9 @@ _OF_MODULE = re.compile(rf"^G\[(['\"])({IMPORTED}\w+)\1\]")
 
 
 def known_path(name: str) -> str:
-    """One spelling of a path, whoever wrote it: ``L['self'].fc.weight`` for ``L['self']._modules['fc'].weight``.  ``L``
-    are the variables of the function that is compiled, ``G`` the globals of its module; those of another module begin
-    with its name."""
+    """The canonical spelling of an access path: ``L['self'].fc.weight`` for ``L['self']._modules['fc'].weight``.
+    ``L`` are the local variables, ``G`` the globals of the function's module; globals of another module begin with
+    its name."""
     before, name = "", _OF_MODULE.sub(lambda found: imported_module(found[2]), name)
     while name != before:  # what is found may be a part of the next
         before, name = name, _INNER.sub(r".\2", name)
@@ -36,8 +36,8 @@ def spelled_plainly(path: str) -> str:
 
 
 def read_guard(text: str) -> ast.expr | None:
-    """A guard as a tree in which an attribute that an object has of its class is written as one of the object: Dynamo
-    looks at ``dict(type(x).__dict__)['k']``, and that ``k`` is not in ``x.__dict__``."""
+    """The syntax tree of a guard, with attributes found in a class written as attributes of the object: Dynamo reads
+    ``dict(type(x).__dict__)['k']``.  None where it is no expression."""
     tree = tree_of(text)
     if tree is None or "__dict__)" not in text:
         return tree

@@ -81,7 +81,7 @@ class IdentityRead:
 
 @dataclass(frozen=True, slots=True)
 class FunctionReads:
-    """All that a function reads, and what no guard looks at whatever the guards are."""
+    """The values that a function reads, and those (``never``) that torch never guards."""
 
     reads: tuple[ProgramRead | IdentityRead, ...]
     never: tuple[UnguardedValue, ...] = ()

@@ -112,5 +112,5 @@ def run_page(run: Run) -> str:
 
 
 def guards_of(numbers: Iterable[int], known: list[GuardRecord]) -> tuple[GuardRecord, ...]:
-    """The guards with these numbers; those that no line told of are left out."""
+    """The guards with these numbers; unknown numbers are skipped."""
     return tuple(known[number] for number in numbers if 0 <= number < len(known))

@@ -98,8 +98,8 @@ class RunReading:
         self._lines = 0
 
     def feed(self, data: bytes) -> None:
-        """What comes next in the file; a line that has no end yet is read when it has.  DumpError where the first line
-        is none of ours."""
+        """Read the next bytes of the file; an incomplete line is kept for the next call.  DumpError where the first
+        line is not one of depyf."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             self._lines += 1

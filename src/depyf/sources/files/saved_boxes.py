@@ -44,7 +44,8 @@ def unboxed(data: bytes) -> Pairs | None:
 
 
 def cached_entries(data: bytes) -> Pairs:
-    """What the caches had when something was compiled (``save_cache_artifacts``): type by type."""
+    """The entries of torch's caches in a file of ``save_cache_artifacts``, by type.  SavedFileError for a damaged file
+    or another format."""
     boxes = _Boxes(data)
     version = boxes.number()
     if version != _VERSION:

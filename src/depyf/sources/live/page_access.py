@@ -62,9 +62,9 @@ def remember(
     live: types.FunctionType | None = None,
     ahead: weakref.ref[Any] | None = None,
 ) -> None:
-    """Make ``code`` reachable from the files in ``directory``, where ``function`` is its compile ids without
-    the last number and ``record`` is what the page was made of; ``live`` is the function itself where it is known,
-    ``ahead`` what is called where that is compiled ahead of time."""
+    """Make ``code`` reachable from the files in ``directory``.  ``function``: its compile ids without the last number;
+    ``record``: the record that the page was made from; ``live``: the function, where known; ``ahead``: the callable,
+    where it was compiled ahead of time."""
     guards = {entry.key.text: tuple(guard.expression for guard in entry.guards) for entry in record.entries}
     place = os.path.realpath(directory), function
 
@@ -88,15 +88,13 @@ def forget(directory: str) -> None:
 
 
 def wrote(path: str | os.PathLike[str], text: str) -> None:
-    """This process has written the page ``text`` to ``path``."""
+    """Remember that this process has written the page ``text`` to ``path``."""
     _PAGES[os.path.realpath(path)] = _digest(text)
 
 
 def page_text(path: Path) -> str:
-    """The text of a page, which may be executed: it is, to the letter, what this process wrote there.
-
-    DepyfError for every other file, whatever it holds.
-    """
+    """The text of a page, which may be executed.  DepyfError unless it is exactly what this process wrote to
+    ``path``."""
     known = _PAGES.get(os.path.realpath(path))
     if known is None:
         raise DepyfError(

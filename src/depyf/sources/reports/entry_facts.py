@@ -263,7 +263,7 @@ def parent_by_name(
 
 
 def name_of_rest(begun: CodeRecord, name: str) -> str:
-    """The qualified name of the rest of a function that Dynamo calls ``name``."""
+    """The qualified name of the resume function that Dynamo calls ``name``.  ``begun``: the whole function."""
     owner = begun.qualname.rpartition(".")[0]
     return f"{owner}.{name}" if owner else name
 

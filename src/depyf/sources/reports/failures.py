@@ -100,7 +100,7 @@ def outside_declared(data: dict[str, Any], found: Iterable[RecompileRecord]) -> 
 
 
 def pinned_constant(reason: str) -> tuple[SizeSource, int] | None:
-    """For the error of a size marked dynamic: the size, and the number that the program needs."""
+    """The size and its required number in torch's error for a size marked dynamic; None for other errors."""
     found = _CONSTANT.search(reason)
     size = size_source(found["name"]) if found is not None else None
     return (
@@ -109,7 +109,7 @@ def pinned_constant(reason: str) -> tuple[SizeSource, int] | None:
 
 
 def asks_double_backward(message: str) -> bool:
-    """Whether torch says that it was asked for the backward of a compiled backward."""
+    """Whether torch's error says that compiled code has no backward of its backward (double backward)."""
     return "does not currently support double backward" in message
 
 

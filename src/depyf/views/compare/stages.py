@@ -445,8 +445,8 @@ def dumps_in(folder: Path, *, unfinished: bool = False) -> dict[int, Path]:
 
 
 def ranks_of_two(first: Path, second: Path) -> tuple[dict[int, Path], dict[int, Path]] | None:
-    """The ranks of two runs of several; None where one of the folders is a dump itself.  DepyfError where one has
-    none."""
+    """The dumps of the ranks of two distributed runs; None where one of the folders is itself a dump.  DepyfError where
+    one has none."""
     if any((folder / MANIFEST).exists() or not rank_folders(folder) for folder in (first, second)):
         return None
     return dumps_in(first, unfinished=True), dumps_in(second, unfinished=True)

@@ -235,7 +235,7 @@ def shown_path(filename: str) -> str:
 
 
 def located(finding: LocatedFinding) -> str:
-    """``model.py:14:9: warning: what it is [rule]``, as compilers write it."""
+    """The finding as compilers print it: ``model.py:14:9: warning: text [rule]``."""
     place = finding.place
     at = f"{printable(shown_path(place.filename))}:{place.line}:{finding.column}: " if place is not None else ""
     return f"{at}{finding.level.value}: {finding.message} [{finding.rule.id}]"

@@ -79,7 +79,7 @@ def shapes_data(found: RunFindings) -> str:
 
 
 def shape_rows(function: FunctionRecord, table: FunctionShapes, title: str, found: RunFindings) -> dict[str, Any]:
-    """The table of one function as JSON values; ``title``: what it is called."""
+    """The table of one function as JSON values.  ``title``: the name of the function."""
 
     def size(row: SizeRow) -> dict[str, Any]:
         return {

@@ -126,7 +126,7 @@ def needs_libraries() -> None:
 
 
 def write_page(page: str, output: Path) -> Path:
-    """Write ``page`` to ``output``, whole or not at all; returns ``output``."""
+    """Write ``page`` to ``output``, whole or not at all; returns ``output``.  DumpError where that is not possible."""
     try:
         write_whole(str(output.absolute()), page)
     except OSError as error:

@@ -91,7 +91,7 @@ class ToldFunction:
 
     @property
     def seconds(self) -> float | None:
-        """Of all its compilations; None where no time is known."""
+        """The seconds of all its compilations; None where no time is known."""
         known = [entry.seconds for entry in self.entries if entry.seconds is not None]
         return round(sum(known), 6) if known else None
 
@@ -106,7 +106,7 @@ def written(place: Place | None) -> str:
 
 
 def told_functions(view: DumpView) -> list[ToldFunction]:
-    """Every function, in the order of the run."""
+    """The functions of the run, in order."""
     seconds = view.run.seconds_of
     known = {function.function: function for function in view.run.functions}
     return [

@@ -138,7 +138,7 @@ class FollowedGuard(list["FollowedLeaf"]):
 
 
 class FollowedLeaf:
-    """One guard of an entry, answered by torch; None wherever it cannot be asked."""
+    """One guard of an entry, evaluated by torch; ``check`` returns None where torch cannot be asked."""
 
     def __init__(self, guard: LiveGuard, number: int) -> None:
         self._guard = guard

@@ -25,7 +25,7 @@ class FollowedAhead:
         """The threads that run a page: a call at the prompt of the debugger there is not followed."""
 
     def add(self, manager: Any, follow: Follow) -> None:
-        """Follow the calls that ask ``manager``; what ``follow`` raises goes on into the program."""
+        """Call ``follow`` before each guard check of ``manager``.  Its exceptions reach the program."""
         own = getattr(type(manager), _METHOD, None)
         if own is None or _METHOD in vars(manager):
             return

@@ -75,7 +75,7 @@ class LevelFiles:
         return bool(self._new)
 
     def note(self, text: str) -> None:
-        """Tell the user what could not be done; the program goes on."""
+        """Print what could not be done; the program continues."""
         say(f"depyf: {text}")
 
     def graph(self, stage: str, module: Any, compile_id: str, text: str = "") -> None:
@@ -188,7 +188,7 @@ class LevelFiles:
         self._new += map(str, fresh)
 
     def transformed(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
-        """The proven code to run for ``made``, as lines of the dumped file that says the same; None without one."""
+        """The proven code for ``made`` with the lines of the dumped file that has the same text; None for none."""
         function = self._function_of(code)
         graph = self._found.get(current_compile_id())
         for entry in (

@@ -56,7 +56,7 @@ class LevelRun:
     """What was compiled, by its id, and the entries it had before."""
 
     def start(self) -> None:
-        """Force the level from now on; torch compiles again whatever is called."""
+        """Force the level from now on: torch compiles every called function again."""
         import torch
         from torch._dynamo.convert_frame import register_bytecode_hook
 

@@ -35,7 +35,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class EditedGraph:
-    """One compiled graph, edited and as torch made it."""
+    """The comparison of one compiled graph with its edited version."""
 
     function: str
     compile_id: str

@@ -45,7 +45,7 @@ _R = TypeVar("_R")
 
 
 class Edited:
-    """See ``depyf.edited``."""
+    """The context manager of ``depyf.edited``."""
 
     def __init__(self, folder: str | os.PathLike[str], quiet: bool = False, compares: bool = False) -> None:
         """``quiet``: the caller says what was used; ``compares``: each graph is compared with the original."""

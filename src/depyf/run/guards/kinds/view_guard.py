@@ -25,7 +25,7 @@ class ViewGuard(GuardKind):
         return _owner(tree) is not None
 
     def differences(self, tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
-        """() where it is a view as well: then something of its base differs."""
+        """The differences; () where both tensors are views: then something about the base differs."""
         owner = _owner(tree)
         if owner is None or holds:
             return ()

@@ -32,7 +32,7 @@ from depyf.sources.reports.guards.guard_remarks import program_place, split_comm
 
 @dataclass(frozen=True, slots=True)
 class EntryAnswer:
-    """One cache entry asked about one set of arguments."""
+    """The guards of one cache entry, evaluated for one call."""
 
     compile_id: str
     runs: bool
@@ -83,7 +83,7 @@ def ask_entry(
 
 
 class PartOfEntry:
-    """Those guards of one cache entry that can be asked where only some of the frame locals are there."""
+    """The guards of one cache entry that can be evaluated with only some of the frame's locals."""
 
     def __init__(
         self,

@@ -323,8 +323,8 @@ class Capture(Heard):
         entry.recompiles = tuple(map(self.explained, map(facts.of_record, found)))
 
     def take_guards(self, entry: EntryBuilder, event: TraceEvent) -> None:
-        """With all guards of earlier entries that failed, asked while torch compiles: then the values are still those
-        of the call."""
+        """Add the guards.  All failed guards of earlier entries are evaluated now, while torch compiles and the values
+        of the call are unchanged."""
         entry.guard_text = event.payload
         entry.left_out = left_out_guards(self.note)
         function = self.functions.get(entry.key.function)

@@ -59,7 +59,7 @@ class Share:
 
     @property
     def goes_on(self) -> tuple[int, ...]:
-        """The program's lines at which the text goes on in the middle of another."""
+        """The program's lines at which the text continues in the middle of another text."""
         found = (one.line for _, one in self._ordered() if not one.at_start)
         return tuple(dict.fromkeys(line for line in found if line is not None))
 
