@@ -194,7 +194,7 @@ PRECOMPILED = "precompiled"
 
 
 def _of_one_graph(graph: OneGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
-    """Of a loaded artefact without guards: what its driver checks, asked here."""
+    """The answer for a loaded artefact without guards: its driver's checks, evaluated here."""
     with untouched():
         failed = tuple(graph.refusals(args, kwargs))
     refusals = (Refusal(PRECOMPILED, because="; ".join(failed)),) if failed else ()

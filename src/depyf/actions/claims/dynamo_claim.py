@@ -202,7 +202,7 @@ class _Outcome:
         return (type(value).__name__, *map(self.key, value))
 
     def all(self, returned: Any) -> tuple[Key, dict[tuple[int, str], Key]]:
-        """The result, then what is written, in an order of its own."""
+        """The result, then the writes in a fixed order."""
         result = self.key(returned)
         return result, {where: self.key(value) for where, (_, value) in sorted(self._model.writes.items(), key=_where)}
 

@@ -128,7 +128,7 @@ class CheckedRun:
         return found
 
     def _twice(self, calls: Calls, entry: LiveEntry, served: _Served) -> None:
-        """As Python and by its entry, before the program's own call."""
+        """Run as Python and by the entry, before the program's own call."""
         if self._only_once(calls, served):
             return
         python = calls.as_python()
@@ -147,7 +147,7 @@ class CheckedRun:
         return once is not None
 
     def _around(self, calls: Calls, served: _Served, call: CompileCall) -> After | None:
-        """As Python before the program's own call, which compiles; then what that has left is looked at."""
+        """Run as Python before the program's own call, which compiles, and look at the state after it."""
         if self._only_once(calls, served):
             return None
         python, before = calls.as_python(), {id(one.code) for one in calls.entries()}
@@ -210,7 +210,7 @@ class CheckedRun:
             served.causes, served.ways = found.causes, found.ways
 
     def _why(self, calls: Calls, left: ReachedState | None) -> AgainstPython | None:
-        """The same call once more, by ``depyf.compare``."""
+        """Repeat the call with ``depyf.compare``."""
         calls.state.put_back()
         try:
             with contextlib.suppress(Exception), self._session.unheard():  # what differs is said without it

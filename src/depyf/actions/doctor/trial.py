@@ -187,7 +187,7 @@ def _ended(
 
 
 def _drain(stream: IO[bytes], tail: deque[bytes]) -> None:
-    """All of it is read, so that the program is never held up; the end is kept."""
+    """Read all output, so that the program never blocks; the end is kept."""
     with contextlib.suppress(OSError, ValueError):
         while True:
             part = stream.readline(65536)

@@ -172,7 +172,7 @@ def _assigned_both_ways(tree: Tree, node: cst.If, condition: cst.BaseExpression)
 
 
 def _comments(node: cst.CSTNode) -> list[cst.Comment]:
-    """Those in a statement, but for the lines above it."""
+    """The comments inside a statement, without the lines above it."""
     above = {id(line.comment) for line in getattr(node, "leading_lines", ())}
     found: list[cst.Comment] = []
 

@@ -129,7 +129,7 @@ def _same_line(parts: Sequence[str], others: Sequence[str]) -> bool:
 
 
 def _same_number(one: str, other: str) -> bool:
-    """The same text, or the same number but for rounding; whole numbers are exact."""
+    """Whether two texts are equal, or equal numbers up to rounding; integers must be equal."""
     if one == other or "." not in one or "." not in other:
         return one == other
     value, changed = Decimal(one), Decimal(other)

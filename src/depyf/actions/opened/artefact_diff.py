@@ -146,8 +146,8 @@ def _texts(name: str, one: list[str], two: list[str], strict: bool) -> PartCompa
 
 
 def _plain(text: str) -> str:
-    """What it says: without comments, places, names that are hashes; of a graph its inputs and operations, however they
-    are passed and printed."""
+    """The text without comments, places and hashes in names; for a graph its inputs and operations, however they are
+    printed."""
     graph = read_graph(importable(text), "") if "class " in text else None
     if graph is not None:
         text = "\n".join(_operations(graph))

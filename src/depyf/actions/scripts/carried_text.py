@@ -26,7 +26,7 @@ _STANDARD = re.compile(r"(?:import|from) (?!torch\b)")
 
 @functools.cache
 def _file(name: str) -> tuple[list[str], list[ast.stmt]]:
-    """Its lines and its statements."""
+    """The lines and the statements of a file."""
     places = (CARRIED, _RUN, _RUN / "guards" / "kinds")
     text = next(path for place in places if (path := place / f"{name}.py").exists()).read_text(encoding="utf-8")
     return text.splitlines(), ast.parse(text).body

@@ -51,12 +51,10 @@ class DecidingGuards:
         self._decided: dict[CompileKey, RecompileRecord] = {}
 
     def of(self, entry: EntryRecord) -> RecompileRecord:
-        """Of the failed guards of ``entry``, which has one or more, the one that decided.
-
-        In this order: a value that no entry was made for, a value that never comes back (a counter), a guard of which
-        no values are known, any other one.  Of several the one with the most values in the function's life, and of
-        these that of the entry nearest to the call.
-        """
+        """The failed guard of ``entry``, which has one or more, that caused the recompilation.  Guards on a value that
+        no entry was compiled for come first, then on one that never comes back (a counter), then those without known
+        values, then all others.  Of several: the guard with the most values over time, and of these the one of the
+        entry nearest to the call."""
         if self._untold(entry) and self._usual is not None:
             return self._usual
         if len(entry.recompiles) == 1:

@@ -43,7 +43,7 @@ class WayOut:
 
     @property
     def text(self) -> str:
-        """All of its advice in words; what is alike for several values is said once."""
+        """The texts of all its advice; the same advice for several values is given once."""
         alike: dict[str, list[AdviceUse]] = {}
         for use in self.uses:
             alike.setdefault(use.id, []).append(use)

@@ -188,7 +188,7 @@ def shapes_of(function: FunctionRecord) -> FunctionShapes | None:
 
 
 def _merged(rows: dict[SizeRow, list[str]]) -> dict[SizeRow, list[str]]:
-    """Those that say the same of one size, and differ in why it is a symbol, as one."""
+    """The rows with those merged that differ only in why the size is a symbol."""
     found: dict[SizeRow, tuple[dict[Decision, None], list[str]]] = {}
     for row, labels in rows.items():
         free = row.decisions and all(decision.note in _DYNAMIC.values() for decision in row.decisions)

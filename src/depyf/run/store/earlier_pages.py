@@ -87,7 +87,7 @@ def facts_in(page: Any, where: str) -> GraphFacts:
 
 
 def _number(function: FunctionRecord) -> str:
-    """As the pages have it: ``0r1`` after one reset."""
+    """The number of a frame as the pages have it: ``0r1`` after one reset."""
     generation, text = function.function
     return f"{text}r{generation}" if generation else text
 

@@ -201,7 +201,7 @@ def _ids(record: object) -> list[str]:
 
 
 def _with_times(run: Run, folder: Path) -> Run:
-    """With the times of a dump that has finished; where it has not, they are lines."""
+    """The run with the times in a finished dump; an unfinished one has them as lines."""
     if run.times:
         return run
     try:

@@ -124,7 +124,8 @@ def attribute(value: Any, name: str, default: Any = None) -> Any:
 
 
 def _is_field(found: types.GetSetDescriptorType) -> bool:
-    """Of a type written in C, whose fields run no Python; a tensor's do (``pure_tensors`` reads them)."""
+    """Whether it is a field of a type written in C, which runs no Python.  Fields of tensors do: ``pure_tensors`` reads
+    those."""
     owner = found.__objclass__
     return not _flags(owner) & _HEAP_TYPE and short_name(owner) != "TensorBase"
 

@@ -85,7 +85,7 @@ def _pair(
     key: Callable[[EntryRecord], Hashable | None],
     partner: dict[int, EntryRecord],
 ) -> None:
-    """Those of the same key, in their order."""
+    """Pair the entries with equal keys, in their order."""
     taken = {id(entry) for entry in partner.values()}
     groups: dict[Hashable, list[EntryRecord]] = {}
     for other in theirs:

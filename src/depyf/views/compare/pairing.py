@@ -252,7 +252,7 @@ def _name(pairs: Iterable[tuple[str, str]], found: Pairing) -> None:
 
 
 def _begun(function: Met) -> str:
-    """Its name; of the rest of a function that of the function."""
+    """The name of the function; for a resume function that of the function it continues."""
     rest = resumed(function.last)
     return function.last if rest is None else rest[0]
 

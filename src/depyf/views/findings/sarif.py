@@ -95,7 +95,7 @@ def _location(place: Place, column: int) -> dict[str, Any]:
 
 
 def _fingerprint(finding: LocatedFinding) -> str:
-    """The same where lines above are inserted: the text of the line, not its number."""
+    """A checksum of the line's text, not its number: it stays the same when lines above are inserted."""
     place = finding.place
     parts = [finding.rule.id, finding.subject]
     parts += [shown_path(place.filename), place.function, place.text or str(place.line)] if place is not None else []

@@ -81,7 +81,7 @@ def lowest_rank(view: DumpView) -> DumpView:
 
 
 def _group(file: FileRecord) -> str:
-    """What its text is packed with: the compile id as in file names, "page" for files of no compilation."""
+    """The key by which texts are packed: the compile id as in file names, "page" for files of no compilation."""
     return file.key.slug if file.key is not None else "page"
 
 

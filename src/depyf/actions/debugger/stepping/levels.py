@@ -174,7 +174,7 @@ class LevelRun:
         return paused
 
     def _pause_in(self, compiled: Any) -> None:
-        """The same for what inductor compiled."""
+        """Announce new files before code that Inductor compiled runs."""
         call = getattr(compiled, "current_callable", None)
         if call is None or not self.files.pauses():
             self.files.pause()

@@ -82,7 +82,7 @@ def apart(expected: list[Any], got: list[Any]) -> TensorDifference | None:
 
 
 def _costs(sides: tuple[Compiled, ...], inputs: tuple[Any, ...]) -> list[Cost]:
-    """Of the sides in turn, so that what else the machine does is the same for all: the fastest call of each."""
+    """The fastest call of each side.  The sides take turns, so that other load on the machine affects all alike."""
     own = copied(inputs)
     best = [float("inf")] * len(sides)
     with steady_random_numbers():

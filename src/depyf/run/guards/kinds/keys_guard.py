@@ -174,8 +174,8 @@ def _member(tree: ast.expr) -> tuple[ast.expr, ast.expr, str] | None:
 
 
 def _attribute(tree: ast.expr) -> tuple[ast.expr, str, bool] | None:
-    """Of ``hasattr(x, 'k')``, ``not hasattr(x, 'k')`` and ``hasattr(x, 'k') == False``: the value, the attribute, the
-    answer."""
+    """The value, the attribute and the answer in ``hasattr(x, 'k')``, ``not hasattr(x, 'k')`` and ``hasattr(x, 'k') ==
+    False``."""
     wanted = True
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
         tree, wanted = tree.operand, False

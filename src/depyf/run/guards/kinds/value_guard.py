@@ -172,7 +172,7 @@ def _of_two_classes(difference: Difference) -> bool:
 
 
 def _compared(tree: ast.expr) -> tuple[ast.expr, ast.expr] | None:
-    """Of ``value == literal`` and ``value is None`` both sides; None where the value is computed."""
+    """Both sides of ``value == literal`` or ``value is None``; None where the value is computed."""
     if not isinstance(tree, ast.Compare) or len(tree.ops) != 1:
         return None
     left, right = tree.left, tree.comparators[0]

@@ -132,7 +132,7 @@ def _by_value(kind: str, text: str) -> str:
 
 
 def _tensor_text(guard: Any, graph: Any) -> str:
-    """As torch prints it; "" where the tensor is gone."""
+    """The guard on a tensor as torch prints it; "" where the tensor is gone."""
     from torch._dynamo import guards
 
     reference = guard.obj_weakref

@@ -51,7 +51,7 @@ def _names(line: str) -> frozenset[str]:
 
 
 def _variables() -> Mapping[str, Any]:
-    """Those of the call that torch compiles."""
+    """The variables of the call that torch is compiling."""
     frame: types.FrameType | None = sys._getframe(1)
     for _ in range(_DEPTH):
         if frame is None:

@@ -79,8 +79,8 @@ def recent_compilations() -> tuple[Compilation, ...]:
 
 
 def since_reset(compilations: Iterable[Compilation]) -> tuple[Compilation, ...]:
-    """Those after the last ``torch._dynamo.reset()``, which counts functions from 0 again: a compile id comes twice
-    then, or that of a first compilation after one with a higher number."""
+    """The compilations after the last ``torch._dynamo.reset()``, which restarts the numbers of functions.  It shows
+    where a compile id repeats, or where a first compilation has a smaller number than an earlier one."""
     kept: list[Compilation] = []
     for found in compilations:
         if found.name and any(

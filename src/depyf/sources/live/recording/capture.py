@@ -287,7 +287,7 @@ class Capture(Heard):
         return NOTHING_KNOWN
 
     def _asked(self, record: RecompileRecord) -> RecompileRecord:
-        """With the guard that failed, where torch does not say which."""
+        """The record with the guard that failed, where torch names none."""
         with Door("the guards of a call could not be asked", self.note):
             return asked_instead(record)
         return record

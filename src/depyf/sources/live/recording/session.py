@@ -442,7 +442,7 @@ class Session:
             )  # fmt: skip
 
     def _write_graph(self, record: GraphRecord) -> None:
-        """As torch reported it: this is the path of the compilation, and the page is finished on exit."""
+        """Write the text as torch reported it, while torch compiles; the page is finished on exit."""
         self.writer.write(graph_file(record), quick_page(record))
         if self._journal is not None:
             self._journal.graph(record)

@@ -34,7 +34,7 @@ class GraphTensors:
 
 
 def _names(gm: Any) -> list[str]:
-    """Those that its nodes name, and what its modules hold."""
+    """The names of the tensors that a graph's nodes and its modules hold."""
     of_nodes = [node.target for node in gm.graph.nodes if node.op == "get_attr"]
     return [*of_nodes, *(name for name, _ in gm.named_parameters()), *(name for name, _ in gm.named_buffers())]
 

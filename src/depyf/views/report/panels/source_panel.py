@@ -54,7 +54,7 @@ class _Badges:
             badge.seconds = badge.seconds if seconds is None else seconds
 
     def to_json(self, path: str) -> list[list[Any]]:
-        """Those of one file: [line, badges]."""
+        """The marks of one file: [line, badges]."""
         own = ((line, badges) for (file, line), badges in sorted(self.of.items()) if file == path)
         return [
             [line, [badge.to_json() for badge in sorted(badges.values(), key=lambda badge: _ORDER.index(badge.kind))]]
