@@ -63,7 +63,7 @@ class Replay:
 
     @property
     def disagreements(self) -> tuple[str, ...]:
-        """Where torch and the expressions of the page differed, if ever."""
+        """The cases in which torch and the expressions on the page gave different answers, as text."""
         guards = [value for value in vars(self.module).values() if isinstance(value, live.LiveGuard)]
         return tuple(text for guard in guards for text in guard.disagreements)
 

@@ -101,7 +101,7 @@ class Why:
 
     @property
     def compiled_again(self) -> tuple[str, ...]:
-        """The functions inside of which no entry fits, as things stand before the call."""
+        """The inner functions for which no entry fits, given the state before the call."""
         return tuple(inner.function for inner in (*self.rests, *self.inside) if inner.again)
 
     def __str__(self) -> str:

@@ -76,7 +76,7 @@ class ModelDifference:
 
     @property
     def shows_in(self) -> str:
-        """Where the values differ, if that is after the difference itself."""
+        """Where the values begin to differ, as a sentence, if other operations differ before that; else ""."""
         return f"it shows in {self.step.placed}" if any(self.other_operations) else ""
 
     def lines(self) -> list[str]:
@@ -99,7 +99,7 @@ class ModelDifference:
 
 @dataclass
 class ValueTrace:
-    """What one program computed, in order."""
+    """The values that one program computed, in order."""
 
     steps: list[ModelStep] = field(default_factory=list)
     keys: list[tuple[str, int, str, int]] = field(default_factory=list)

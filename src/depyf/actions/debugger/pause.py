@@ -47,7 +47,7 @@ def _asked_not_to() -> bool:
 
 
 def how_to_stop() -> str:
-    """What to do where nothing can stop: the environment has no terminal, and no debugger is connected."""
+    """The advice for an environment where nothing can stop: it has no terminal, and no debugger is connected."""
     here = "turn on the notebook's debugger, or " if "ipykernel" in sys.modules else "run it in a terminal, or "
     return (
         "there is no terminal and no debugger here, so nothing stops: "

@@ -35,7 +35,7 @@ _COMPILER = ("torch._dynamo", "torch._inductor", "torch._functorch", "torch.fx")
 
 
 class ReturnedRecorder:
-    """What was returned so far: ``calls`` of each function, by its qualified name."""
+    """Records the results of compiled functions: ``calls`` by qualified name."""
 
     def __init__(self) -> None:
         self.calls: dict[str, list[list[Any]]] = {}
@@ -69,7 +69,7 @@ class ReturnedRecorder:
         return True
 
     def state(self, variables: Mapping[str, Any]) -> dict[str, list[Any]]:
-        """What is there when the program ends: see ``program_state.py``.  ``variables`` are those of the script."""
+        """The state at the end of the program (see ``program_state.py``).  ``variables``: those of the script."""
         found = {**random_state(), **settings()}
         found["the messages that are logged"] = [*self.messages.logged]
         found["what is written to standard error"] = "".join(self.messages.written).splitlines()

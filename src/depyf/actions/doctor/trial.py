@@ -112,13 +112,12 @@ def run_once(
     guard_filter: str = "",
     measures_guards: bool = True,
 ) -> Measured:
-    """``fresh``: it begins with empty compile caches also where nothing is compared; ``printed``: the file that takes
-    its standard output, where it is not shown.
-
-    ``work`` is an empty folder of ours, ``folder`` takes the dump.  ``shown``: the program has our terminal (its
-    standard output goes to ``output``, where that is given); otherwise what it writes is dropped, and it reads
-    nothing.  ``check``: which calls are compared with Python, and for how many seconds in all.  ``guard_filter``: the
-    function of ``torch.compiler`` that leaves guards out; ``measures_guards``: how long guards take is told, too."""
+    """Run the program in a child process, and measure it.  ``work``: an empty folder; ``folder``: for the dump.
+    ``fresh``: begin with empty compile caches, as with ``compare``.  ``printed``: the file for standard output that is
+    not shown.  ``shown``: the program has the terminal, or ``output`` for its standard output; else its output is
+    dropped, and its input is empty.  ``limit``: seconds until it is ended.  ``check``: which calls are compared with
+    Python, and for how many seconds in all.  ``guard_filter``: the function of ``torch.compiler`` that leaves guards
+    out.  ``measures_guards``: measure the time of guards."""
     work.mkdir(parents=True, exist_ok=True)
     result = work / "result.json"
     spec = work / "spec.json"

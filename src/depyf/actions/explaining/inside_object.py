@@ -45,7 +45,7 @@ class InsideObject:
         return f"{counted(len(self.paths), 'module' if self.module else 'function')} ({self.kind}: {names})"
 
     def lines(self) -> list[str]:
-        """What is said of them under the object."""
+        """The lines about these parts, to stand below the object."""
         if self.function.entries:
             return [f"compiled inside: {self.named}"]
         asked = "compile() was called on" if self.in_place else "torch.compile was given"

@@ -41,7 +41,7 @@ class Unguarded:
 
     @property
     def why(self) -> str:
-        """Why no guard looks at it."""
+        """The reason for which no guard checks the value."""
         return self.value.why
 
     def __str__(self) -> str:

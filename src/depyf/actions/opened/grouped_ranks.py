@@ -26,7 +26,7 @@ _WORTH_TELLING = 0.5
 
 
 def processes_for(count: int) -> int:
-    """How many processes read ``count`` logs."""
+    """The number of processes with which to read ``count`` logs."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(count, cores))
 

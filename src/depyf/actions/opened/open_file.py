@@ -151,5 +151,5 @@ def cache_beside(path: Path) -> Path | None:
 
 
 def folder_below(name: str) -> Path:
-    """Where the texts of a file go that is called ``name`` below the folder that is opened."""
+    """The output folder for the file ``name`` of an opened folder."""
     return Path(*(file_name(part) for part in name.split("/")))

@@ -111,7 +111,8 @@ def deciding_random(report: str) -> str:
 
 
 def names_optimizer(filename: str, said: str, report: str) -> bool:
-    """Whether it broke in an optimizer of torch, or at a method of one; ``said``: torch's reason and explanation."""
+    """Whether the graph breaks in one of torch's optimizers, or at a method of one.  ``said``: torch's reason and
+    explanation."""
     context = report.partition("User code traceback:")[0].partition("Stack variable source attribution:")[0]
     return _OPTIMIZER.search(f"{filename} {said} {context}") is not None
 

@@ -23,7 +23,7 @@ SWITCHES: tuple[Switch, ...] = tuple(
 
 
 def use(id: str, **values: str) -> AdviceUse:
-    """The advice of that id with these values; KeyError where there is none, or where a value is missing."""
+    """The advice ``id`` with these values.  KeyError for an unknown id or a missing value."""
     missing = set(ADVICE[id].names) - set(values)
     if missing:
         raise KeyError(f"{id} needs {', '.join(sorted(missing))}")

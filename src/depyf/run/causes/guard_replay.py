@@ -33,7 +33,7 @@ _BOUNDS = frozenset(("!=", "<=", ">=", "<", ">", "between"))
 
 @dataclass(frozen=True, slots=True, order=True)
 class GuardedValue:
-    """What a guard looks at: a property of a value."""
+    """A value, or a property of one, that a guard reads."""
 
     source: str
     """In the program's words: ``x``, ``self.k``; "" for the state of torch."""

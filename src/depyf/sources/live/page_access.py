@@ -225,7 +225,7 @@ class LiveGuard:
         raise RuntimeError(f"GuardManager check failed, reason: {self.entry.manager.check_verbose(L)}")
 
     def steps(self, L: dict[str, Any]) -> EntryAnswer:
-        """Every guard evaluated for ``L``, with what it wants and what is there."""
+        """Every guard evaluated for ``L``, with the wanted and the found value."""
         return ask_entry(self.entry, L)
 
     def __getitem__(self, number: int) -> LiveLeaf:

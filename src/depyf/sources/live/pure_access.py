@@ -167,7 +167,7 @@ _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescrip
 
 
 def cell_contents(cell: Any, default: Any = None) -> Any:
-    """What a cell holds; ``default`` for an empty one, and for what is no cell."""
+    """The content of a cell; ``default`` for an empty cell and for any other object."""
     try:
         return cell.cell_contents if type(cell) is types.CellType else default
     except ValueError:
@@ -239,7 +239,7 @@ _TORCH_FUNCTION = _TorchFunction()
 
 @contextlib.contextmanager
 def untouched() -> Iterator[None]:
-    """Inside, looking at a tensor calls no ``__torch_function__``: neither a mode nor a subclass notices."""
+    """While the block lasts, reading a tensor calls no ``__torch_function__`` of a mode or a subclass."""
     import torch
 
     off = torch._C._is_torch_function_enabled() and not torch._C._is_torch_function_all_disabled()

@@ -87,7 +87,8 @@ def edits_of(compile_id: str) -> tuple[EditInForce, ...]:
 
 
 def notes_of(used: Iterable[tuple[str, str]], stage: str) -> tuple[str, ...]:
-    """What the page of a graph of this stage says; ``used``: stage and path of each edited file of its compilation."""
+    """The notes for the page of a graph of this stage.  ``used``: stage and path of each edited file of its
+    compilation."""
     return tuple(
         f"{EDITED}: what runs here is the text of {path}"
         if stage == own and own != WRAPPER

@@ -62,7 +62,7 @@ def wrapped_call() -> WrappedCall | None:
 
 
 def of_wrapper(function: types.FunctionType) -> Any:
-    """The object that a wrapper of torch's calls; None where ``function`` is none."""
+    """The object that a wrapper of torch calls; None where ``function`` is no such wrapper."""
     return cell_contents(function.__closure__[0]) if is_wrapper(function.__code__) and function.__closure__ else None
 
 

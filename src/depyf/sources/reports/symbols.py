@@ -107,8 +107,7 @@ def shortened(expression: str) -> str:
 
 
 def user_place(data: dict[str, Any]) -> Place | None:
-    """The innermost line of the user that torch names in an event; where there is none but those of libraries, of
-    these."""
+    """The innermost line of the program in an event; the innermost line of a library where there is none."""
     stack = data.get("user_stack")
     frames = [frame for frame in stack if isinstance(frame, dict)] if isinstance(stack, list) else []
     if not frames:

@@ -62,7 +62,7 @@ _LONGEST = 200
 
 
 class HeardLog(Heard):
-    """What one log tells."""
+    """The records of one log, as they are read."""
 
     def __init__(self) -> None:
         super().__init__(PLAIN_READER, 0.0)

@@ -38,7 +38,7 @@ _ABOUT = frozenset({
 
 
 def record_name(metadata: Mapping[str, Any]) -> str:
-    """What torch calls a record; "" where it does not say."""
+    """torch's name of a record; "" for none."""
     return artifact_name(metadata) or next((name for name in metadata if name not in _ABOUT), "")
 
 

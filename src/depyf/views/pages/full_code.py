@@ -215,7 +215,7 @@ def entry_id(entry: EntryRecord) -> str:
 
 
 def shown(entry: EntryRecord) -> bool:
-    """Whether the page has guards and code for this compilation; otherwise it says why there is none."""
+    """Whether the page has guards and code for this compilation; otherwise it has the reason."""
     return entry.transformed is not None or bool(entry.guards)
 
 

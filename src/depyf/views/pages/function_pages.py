@@ -19,7 +19,7 @@ from depyf.safety.escape import one_line
 
 
 def source_of(code: CodeRecord) -> str:
-    """What a page shows as the source of a function."""
+    """The source of a function as a page shows it."""
     return code.source or "(its source cannot be read)"
 
 

@@ -58,7 +58,7 @@ class RunFindings:
 
     @functools.cached_property
     def guards(self) -> tuple[FunctionGuards, ...]:
-        """What the guards of each function cost."""
+        """The cost of the guards of each function."""
         return guard_bill(self.run)
 
     @functools.cached_property
@@ -71,7 +71,8 @@ class RunFindings:
 
 
 def shapes_data(found: RunFindings) -> str:
-    """Each size of each function with what it may be, and what decided; then the conditions on several sizes."""
+    """The dynamic sizes of each function as JSON text: allowed values, what decided, and conditions on several
+    sizes."""
     if not found.shapes:
         return ""
     page = [shape_rows(function, table, table.code.shown, found) for function, table in found.shapes]
@@ -113,8 +114,8 @@ def shape_rows(function: FunctionRecord, table: FunctionShapes, title: str, foun
 
 
 def memory_data(found: RunFindings) -> str:
-    """What each graph keeps for its backward, computes again, and the peak of what Inductor's code allocates; in
-    bytes."""
+    """The memory of each graph in bytes as JSON text: kept for the backward, recomputed, and the peak of Inductor's
+    buffers."""
     stored = tuple(_memory(memory, found) for memory in found.memories)
     return indented(plain(MemoryFile(stored))) + "\n" if stored else ""
 
@@ -164,7 +165,7 @@ def _plan(plan: AllocationPlan | None) -> StoredPlan | None:
 
 
 def guards_data(found: RunFindings) -> str:
-    """Each guard once, one line a guard; an entry lists those that it has, by their number."""
+    """The guards as JSON text, each once on a line; an entry lists the numbers of its guards."""
     numbers: dict[str, int] = {}
     entries = []
     for function in found.run.functions:

@@ -61,7 +61,7 @@ class FusionListener:
         self._graphs.clear()
 
     def take(self, graph: Any) -> tuple[FusionRefusal, ...]:
-        """What was refused in ``graph`` (a ``GraphLowering``), the earliest first."""
+        """The decisions not to fuse in ``graph`` (a ``GraphLowering``), the earliest first."""
         found = self._graphs.pop(graph, None)
         return tuple(found.refused.values()) if found is not None else ()
 

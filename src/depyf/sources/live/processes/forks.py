@@ -46,7 +46,7 @@ class Forks:
 
     @classmethod
     def folder(cls, parent: Path) -> Path:
-        """Where this child writes, ``parent`` being the folder of the process with a dump that it descends from."""
+        """The folder of this child.  ``parent``: the folder of the ancestor process that has a dump."""
         return parent.joinpath(*(f"{FORK_PREFIX}{number}" for number in cls.way))
 
     @classmethod

@@ -73,7 +73,7 @@ from depyf.sources.reports.symbols import with_names
 
 
 class Capture(Heard):
-    """Everything heard since ``start``; deaf in forked children, but for ``in_child``."""
+    """Everything that torch has reported since ``start``.  A forked child records nothing; it calls ``in_child``."""
 
     def __init__(
         self,
@@ -269,7 +269,7 @@ class Capture(Heard):
             self.on_closed(entry.key)
 
     def live_entries(self, function: tuple[int, str]) -> tuple[LiveEntry, ...]:
-        """What torch may still run of a function, in the order it tries it."""
+        """The entries of a function that torch may still run, in the order it tries them."""
         builder = self.functions[function]
         if function in self.ahead:
             own = self.ahead[function]()
