@@ -69,7 +69,7 @@ def current_recording() -> tuple[str | None, bool]:
 
 
 def current_graph_name() -> str:
-    """What the names of the files begin with that belong to the compilation torch is at in this thread."""
+    """The prefix of the file names for the compilation in progress in this thread."""
     text = current_compile_id().replace("unknown", "")
     active = _Current.active
     key = active.capture.key(text) if active is not None and active.capture.here else CompileKey(0, text)
@@ -154,7 +154,7 @@ class PrepareDebug:
         return False
 
     def failed(self, error: BaseException | None) -> None:
-        """Record what ended the program."""
+        """Record the error that ended the program."""
         session = self._session
         if error is not None and session is not None and session is _Current.active:
             with Door("depyf: the error that ended the program is not recorded", warn):
@@ -248,7 +248,7 @@ def _leave(session: Session) -> None:
 
 @guarded("the recording could not be ended")
 def leave_at_exit() -> None:
-    """The program ends inside the block (it was entered by hand): write what is known."""
+    """Write the dump when the program ends inside a block that was entered by hand."""
     if _Current.active is not None and _Current.active.capture.here:
         _leave(_Current.active)
 

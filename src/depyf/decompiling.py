@@ -27,10 +27,8 @@ __all__ = ["DecompilationError", "Decompiled", "Decompiler", "decompile", "decom
 
 
 def code_of(target: types.CodeType | Callable[..., Any]) -> types.CodeType:
-    """The code object of itself, or of the function inside it: see ``owner_of_code``.
-
-    Raises DepyfError for an object that has no bytecode.
-    """
+    """The code object of ``target``, or of the function inside it (see ``owner_of_code``).  DepyfError for an object
+    that has no bytecode."""
     return _code_and_function(target)[0]
 
 

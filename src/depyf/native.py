@@ -38,7 +38,7 @@ def _reduction(kind: type, names: tuple[str, ...]) -> Callable[[Any], tuple[type
 
 
 def replace(value: _T, /, **changes: Any) -> _T:
-    """``dataclasses.replace``."""
+    """As ``dataclasses.replace``."""
     return dataclasses.replace(value, **changes)  # type: ignore[type-var]
 
 

@@ -59,7 +59,7 @@ def _wanted(item: pytest.Item) -> set[str]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Where that is asked for, what fixtures compile for this test is all that torch knows."""
+    """Reset torch's compiled code before a test, if the user asks for it."""
     wanted = _wanted(item)
     markers = [marker for name in wanted if (marker := item.get_closest_marker(name)) is not None]
     asked = item.config.getoption("--depyf-reset") or item.config.getini(_RESET)

@@ -56,7 +56,8 @@ def collect_all_code_objects(code: types.CodeType) -> list[types.CodeType]:
 
 
 def safe_create_directory(path: str | os.PathLike[str]) -> None:
-    """Create ``path`` with its parents; fine where another process does so at the same time."""
+    """Create ``path`` with its parents; another process may do so at the same time.  DepyfError where that is not
+    possible."""
     try:
         os.makedirs(path, exist_ok=True)
     except OSError as error:

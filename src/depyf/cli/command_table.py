@@ -22,7 +22,7 @@ class Group(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command."""
+    """A command of ``depyf``."""
 
     name: str
     about: str
@@ -44,7 +44,7 @@ class Command:
         getattr(self._module(), f"add_{self.name}")(parser)
 
     def run(self, options: argparse.Namespace) -> int:
-        """The exit status; DepyfError and OSError are the caller's to tell."""
+        """Run the command; returns the exit status.  The caller handles DepyfError and OSError."""
         return int(getattr(self._module(), f"run_{self.name}")(options))
 
     def _module(self) -> ModuleType:
@@ -129,5 +129,5 @@ COMMANDS: tuple[Command, ...] = (
 
 
 def command_named(name: str) -> Command | None:
-    """The command of that name, or that had it."""
+    """The command with this name or former name; None for none."""
     return next((command for command in COMMANDS if name and name in (command.name, command.other_name)), None)

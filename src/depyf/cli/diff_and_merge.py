@@ -151,7 +151,7 @@ def _diff_of_ranks(options: argparse.Namespace, one: dict[int, Path], two: dict[
 
 
 def run_merge(options: argparse.Namespace) -> int:
-    """Exit status as for ``diff``."""
+    """Exit status 0: all ranks equal or alike; 1: different; 4: not readable."""
     try:
         dumps, over = ranks_in(options.folder, called(options, options.folder))
         groups = read_rank_groups(options.folder)

@@ -27,7 +27,7 @@ def add_format_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def print_findings(findings: Sequence[LocatedFinding], form: str, succeeded: bool) -> None:
-    """``form``: one of FORMATS but text and JSON, which each command writes for itself."""
+    """Print findings in ``form``, one of FORMATS.  Each command prints text and JSON itself."""
     if form == "sarif":
         tell_json(sarif(findings, succeeded))
     else:

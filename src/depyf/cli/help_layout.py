@@ -54,7 +54,7 @@ def _wrapped(text: str, width: int, first: str, column: int) -> list[str]:
 
 
 class Parser(argparse.ArgumentParser):
-    """As its base, laid out so, and silent where its help cannot be written."""
+    """An ArgumentParser with this layout.  It is silent where its help cannot be written."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **{"formatter_class": HelpLayout, **options})

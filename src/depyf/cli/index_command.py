@@ -49,7 +49,7 @@ def add_index(parser: argparse.ArgumentParser) -> None:
 
 
 def run_index(options: argparse.Namespace) -> int:
-    """See the parser's epilogue for the exit status."""
+    """Run ``depyf index``; the parser's epilogue has the exit status."""
     folder: Path = options.folder
     if options.follow:
         return _follow(folder)
@@ -101,8 +101,8 @@ _MOST_NAMED = 3
 
 
 def completed(*folders: Path | None) -> None:
-    """The pages of a run that was killed are made before a command reads it; DepyfError where they cannot be.  Those of
-    a process that is running are its own."""
+    """Make the pages of killed runs in ``folders``; those of running processes are skipped.  DepyfError where the pages
+    cannot be made."""
     for folder in folders:
         for path in complete(folder, alive_too=False) if folder is not None else ():
             tell(f"{path}: its process was killed; the pages are made of what it left", error=True)

@@ -6,8 +6,8 @@ from depyf.errors import DepyfError
 
 
 class UsageError(DepyfError):
-    """The command line asks for something that makes no sense."""
+    """The arguments on the command line contradict each other or have no meaning."""
 
 
 class InputError(DepyfError):
-    """The user named something that cannot be read."""
+    """An input named on the command line cannot be read."""

@@ -29,7 +29,7 @@ names_of_folders: ContextVar[Mapping[str, str]] = ContextVar("names_of_folders",
 
 
 def complain(message: object) -> None:
-    """``depyf: message`` on standard error."""
+    """Print ``depyf: message`` to standard error."""
     no_longer()
     text = str(message)
     for folder, name in names_of_folders.get().items():
@@ -39,7 +39,7 @@ def complain(message: object) -> None:
 
 
 def tell(*lines: str, error: bool = False) -> None:
-    """Lines for people; letters that the terminal lacks are escaped."""
+    """Print lines for people; characters that the terminal lacks are escaped."""
     no_longer()
     stream = sys.stderr if error else sys.stdout
     encoding = getattr(stream, "encoding", None) or "utf-8"
@@ -49,17 +49,14 @@ def tell(*lines: str, error: bool = False) -> None:
 
 
 def tell_json(document: object) -> None:
-    """A document for programs, on standard output."""
+    """Print a JSON document to standard output."""
     no_longer()
     print(json.dumps(document, indent=1))
 
 
 def write_source(text: str) -> None:
-    """Python text on standard output.
-
-    What its encoding lacks is written as an escape where the text still means the same; names have no other spelling,
-    and the text is then written in UTF-8.
-    """
+    """Print Python text to standard output.  Characters that its encoding lacks are escaped in literals; where a name
+    has one, the text is written in UTF-8."""
     no_longer()
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
@@ -84,7 +81,7 @@ def _same_program(one: str, other: str) -> bool:
 
 @contextlib.contextmanager
 def standard_streams() -> Iterator[None]:
-    """Inside, there are two streams to write to: those that the shell has closed lead nowhere."""
+    """While the block lasts, output to a stream that the shell has closed is discarded."""
     before = sys.stdout, sys.stderr
     with contextlib.ExitStack() as stack:
         for name in ("stdout", "stderr"):
@@ -97,8 +94,7 @@ def standard_streams() -> Iterator[None]:
 
 
 def give_up_output() -> None:
-    """Nothing more can be written: what is still to be written leads nowhere, so that the end of the process is
-    quiet."""
+    """Discard all remaining output, so that the process ends without an error message."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -42,7 +42,7 @@ def add_report(parser: argparse.ArgumentParser) -> None:
 
 
 def run_report(options: argparse.Namespace) -> int:
-    """See the parser's epilogue for the exit status."""
+    """Run ``depyf report``; the parser's epilogue has the exit status."""
     from depyf.views.report.report_page import write_report
     from depyf.views.report.trace import write_trace
 

@@ -47,7 +47,7 @@ def waiting(words: str, stream: TextIO | None, patience: float = PATIENCE) -> It
 
 
 def no_longer() -> None:
-    """There is something to write: the line is cleared, and does not come back."""
+    """Clear the line of a waiting block for good, because there is other output."""
     for end in _WAITING:
         end()
 

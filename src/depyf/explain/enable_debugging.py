@@ -14,7 +14,7 @@ __all__ = ["debug", "patched_load_by_key_path", "prepare_debug"]
 
 
 def patched_load_by_key_path(*args: Any, **kwargs: Any) -> Any:
-    """``PyCodeCache.load_by_key_path`` of torch: whatever torch passes it, now or later, goes through."""
+    """Calls torch's ``PyCodeCache.load_by_key_path`` with the same arguments."""
     from depyf.sources.live.recording.loaded_code import loader
 
     return loader()(*args, **kwargs)

@@ -12,10 +12,8 @@ __all__ = ["get_current_compiled_fn_name", "write_code_to_file_template"]
 
 
 def get_current_compiled_fn_name() -> str:
-    """The name that files of the compilation begin with that torch is at in this thread: ``__compiled_fn_0_0``.
-
-    Outside of a compilation it is ``__compiled_fn_unknown``.
-    """
+    """The prefix of the file names for the compilation in progress in this thread, such as ``__compiled_fn_0_0``;
+    outside of a compilation ``__compiled_fn_unknown``."""
     from depyf.contexts import current_graph_name
 
     return current_graph_name()

@@ -55,7 +55,7 @@ def imported_module(name: str) -> str:
 
 
 def in_words(name: str) -> str:
-    """Dynamo's name of a function as a sentence says it: ``the rest of Net.forward after line 9``."""
+    """Dynamo's name of a function, worded for a sentence: ``the rest of Net.forward after line 9``."""
     rest = resumed(name)
     return name if rest is None else f"the rest of {rest[0]} after line {rest[1]}"
 
@@ -80,7 +80,7 @@ def with_counters(before: str, after: str) -> str:
 
 
 def goes_on_name(line: int | None) -> str:
-    """Our name for the place where a text continues in another text, at the program's ``line``."""
+    """depyf's name for the place, at the program's ``line``, where a text continues in another one."""
     return "goes_on" if line is None else f"goes_on_from_line_{line}"
 
 

@@ -15,7 +15,7 @@ _STANDARD = re.compile(r"[/\\]lib[/\\]python\d\.\d+[/\\]")
 
 
 class Owner(enum.Enum):
-    """Who can change a file."""
+    """Who can change a source file."""
 
     PROGRAM = "program"
     LIBRARY = "library"
@@ -23,7 +23,7 @@ class Owner(enum.Enum):
 
 
 def installed(filename: str) -> bool:
-    """Whether a file lies where packages are installed: of a library, or of a program that was installed."""
+    """Whether a file lies where packages are installed, be it a library or an installed program."""
     return _PACKAGES.search(filename) is not None
 
 

@@ -6,7 +6,7 @@ import enum
 
 
 class Made(enum.Enum):
-    """The way in which a compilation was made, and by which it is called."""
+    """How a compilation was made: at a call, ahead of time, or loaded."""
 
     CALL = "at call"
     """When the function was called with values that nothing before fits."""
@@ -22,17 +22,17 @@ class Made(enum.Enum):
 
     @property
     def apart(self) -> bool:
-        """It is called by itself: a call that it does not fit raises."""
+        """Whether the result is called directly.  It then raises where a guard fails, instead of compiling again."""
         return self in (Made.AHEAD, Made.AHEAD_LOADED, Made.PRECOMPILED)
 
     @property
     def loaded(self) -> bool:
-        """It was not compiled here."""
+        """Whether another process compiled it, and this one loaded it."""
         return self in (Made.AHEAD_LOADED, Made.PRECOMPILED, Made.CALL_LOADED)
 
     @property
     def words(self) -> str:
-        """What became of it."""
+        """What the pages call such a compilation."""
         return {
             Made.CALL: "compiled",
             Made.AHEAD: "compiled ahead of time",

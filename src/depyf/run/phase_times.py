@@ -18,7 +18,7 @@ _DEEPEST = 200
 
 @dataclass(frozen=True, slots=True, order=True)
 class PhaseTime:
-    """One phase."""
+    """The duration of one phase of a compilation."""
 
     start: float
     """Seconds after the recording began."""
@@ -30,14 +30,14 @@ class PhaseTime:
 
 
 def compile_id_of(event: Mapping[str, Any]) -> str:
-    """The compile id that an event of torch is of; "" for none."""
+    """The compile id in an event of torch; "" for none."""
     arguments = event.get("args")
     found = arguments.get("compile_id") if isinstance(arguments, Mapping) else None
     return found if isinstance(found, str) and found != "None" else ""
 
 
 class PhaseClock:
-    """Pairs begins with ends, thread by thread."""
+    """Pairs the begin and end events of phases, separately for each thread."""
 
     def __init__(self, began: float) -> None:
         self.began = began

@@ -33,7 +33,7 @@ class FirstDifference:
 
 @dataclass(frozen=True, slots=True)
 class RankGroup:
-    """Ranks whose logs tell the same, devices and times apart."""
+    """Ranks whose logs are equal except for devices and times."""
 
     ranks: tuple[int, ...]
     shown: bool

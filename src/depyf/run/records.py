@@ -51,7 +51,7 @@ class CompileKey:
 
     @staticmethod
     def text_in(label: str) -> str:
-        """torch's id in a label."""
+        """torch's compile id in ``label``, without the number of resets."""
         return label.partition(" (after reset ")[0]
 
     @property
@@ -62,7 +62,7 @@ class CompileKey:
 
     @property
     def order(self) -> tuple[int, int, tuple[int, ...]]:
-        """Sorts as numbers, compiled-autograd ids last within a generation."""
+        """The sort key: ids as numbers, compiled-autograd ids last within a generation."""
         return self.generation, int(self.text.startswith("!")), _numbers(self.text)
 
 
@@ -135,7 +135,7 @@ class BreakRecord:
 
     @property
     def limit(self) -> bool:
-        """It is none: torch reports in this way, too, that a function has as many entries as it may have."""
+        """Whether torch reports the recompile limit here, which it does in the form of a graph break."""
         return _LIMIT.search(self.reason) is not None
 
     @property
@@ -209,7 +209,7 @@ class SymbolRecord:
 
     @property
     def constant(self) -> bool:
-        """Whether it is a number in the compiled code: a line made it one, or what torch knows of it in the end."""
+        """Whether the symbol was specialised to a number: by a line of the program or by torch."""
         return bool(self.became) or self.equals.lstrip("-").isdigit()
 
     def specialised(self, became: str, why: str, where: Place | None) -> SymbolRecord:
@@ -475,12 +475,12 @@ class EntryRecord:
 
     @property
     def broke(self) -> bool:
-        """Whether its graph ends before the function does."""
+        """Whether a graph break ends its graph before the function returns."""
         return bool(self.breaks) or (self.transformed is not None and bool(self.transformed.resumes))
 
     @property
     def word(self) -> str:
-        """What became of it, in a word or two."""
+        """The state of the compilation, in a word or two."""
         if self.state is EntryState.COMPILED:
             return "broke" if self.broke else "loaded" if self.made.loaded else "ok"
         return "ran as Python" if self.state is EntryState.NOTHING else self.state.value

@@ -43,14 +43,14 @@ class TimesRecord:
 
     @property
     def whole(self) -> float | None:
-        """Of the compilation and, where there is one, its backward."""
+        """The seconds of the compilation and of its backward, if any; None where torch measured none."""
         known = [seconds for name, seconds in self.seconds if name in _WHOLE and 0 <= seconds <= _LONGEST]
         return sum(known) if known else None
 
 
 @dataclass(frozen=True, slots=True)
 class RawRecord:
-    """A record of torch's from which something of a compilation is known."""
+    """The position of a record of torch in the log."""
 
     key: CompileKey
     name: str
@@ -145,7 +145,7 @@ class Run:
         return sorted(pairs, key=lambda pair: pair[1].key.order)
 
     def of_state(self, *states: EntryState) -> list[tuple[FunctionRecord, EntryRecord]]:
-        """Those of ``entries`` that ended so."""
+        """The pairs of ``entries`` whose compilation is in one of ``states``."""
         return [pair for pair in self.entries if pair[1].state in states]
 
     @property

@@ -50,7 +50,7 @@ def cache_of(name: str) -> tuple[str, str] | None:
 
 
 def is_read(name: str) -> bool:
-    """Whether depyf wants the events, or the artifacts, of this name."""
+    """Whether depyf reads the events, or the artifacts, of this name."""
     return name in BY_EVENT or name in OTHERS or cache_of(name) is not None
 
 
@@ -66,7 +66,7 @@ class TraceEvent:
 
 
 def read_event(record: object) -> TraceEvent | None:
-    """The event in ``record``, where depyf wants it."""
+    """The event in ``record``; None where depyf does not read events of its name."""
     metadata = getattr(record, "metadata", None)
     if not isinstance(metadata, dict):
         return None
@@ -85,8 +85,8 @@ def read_event(record: object) -> TraceEvent | None:
 
 
 def phase_event(record: object) -> dict[str, Any] | None:
-    """What ``record`` says of a phase: ``name``, ``ph`` (``B``, ``E``), ``ts``, ``args``; None where it is another
-    event."""
+    """The begin or end of a phase in ``record``: ``name``, ``ph`` (``B`` or ``E``), ``ts``, ``args``; None for other
+    events."""
     metadata = getattr(record, "metadata", None)
     payload = getattr(record, "payload", None)
     if not isinstance(metadata, dict) or PHASE not in metadata or not isinstance(payload, str):
@@ -96,7 +96,7 @@ def phase_event(record: object) -> dict[str, Any] | None:
 
 
 def compile_id_in(metadata: dict[str, Any]) -> str:
-    """As ``str(torch._guards.CompileId)`` writes it: ``0/1``, ``!0/1/0``, ``!0``."""
+    """The compile id in ``metadata``, as ``str(torch._guards.CompileId)`` has it: ``0/1``, ``!0/1/0``, ``!0``."""
     autograd = metadata.get("compiled_autograd_id")
     frame, number = metadata.get("frame_id"), metadata.get("frame_compile_id")
     frame_text = "" if frame is None else f"{frame}/{number}"

@@ -36,7 +36,7 @@ class Budget:
         """What must be left when the part of the work that is under way is done."""
 
     def exceeded(self) -> TooMuchWork:
-        """The error for a budget that is spent, or for a part of it that is."""
+        """The error for a spent budget, or for a spent part of it."""
         return self._error("takes more steps")
 
     def too_deep(self) -> TooMuchWork:
@@ -55,7 +55,7 @@ def steps_of_part(size: int) -> int:
 
 
 class Unlimited(Budget):
-    """Of work that nothing limits."""
+    """A budget for work without a limit."""
 
     __slots__ = ()
 

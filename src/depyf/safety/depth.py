@@ -228,7 +228,7 @@ def spend(steps: int) -> None:
 
 
 def note(steps: int) -> None:
-    """As ``spend``, where nothing may be raised: the next call of ``spend`` will."""
+    """As ``spend``, but never raises: the next call of ``spend`` does."""
     _threads.here.budget.left -= steps
 
 

@@ -41,7 +41,7 @@ def one_line(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """The same for a text of several lines: its newlines and tabs stay."""
+    """As ``printable``, for a text of several lines: newlines and tabs stay."""
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
     return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))

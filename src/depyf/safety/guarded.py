@@ -28,7 +28,7 @@ _LONGEST = 500
 
 
 def say(text: str, *, out: bool = False) -> None:
-    """``text`` on standard error (``out``: on standard output), where there is one that takes it."""
+    """Write ``text`` to standard error (``out``: to standard output).  Errors are ignored."""
     try:
         stream = sys.stdout if out else sys.stderr
         if stream is not None:

@@ -18,7 +18,7 @@ _listener: ContextVar[Listener | None] = ContextVar("depyf_rewrites", default=No
 
 
 def step(name: str, made: object = None) -> None:
-    """Tell of one rewrite, just after it."""
+    """Report one rewrite to the listener, right after it."""
     listener = _listener.get()
     if listener is not None:
         listener(name, made)
@@ -31,7 +31,7 @@ def is_heard() -> bool:
 
 @contextmanager
 def heard_by(listener: Listener | None) -> Iterator[None]:
-    """A block whose rewrites ``listener`` is told of; None: none are told."""
+    """While the block lasts, ``listener`` gets each rewrite; None: none does."""
     token = _listener.set(listener)
     try:
         yield

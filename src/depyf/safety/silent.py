@@ -67,10 +67,8 @@ _KEYWORD = re.compile(rf"(?:[^\w.]|\A)(?:{'|'.join(_KEYWORDS)})\Z", re.ASCII)
 
 
 def silent(text: str) -> bool:
-    """Whether no compiler, of whatever version, warns of ``text``, for sure.
-
-    It need not be Python; but where the parser warns of it (``unheard.spelled_out``) nothing is promised.
-    """
+    """Whether certainly no compiler of any version warns of ``text``.  It need not be Python; for text of which the
+    parser warns (``unheard.spelled_out``) the answer means nothing."""
     fields: list[str] = []
     code = _without_strings(text, fields)
     if code is None or "\r" in text:

@@ -45,8 +45,7 @@ def spelled_out(text: str) -> str:
 
 
 def spelled_lines(lines: Iterable[str]) -> Iterator[str]:
-    """The same for the lines of a text, each when it is asked for: who looks for the end of a function needs no
-    others."""
+    """As ``spelled_out``, line by line: each line is read when the next result is asked for."""
     before: list[str] = []
     speller: _Speller | None = None
     for line in lines:
@@ -182,7 +181,7 @@ _LEAVES = (ast.Return, ast.Break, ast.Continue)
 
 
 def warns(tree: ast.AST) -> bool:
-    """Whether a compiler, of whatever version, may warn of ``tree``; sometimes true of what none warns of."""
+    """Whether a compiler of any version may warn of ``tree``.  It may be True for a tree of which none warns."""
     pending: list[ast.AST] = [tree]
     while pending:
         node = pending.pop()

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 def why_html(answer: Why) -> Markup:
-    """Which entry runs, and below it what each of the others wanted; the first is open."""
+    """The answer of ``depyf.why`` as HTML: the entry that runs, and for each other entry its failing guards; the first
+    is open."""
     word = "runs" if answer.runs is not None else "no entry fits" if answer.refusals else "nothing compiled"
     outcome = line(chip(word, _kind(answer)), answer.outcome)
     refusals = [_refusal(refusal, opened=position == 0) for position, refusal in enumerate(answer.refusals)]

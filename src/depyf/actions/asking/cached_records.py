@@ -38,7 +38,8 @@ def code_of(fn: Any) -> types.CodeType:
 
 
 def cached_page(target: Target, folder: Path) -> Path:
-    """The page of ``target`` as a file in ``folder``, through which the live functions can be reached."""
+    """Write the page of ``target`` into ``folder``; its code reaches the live functions.  DepyfError where it cannot be
+    written."""
     root, resumes, codes = cached_records(target.code, target.entries)
     path = folder / full_code_files((root.code,))[0]
     page = full_code_page(root, resumes).text

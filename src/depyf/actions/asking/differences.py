@@ -40,13 +40,13 @@ class FailedGuard:
 
     @property
     def subject(self) -> str:
-        """What it is about, as the user would say it: ``x differs``, ``len(self.parts) differs``."""
+        """What differs, as the user writes it: ``x differs``, ``len(self.parts) differs``."""
         return subject(self.step.differences)
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What differences of one kind share: the check, and what it wants and finds but for the numbers of one
-        property."""
+        """The key by which failed guards are grouped: the check and the wanted and found value, or for one property
+        such as a size, the property alone."""
         found = self.step.differences
         if len(found) == 1 and found[0].what and found[0].source:  # size 0 of a tensor
             return self.check, found[0].kind, found[0].what, found[0].index
@@ -60,7 +60,7 @@ class FailedGuard:
 
     @property
     def about(self) -> str:
-        """The subject without what happened to it."""
+        """The name of the value that differs; ``subject`` where it says more."""
         return differing(self.step.differences)
 
     @property
@@ -69,7 +69,7 @@ class FailedGuard:
         return program_place(self.step.place)
 
     def lines(self, told: set[str]) -> list[str]:
-        """``told``: the advice that was given before; added to."""
+        """The lines about this guard.  ``told``: the advice that earlier lines contain; this guard's is added to it."""
         lines = [f"{self.subject}: expected {self.step.expected}, actual {self.step.actual}"]
         if self.check not in SAYS_ALL:
             shown = plain(self.step.expression)
@@ -135,7 +135,7 @@ class Refusal:
         )
 
     def lines(self, told: set[str] | None = None) -> list[str]:
-        """``told``: the advice that was given before."""
+        """The lines about this entry.  ``told``: the advice that earlier lines contain; more is added to it."""
         told = set() if told is None else told
         if len(self.differences) == 1:
             first, *rest = self.differences[0].lines(told)
@@ -149,7 +149,7 @@ class Refusal:
         return lines + self._not_asked()
 
     def alike(self) -> list[tuple[list[FailedGuard], list[FailedGuard]]]:
-        """The differences by their kind: those to be shown, and those to be named only."""
+        """The failed guards in groups of one kind, each split into those shown in full and those only named."""
         groups: dict[tuple[object, ...], list[FailedGuard]] = {}
         for difference in self.differences:
             groups.setdefault(difference.kind, []).append(difference)
@@ -158,7 +158,7 @@ class Refusal:
 
     @property
     def unknown(self) -> str:
-        """How many guards were not asked, and why."""
+        """The sentence that says how many guards were not evaluated, and why."""
         counts = Counter(step.not_asked for step in self.not_asked)
         return "; ".join(f"{n} guard{'' if n == 1 else 's'} ({why})" for why, n in counts.items())
 
@@ -179,13 +179,13 @@ class Refusal:
 
 
 def nearest_first(refusals: Iterable[Refusal]) -> tuple[Refusal, ...]:
-    """The entry with the fewest failing guards first; among equals the one that torch tries first.  What no guard keeps
-    from running comes last."""
+    """``refusals`` sorted by the number of failing guards, then in torch's order.  Entries without a failing guard come
+    last."""
     return tuple(sorted(refusals, key=lambda refusal: (not refusal.differences, len(refusal.differences))))
 
 
 def refusal_lines(refusals: tuple[Refusal, ...]) -> list[str]:
-    """The lines of all of them: an entry that fails in the guards of one before takes a line."""
+    """The lines about all ``refusals``.  An entry that fails by the same guards as an earlier one takes one line."""
     lines: list[str] = []
     told: set[str] = set()
     groups: dict[tuple[Any, ...], list[Refusal]] = {}

@@ -17,7 +17,7 @@ _FORGOTTEN = "its graph breaks; torch no longer remembers where"
 
 
 class EarlierBreaks:
-    """From ``start`` to ``stop``."""
+    """Notes the functions with graph breaks that are called between ``start`` and ``stop``."""
 
     def __init__(self) -> None:
         self._calls = BrokenCalls()
@@ -30,7 +30,7 @@ class EarlierBreaks:
         self._codes = self._calls.stop()
 
     def found(self) -> tuple[Seen, ...]:
-        """The entries with breaks of the functions that were called."""
+        """The entries with graph breaks of the functions that were called, as records."""
         if not self._codes:
             return ()
         run = live_run((), codes=self._codes)

@@ -44,7 +44,7 @@ class ForObject:
 
 @dataclass(frozen=True, slots=True)
 class InnerAnswer:
-    """A function that is dispatched by itself while the call runs."""
+    """An inner function that torch compiled separately, and which of its entries may run in this call."""
 
     function: str
     place: str
@@ -57,12 +57,12 @@ class InnerAnswer:
 
     @property
     def again(self) -> bool:
-        """Whether no entry fits, for an object at least, as things stand."""
+        """Whether no entry fits for at least one object, given the state before the call."""
         return any(not answer.may_run for answer in self.answers)
 
     @property
     def outcome(self) -> str:
-        """What happens to it, in a few words."""
+        """What happens to the function in this call, in a few words."""
         if self.again:
             return "runs as ordinary Python (recompile limit)" if self.at_limit else "is compiled again"
         return "is dispatched by itself"
@@ -111,7 +111,8 @@ _Refuse = Callable[[str, tuple[GuardStep, ...]], Refusal]
 def inner_answers(
     target: Target, L: dict[str, Any], inner: InnerFunctions, resolve: Callable[[str], str], refuse: _Refuse
 ) -> tuple[InnerAnswer, ...]:
-    """Every function inside ``target`` that has cache entries.  ``refuse`` makes the text of what fails."""
+    """One answer for each function inside ``target`` that has cache entries.  ``refuse`` describes an entry that does
+    not fit."""
     found = list(_all_inside(target.code, inner))
     codes = [target.code, *(one.code for one in found)]
     objects = list(_objects(target, L, codes))
@@ -122,8 +123,8 @@ def inner_answers(
 def rest_answers(
     entry: LiveEntry, code: types.CodeType, L: dict[str, Any], resolve: Callable[[str], str], refuse: _Refuse
 ) -> tuple[InnerAnswer, ...]:
-    """The rests of ``code`` after the graph breaks of ``entry``, asked with the arguments of the call that it leaves as
-    they are."""
+    """One answer for each resume function of ``code`` after the graph breaks of ``entry``.  Only guards on arguments
+    that ``code`` does not rebind can be evaluated."""
     given = {name: L[name] for name in unchanged_arguments(code) if name in L}
     limit = recompile_limit()
     todo = [rest for _, rest in resume_targets(entry)]

@@ -63,7 +63,7 @@ class Replay:
 
     @property
     def disagreements(self) -> tuple[str, ...]:
-        """Where torch and the expressions of the page differed, if ever."""
+        """The cases in which torch and the expressions on the page gave different answers, as text."""
         guards = [value for value in vars(self.module).values() if isinstance(value, live.LiveGuard)]
         return tuple(text for guard in guards for text in guard.disagreements)
 
@@ -82,7 +82,7 @@ def _has_hooks(module: Any) -> bool:
 
 
 def replay(target: Any, directory: str | os.PathLike[str] | None = None) -> Replay:
-    """See ``depyf.replay``."""
+    """See ``depyf.replay``, which lists the errors."""
     if isinstance(target, (str, os.PathLike)):
         return _load(Path(target).absolute(), None)
     found = find_target(target)

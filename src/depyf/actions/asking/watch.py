@@ -29,7 +29,7 @@ from depyf.sources.reports.recompiles import resolved
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One compilation that a block made torch do."""
+    """One compilation during a block."""
 
     compile_id: str
     function: str

@@ -19,7 +19,7 @@ _LIMIT = "runs as ordinary Python: it has as many entries as torch._dynamo.confi
 
 
 class Watched:
-    """The context manager and, afterwards, what it saw; ``str()`` reads well, ``to_json()`` is for programs."""
+    """The context manager of ``depyf.watch`` and its result.  ``str()`` is text, ``to_json()`` plain data."""
 
     def __init__(self) -> None:
         self._watch = Watch(every_guard=True)

@@ -45,7 +45,7 @@ from depyf.sources.reports.wrapped_calls import WrappedCall
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """The answer; ``str()`` of it reads well, ``to_json()`` is for programs."""
+    """The answer of ``depyf.why``: which cache entry a call would run.  ``str()`` is text, ``to_json()`` plain data."""
 
     function: str
     place: str
@@ -101,7 +101,7 @@ class Why:
 
     @property
     def compiled_again(self) -> tuple[str, ...]:
-        """The functions inside of which no entry fits, as things stand before the call."""
+        """The inner functions for which no entry fits, given the state before the call."""
         return tuple(inner.function for inner in (*self.rests, *self.inside) if inner.again)
 
     def __str__(self) -> str:
@@ -194,7 +194,7 @@ PRECOMPILED = "precompiled"
 
 
 def _of_one_graph(graph: OneGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
-    """Of a loaded artefact without guards: what its driver checks, asked here."""
+    """The answer for a loaded artefact without guards: its driver's checks, evaluated here."""
     with untouched():
         failed = tuple(graph.refusals(args, kwargs))
     refusals = (Refusal(PRECOMPILED, because="; ".join(failed)),) if failed else ()
@@ -286,7 +286,7 @@ def _unrolled(steps: list[GuardStep]) -> set[str]:
 
 
 def other_backend(entry: LiveEntry, target: Target) -> bool:
-    """torch passes over entries that another ``backend=`` compiled."""
+    """Whether another ``backend=`` compiled ``entry`` than the one of ``target``: torch then does not use it."""
     if target.backend is None or entry.backend is None or entry.backend is target.backend:
         return False
     return bool(entry.backend != target.backend)

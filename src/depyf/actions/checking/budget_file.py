@@ -47,7 +47,7 @@ def found_budget(named: Path | None, folder: Path) -> WrittenBudget:
 
 
 def read_budget(path: Path) -> WrittenBudget:
-    """What the file allows; a file that is not there has no budget."""
+    """The limits in the file; none for a missing file.  BudgetError where a name is unknown or a limit is no number."""
     text = _text(path)
     if text is None:
         return WrittenBudget(path, {}, there=False)

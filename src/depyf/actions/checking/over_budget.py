@@ -42,7 +42,7 @@ def in_words(measure: Measure, found: int, allowed: int) -> str:
 
 
 def excesses(views: Views, numbers: Mapping[str, int | None], limits: Mapping[str, int]) -> tuple[Excess, ...]:
-    """Those of all measures that have a limit, in the order of the budget."""
+    """The numbers above their limits, in the order of the budget, each with its causes."""
     causes = [cause for view in views for cause in causes_of(view.run)]
     found = []
     for name, allowed in limits.items():
@@ -54,7 +54,7 @@ def excesses(views: Views, numbers: Mapping[str, int | None], limits: Mapping[st
 
 
 def untold(numbers: Mapping[str, int | None], limits: Mapping[str, int]) -> list[str]:
-    """The measures that have a limit, and of which the dump does not tell."""
+    """The measures with a limit for which the dump has no number."""
     return [name for name in limits if numbers[name] is None]
 
 

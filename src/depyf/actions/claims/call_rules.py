@@ -42,7 +42,7 @@ _OF_STR = frozenset(
 
 
 class CallRules:
-    """The calls of one side."""
+    """What a call of a known callable does, on one side of the comparison."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class CallRules:
         self._builtins = {id(function): rule for function, rule in known.items()}
 
     def call(self, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """What a call of ``function`` gives."""
+        """The result of a call of ``function``.  NotTriedError for a callable without a rule."""
         if isinstance(function, BoundCall):
             return self._bound(function, args, kwargs)
         if isinstance(function, Closure):

@@ -34,7 +34,7 @@ _NAMED = 4
 
 @dataclass(frozen=True, slots=True)
 class DynamoClaim:
-    """What is known of one entry for the calls that its guards let in."""
+    """The result of comparing one entry with the Python function, for all calls that its guards accept."""
 
     proven: bool
     why_not: str = ""
@@ -47,7 +47,7 @@ class DynamoClaim:
 
     @property
     def status(self) -> str:
-        """``PROVEN``, or ``TESTED`` where the call alone was compared."""
+        """``PROVEN``, or ``TESTED`` where only one call was compared."""
         return "PROVEN" if self.proven else "TESTED"
 
     def __str__(self) -> str:
@@ -202,7 +202,7 @@ class _Outcome:
         return (type(value).__name__, *map(self.key, value))
 
     def all(self, returned: Any) -> tuple[Key, dict[tuple[int, str], Key]]:
-        """The result, then what is written, in an order of its own."""
+        """The result, then the writes in a fixed order."""
         result = self.key(returned)
         return result, {where: self.key(value) for where, (_, value) in sorted(self._model.writes.items(), key=_where)}
 

@@ -47,7 +47,7 @@ class _ContinueSignal(_LoopSignal):
 
 
 class Evaluator:
-    """One side of the comparison."""
+    """Symbolic evaluation of Python text on one side of the comparison."""
 
     def __init__(
         self,
@@ -66,11 +66,11 @@ class Evaluator:
         self._statements = 0
 
     def call_transformed(self, function: types.FunctionType, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """What Dynamo wrote, by its text."""
+        """Evaluate a call of a function that Dynamo generated, from its decompiled text."""
         return self._by_text(function_text(function.__code__, transformed=True), function, args, kwargs)
 
     def call_function(self, function: types.FunctionType, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """A Python function, by its text."""
+        """Evaluate a call of a Python function, from its decompiled text."""
         return self._by_text(function_text(function.__code__), function, args, kwargs)
 
     def _by_text(
@@ -81,7 +81,7 @@ class Evaluator:
         return self._run(scope, text.tree)
 
     def call_closure(self, closure: Closure, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """A function that the evaluation made."""
+        """Evaluate a call of a function that the evaluated code defined."""
         scope = CallScope(closure.scope.text, closure.scope.function, closure.scope)
         self._bind(closure.tree.args, scope, args, kwargs, closure.defaults, closure.keyword_defaults)
         return self._run(scope, closure.tree)
@@ -329,7 +329,7 @@ class Evaluator:
     # Expressions
 
     def value(self, node: ast.expr, scope: CallScope) -> Any:
-        """What an expression gives."""
+        """The value of an expression.  NotTriedError for a kind of expression that is not supported."""
         method = getattr(self, f"of_{type(node).__name__}", None)
         if method is None:
             raise NotTriedError(f"an expression {type(node).__name__}")

@@ -25,7 +25,7 @@ _MOST_OF_DYNAMO = 400_000
 
 @dataclass(frozen=True, slots=True)
 class FunctionText:
-    """A function as it is evaluated."""
+    """The syntax tree of a function, and the source line of each line."""
 
     tree: ast.FunctionDef
     lines: dict[int, int | None]
@@ -34,7 +34,8 @@ class FunctionText:
 
 @functools.lru_cache(maxsize=512)
 def function_text(code: types.CodeType, transformed: bool = False) -> FunctionText:
-    """NotTriedError where there is no proven text.  ``transformed``: Dynamo wrote it."""
+    """The decompiled text of ``code``.  ``transformed``: Dynamo generated the code.  NotTriedError where there is no
+    proven text."""
     if len(code.co_code) > (_MOST_OF_DYNAMO if transformed else _MOST):
         raise NotTriedError(f"{code.co_name} is too long")
     if code.co_flags & 0x2A0:  # a generator, a coroutine, an asynchronous generator

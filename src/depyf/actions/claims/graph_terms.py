@@ -14,7 +14,7 @@ from depyf.sources.live.origins.probes import describe
 
 
 def check_graph(module: Any) -> None:
-    """NotTriedError where a size is a symbol, or where it calls what is no operation."""
+    """NotTriedError where the graph has a symbolic size, an unknown input or a node that calls no operator."""
     import torch
 
     for node in module.graph.nodes:
@@ -41,12 +41,13 @@ def _parts(example: Any) -> Iterator[Any]:
 
 
 def targets_of(module: Any) -> list[Any]:
-    """The callables of its operations."""
+    """The callables of the operations in the graph ``module``."""
     return [node.target for node in module.graph.nodes if node.op == "call_function"]
 
 
 def call_graph(module: Any, args: tuple[Any, ...], trace: TermTrace) -> Any:
-    """What it returns for ``args``; its operations are added to ``trace``."""
+    """The terms that the graph ``module`` returns for ``args``; its operations are appended to ``trace``.
+    NotTriedError for an input that is no tensor, or without an output."""
     known: dict[Any, Any] = {}
     given = iter(args)
 

@@ -16,7 +16,7 @@ from depyf.sources.live.target import Target
 
 
 class JudgedClaim:
-    """Keeps the graphs of a compilation, and judges its entry while it is there."""
+    """Collects the captured graphs of one compilation, and makes the claim while its entry is alive."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class JudgedClaim:
         self._graphs: list[Any] = []
 
     def backend(self, inner: Callable[..., Any]) -> Callable[..., Any]:
-        """``inner``, which gets the same graphs."""
+        """A backend that keeps each graph and then calls ``inner`` with it."""
 
         def kept(gm: Any, inputs: Any) -> Any:
             self._graphs.append(gm)
@@ -40,7 +40,7 @@ class JudgedClaim:
         return kept
 
     def judge(self) -> None:
-        """To be called when the state is again what it was before the call, and the entry is still there."""
+        """Make the claim.  Call it when the state before the call is restored and the entry is still alive."""
         target, args, kwargs = self._call
         entries = self._entries()
         if target is None or not entries:

@@ -32,7 +32,7 @@ class BoundCall:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Getter:
-    """A function that has to be called with the object, to get the attribute."""
+    """A getter function to be called with the object, such as that of a property."""
 
     function: Any
     args: tuple[Any, ...]
@@ -47,10 +47,8 @@ class SuperView:
 
 
 def found(value: Any, name: str) -> tuple[Any, bool]:
-    """The attribute, and whether it is the object's own, which the program may rebind.
-
-    NotTriedError where finding it would run code that is not understood.
-    """
+    """The attribute ``name`` of ``value``, and whether the object itself has it, so that the program may rebind it.
+    NotTriedError where reading it would run code that is not modelled."""
     if type(value) is types.ModuleType:
         if name == "__getattribute__":
             return BoundCall(value, types.ModuleType.__getattribute__), False

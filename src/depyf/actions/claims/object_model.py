@@ -60,7 +60,7 @@ _SINGLETONS = (type(None), bool, type(...), type, types.FunctionType, types.Buil
 
 
 class ObjectModel:
-    """The objects of one side."""
+    """The objects that one side of the comparison reads, makes and writes."""
 
     def __init__(self, trace: TermTrace, leaves: Leaves) -> None:
         self.trace = trace
@@ -91,12 +91,13 @@ class ObjectModel:
     # What the program has
 
     def own(self, container: Any) -> Any:
-        """A container that the evaluation made, which it may write."""
+        """Register ``container`` as one that the evaluation made and may write to."""
         self.made[id(container)] = container
         return container
 
     def seen(self, value: Any, path: str, noted: bool = True) -> Any:
-        """A value of the program: a tensor as a term; what else it is is noted, if it may be rebound."""
+        """The value for an object of the program: a term for a tensor, else itself.  ``noted``: remember it as read, if
+        the program can rebind it.  NotTriedError for a tensor subclass."""
         import torch
 
         if isinstance(value, torch.Tensor):
@@ -120,11 +121,12 @@ class ObjectModel:
         return self._paths[id(value)][0] if id(value) in self._paths else type(value).__name__
 
     def is_live(self, value: Any) -> bool:
-        """Whether it is an object of the program, which others may see."""
+        """Whether ``value`` is an object of the program, which other code may see."""
         return id(value) in self._paths and id(value) not in self.made
 
     def operation(self, of: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None) -> Term:
-        """An operation on terms."""
+        """Append an operation on terms to the trace; returns its result.  NotTriedError for one that changes the
+        metadata of a tensor in place."""
         name = of if isinstance(of, str) else getattr(of, "__name__", "")
         if name in _RESHAPES or "out" in (kwargs or {}):
             raise NotTriedError(f"{name} changes what is known of a tensor")
@@ -136,12 +138,12 @@ class ObjectModel:
         return made
 
     def check_modes(self) -> None:
-        """NotTriedError where an operation may have set a mode of torch."""
+        """NotTriedError where an earlier operation may have changed a mode of torch."""
         if self._set_modes:
             raise NotTriedError("a mode of torch is asked for after an operation of which nothing is known")
 
     def whole(self, value: Any) -> Any:
-        """``value`` with terms for the tensors of the program's containers."""
+        """``value`` with the tensors in the program's lists and tuples replaced by terms."""
         if type(value) in (list, tuple) and (type(value) is list or self.is_live(value) or _nested(value)):
             parts = [self.whole(one) for one in self.iterate(value)]
             return parts if type(value) is list else tuple(parts)
@@ -150,7 +152,8 @@ class ObjectModel:
     # Operators
 
     def plain(self, value: Any) -> Any:
-        """A value that is no term, and of which Python's operators run no code of the program."""
+        """``value``, if Python's operators on it run no code of the program; NotTriedError for a term and for other
+        objects."""
         if type(value) is tuple:
             return tuple(self.plain(one) for one in value)
         if type(value) in _PLAIN or _of_torch(value):
@@ -183,7 +186,8 @@ class ObjectModel:
         return int(self.plain(self.call(self.method_of(value, "__len__"), (), {})))
 
     def operate(self, kind: str, *values: Any) -> Any:
-        """A unary or binary operator, by the name of its node in the ast."""
+        """The result of the unary or binary operator ``kind``, the name of a class of ``ast``.  NotTriedError for
+        unsupported operands."""
         of = OPERATORS[kind]
         if any(isinstance(value, Term) for value in values):
             return self.operation(of, values)
@@ -294,14 +298,15 @@ class ObjectModel:
         return self.seen(got, f"{self.path(value)}.{name}")
 
     def method_of(self, value: Any, name: str) -> Any:
-        """A method that an operator calls: that of the class."""
+        """The method ``name`` of the class of ``value``, as an operator looks it up.  NotTriedError for unsupported
+        classes."""
         plain = in_class(type(value), name)
         if type(plain) is not types.FunctionType:
             raise NotTriedError(f"{name} of a {type(value).__name__}")
         return BoundCall(value, plain)
 
     def metadata(self, term: Term, name: str) -> Any:
-        """What is known of a tensor without its values."""
+        """The property ``name`` (shape, dtype, ...) of a tensor.  NotTriedError where it is unknown."""
         if term.example is None:
             raise NotTriedError(f"the {name} of {term} is not known")
         return getattr(term.example, name)
@@ -348,13 +353,13 @@ class ObjectModel:
             raise NotTriedError(f"an item of a {type(holder).__name__} of the program is written")
 
     def mapping(self, value: Any) -> dict[str, Any]:
-        """The items of ``**value``."""
+        """The items of ``**value``.  NotTriedError where ``value`` is no dict."""
         if type(value) is not dict:
             raise NotTriedError(f"** of a {type(value).__name__}")
         return {key: self.item(value, key) for key in self.iterate(value)}
 
     def write(self, holder: Any, name: str, value: Any) -> None:
-        """``holder.name = value``."""
+        """Model ``holder.name = value``.  NotTriedError where the assignment may run code or is not modelled."""
         import torch
 
         cls = type(holder)
@@ -371,7 +376,8 @@ class ObjectModel:
         self.writes[id(holder), name] = (holder, value)
 
     def iterate(self, value: Any, wanted: int | None = None) -> Iterator[Any]:
-        """The values of ``for``; ``wanted``: how many are unpacked."""
+        """The values that iterating over ``value`` yields.  ``wanted``: the number unpacked.  NotTriedError for other
+        iterators."""
         if isinstance(value, Term):
             return self._parts_of(value)
         if type(value) in _ITERATORS and not self.is_live(value):

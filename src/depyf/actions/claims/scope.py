@@ -13,7 +13,7 @@ from depyf.actions.claims.function_text import FunctionText
 
 @dataclass(slots=True)
 class CallScope:
-    """What a name means."""
+    """The names of one function call in the evaluation."""
 
     text: FunctionText
     function: types.FunctionType

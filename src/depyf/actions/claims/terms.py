@@ -23,7 +23,7 @@ _OF_VALUES = ("Tensor", "Generator")
 
 
 class NotTriedError(Exception):
-    """Something that is not understood; the text says what."""
+    """Code that the comparison does not model; the message names it."""
 
     line = ""
     """Where the program has it: ``m.py:7``."""
@@ -31,7 +31,7 @@ class NotTriedError(Exception):
 
 @dataclass(eq=False, slots=True)
 class Term:
-    """A tensor, or whatever else an operation gives."""
+    """A symbolic value: a tensor, or another result of an operation."""
 
     number: int
     shown: str
@@ -44,7 +44,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One step of a trace."""
+    """One operation of a trace, with its operands and its result."""
 
     of: Any
     """The callable, or the name of a method."""
@@ -64,7 +64,7 @@ class Operation:
 
 @dataclass(slots=True)
 class Leaves:
-    """The tensors that both sides read, each one term, by what it is and not by where it was found."""
+    """The input tensors of both sides.  A tensor has one term, by its identity, wherever it was found."""
 
     terms: dict[int, Term] = field(default_factory=dict)
     held: list[Any] = field(default_factory=list)
@@ -78,7 +78,8 @@ class Leaves:
 
 
 def key_of(value: Any, unknown: Callable[[Any], Key] | None = None) -> Key:
-    """``value`` with its type.  NotTriedError where it holds what has no key; ``unknown`` may give one."""
+    """A key that is equal for equal values of the same type.  ``unknown`` may give the key of other objects.
+    NotTriedError where a part of ``value`` has no key."""
     kind = type(value)
     if kind is Term:
         return ("term", value.number)
@@ -103,7 +104,7 @@ def key_of(value: Any, unknown: Callable[[Any], Key] | None = None) -> Key:
 
 
 class TermTrace:
-    """The operations of one side, made one after another."""
+    """The operations of one side, in order."""
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
@@ -111,8 +112,8 @@ class TermTrace:
         """(an operation with several results, position) -> that result."""
 
     def part(self, of: Any, args: Any) -> Term | None:
-        """One of several results of an operation, which is no operation itself: when it is taken out is all the same.
-        None for everything else."""
+        """The term of one result of an operation with several results (``getitem``), which counts as no operation.
+        None for any other call."""
         if of is not operator.getitem or len(args) != 2 or type(args[0]) is not Term or type(args[1]) is not int:
             return None
         whole, position = args
@@ -124,7 +125,7 @@ class TermTrace:
         return self.parts[key]
 
     def made(self, of: Any, args: Any, kwargs: Mapping[str, Any], line: str = "", example: Any = None) -> Term:
-        """The result of an operation."""
+        """Append an operation; returns its result."""
         if (part := self.part(of, args)) is not None:
             return part
         operands = (key_of(tuple(args)), *((name, key_of(kwargs[name])) for name in sorted(kwargs)))
@@ -160,5 +161,5 @@ class TraceBeside(TermTrace):
 
     @property
     def missing(self) -> Operation | None:
-        """What the other side does and this one does not."""
+        """The next operation of the other side that this side lacks; None for none."""
         return self.known.operations[self.next] if self.next < len(self.known.operations) else None

@@ -83,7 +83,7 @@ def against_model(
 
 
 def _with_weights(found: ModelDifference, model: Any, reference: Any) -> ModelDifference:
-    """With the parameters and buffers that differ of the module where the difference is."""
+    """The difference with the differing parameters and buffers of its module."""
     if found.reference is None:
         return found
     sides = [_weights(side, path) for side, path in ((model, found.step.path), (reference, found.reference.path))]
@@ -136,7 +136,7 @@ def _traced(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ValueT
 
 
 def _own(values: Any) -> Any:
-    """The same arguments, their tensors and caches separate; what cannot be copied is shared."""
+    """A copy of the arguments with separate tensors and caches; what cannot be copied is shared."""
     import torch
     from torch.utils import _pytree
 

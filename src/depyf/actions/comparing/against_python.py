@@ -119,13 +119,13 @@ class Calls:
 
     @property
     def state(self) -> ReachedState:
-        """What the call can reach, as it was when this was asked for the first time."""
+        """The state that the call can reach, read at the first access of this property."""
         if self._state is None:
             self._state = self.kept_now()
         return self._state
 
     def kept_now(self) -> ReachedState:
-        """What the call can reach, as it is now."""
+        """The state that the call can reach, read now."""
         return ReachedState(self._roots())
 
     def _roots(self) -> list[tuple[str, Any]]:
@@ -143,7 +143,7 @@ class Calls:
         return [*own, ("self", self.original), *names.items()]
 
     def one_shot(self) -> OneShot | None:
-        """An argument that only one run can use."""
+        """An argument that only one run can use, such as a generator; None for none."""
         given, copied = self._given(), COPIED_ITERATORS
         return next((one for one in self.state.once if id(one.value) in given and type(one.value) not in copied), None)
 
@@ -155,17 +155,17 @@ class Calls:
         return set()
 
     def written_outside(self) -> OneShot | None:
-        """What the call can write to, and others can read."""
+        """Something that the call can write to and that others read, such as a file; None for none."""
         return next((one for one in self.state.once if one.writes), None)
 
     def used_up_elsewhere(self) -> OneShot | None:
-        """What the call may take values out of, and is no argument."""
+        """Something that the call may consume and that is no argument; None for none."""
         given = self._given()
         return next((one for one in self.state.once if one.used_up and id(one.value) not in given), None)
 
     def as_python(self, looked: Looked | None = None, fn: Callable[..., Any] | None = None) -> CallOutcome:
-        """The program's own code, and nothing compiled.  ``looked`` is given the result while it is there; ``fn``: what
-        is called in the place of the program's function."""
+        """Call the program's function uncompiled, or ``fn`` in its place.  ``looked`` gets the result while it is
+        alive."""
         with _stance("force_eager"):
             return self._call(self.original if fn is None else fn, looked)
 
@@ -186,13 +186,13 @@ class Calls:
 
     @property
     def backend(self) -> Any:
-        """That of the compiled callable; None where it is compiled by none."""
+        """The backend of the compiled callable; None for a callable that is not compiled."""
         return self.target.backend if self.target is not None else None
 
     def as_graphs(
         self, backend: Callable[..., Any], looked: Looked | None = None, then: Callable[[], object] = lambda: None
     ) -> CallOutcome:
-        """Compiled apart: Dynamo's code around graphs that ``backend`` runs."""
+        """Compile outside of the program's cache and call: Dynamo's code, with graphs that ``backend`` runs."""
         return self.anew(backend, dynamic=self.asked.get("dynamic", False), looked=looked, then=then)
 
     def anew(
@@ -202,7 +202,8 @@ class Calls:
         then: Callable[[], object] = lambda: None,
         looked: Looked | None = None,
     ) -> CallOutcome:
-        """Compiled apart; ``then`` is called before what was compiled is forgotten."""
+        """Compile outside of the program's cache on ``backend``, and call.  ``then`` is called while the new entries
+        exist."""
         import torch
 
         with unentered(self._globals()), _stance("default"):
@@ -221,12 +222,12 @@ class Calls:
         return None if self.target is None else self.target.function.__globals__
 
     def as_asked(self) -> CallOutcome:
-        """Compiled apart, as the caller of ``compare`` wants it."""
+        """Compile outside of the program's cache with the arguments given to ``compare``, and call."""
         with unentered(self._globals()), _stance("default"):
             return self._call(self.fn)
 
     def by_entry(self, entry: LiveEntry) -> CallOutcome:
-        """As the program's own cache has it; what has no entry runs as Python."""
+        """Call the function with the program's own cache entries; what has no entry runs as Python."""
         with _stance("eager_on_recompile"), self._unmoved(entry):
             return self._call(self.fn)
 
@@ -314,8 +315,9 @@ def _guards_are_skipped() -> bool:
 def against_python(
     calls: Calls, graphs: Callable[..., Any], graphs_agree: Callable[[], bool], was_compared: Callable[[Any], bool]
 ) -> AgainstPython:
-    """``graphs``: the backend that compares each graph and goes on with its eager results; ``graphs_agree``: whether
-    none of them differs; ``was_compared``: whether this backend is the one that they were compared on."""
+    """Compare a compiled call with Python.  ``graphs``: the backend that compares each graph and continues with its
+    eager results.  ``graphs_agree``: whether none differs.  ``was_compared``: whether the graphs were compared on this
+    backend."""
     once = calls.written_outside()
     if once is not None:
         said = f"nothing was run: the call can reach {once.path}, {once.what}, and each run could write to it"

@@ -27,7 +27,7 @@ RESULT = "the result"
 
 @dataclass(slots=True)
 class CallOutcome:
-    """What a call did."""
+    """The result or error of one call, and its effects on state, output and gradients."""
 
     result: Image | None = None
     error: Exception | None = None
@@ -40,7 +40,7 @@ class CallOutcome:
 
 
 class Output:
-    """Standard output as this thread writes it, while a call that may print is looked at."""
+    """The standard output of this thread during a call."""
 
     def __init__(self) -> None:
         self._thread = threading.get_ident()
@@ -61,7 +61,7 @@ class Output:
 
     @contextlib.contextmanager
     def withheld(self) -> Iterator[None]:
-        """What a compiler prints, or a graph that runs once more, is not the call's, and is not shown."""
+        """While the block lasts, output of a compiler or of a repeated graph is collected and not shown."""
         before, self._withheld = self._withheld, []
         try:
             yield
@@ -69,7 +69,7 @@ class Output:
             self._withheld = before
 
     def taken(self) -> str:
-        """What was withheld since this was asked last."""
+        """The withheld output since the last call of this method."""
         found = "".join(self._withheld or ())
         (self._withheld or []).clear()
         return found
@@ -87,8 +87,8 @@ class Output:
 def outcome(
     state: ReachedState, call: Callable[[], Any], output: Output | None, copies: Mapping[str, Any] | None = None
 ) -> CallOutcome:
-    """Make the call, look at what it did, and undo it.  ``output``: None for a call that cannot print; ``copies``:
-    tensors made for this call alone."""
+    """Make the call, record what it did, and undo it.  ``output``: None for a call that cannot print.  ``copies``:
+    tensors that were made for this call."""
     from torch.utils import _pytree
 
     made = CallOutcome()
@@ -117,7 +117,7 @@ def outcome(
 
 
 def seen(state: ReachedState, result: Any, error: Exception | None) -> CallOutcome:
-    """What a call of the program has left, which goes on with it."""
+    """The outcome of a call that is not undone, because the program continues with it."""
     made = CallOutcome(error=error)
     if error is None:
         made.result = Images(state.known, memory_of(state, {})).of(result, RESULT)

@@ -58,8 +58,8 @@ class _Served:
 
 
 class CheckedRun:
-    """A ``Watcher``.  ``every``: besides calls 1, 2, 4, 8, ... that an entry serves each so-manieth is compared;
-    ``seconds``: what all comparisons may take, after which there are no more; ``session`` is told what came of them."""
+    """A ``Watcher`` that compares calls with Python.  ``every``: besides calls 1, 2, 4, 8, ... of an entry, each n-th
+    call is compared; ``seconds``: the time limit for all comparisons; ``session`` gets the results."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class CheckedRun:
 
     @property
     def spent(self) -> bool:
-        """Whether the time is used up."""
+        """Whether the time for comparisons is used up."""
         return self._left <= 0
 
     def entered(self, made: Any, call: CompileCall, args: tuple[Any, ...], kwargs: dict[str, Any]) -> After | None:
@@ -128,7 +128,7 @@ class CheckedRun:
         return found
 
     def _twice(self, calls: Calls, entry: LiveEntry, served: _Served) -> None:
-        """As Python and by its entry, before the program's own call."""
+        """Run as Python and by the entry, before the program's own call."""
         if self._only_once(calls, served):
             return
         python = calls.as_python()
@@ -147,7 +147,7 @@ class CheckedRun:
         return once is not None
 
     def _around(self, calls: Calls, served: _Served, call: CompileCall) -> After | None:
-        """As Python before the program's own call, which compiles; then what that has left is looked at."""
+        """Run as Python before the program's own call, which compiles, and look at the state after it."""
         if self._only_once(calls, served):
             return None
         python, before = calls.as_python(), {id(one.code) for one in calls.entries()}
@@ -210,7 +210,7 @@ class CheckedRun:
             served.causes, served.ways = found.causes, found.ways
 
     def _why(self, calls: Calls, left: ReachedState | None) -> AgainstPython | None:
-        """The same call once more, by ``depyf.compare``."""
+        """Repeat the call with ``depyf.compare``."""
         calls.state.put_back()
         try:
             with contextlib.suppress(Exception), self._session.unheard():  # what differs is said without it

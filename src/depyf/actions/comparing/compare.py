@@ -72,7 +72,7 @@ class Comparison:
         return next((graph.finding for graph in self.graphs if graph.finding is not None), None)
 
     def remarks(self) -> list[str]:
-        """What was compared, in a line; why nothing was, in another."""
+        """The lines that say what was compared, or why nothing was."""
         several = "graph" if len(self.graphs) == 1 else "graphs"
         if not self.graphs and not self.python.ran:
             return ["no graph was compared"]
@@ -81,7 +81,7 @@ class Comparison:
         return [f"{' against '.join(self.backends)}: {len(self.graphs)} {several}, on the same inputs"]
 
     def outcome(self, graph: GraphComparison) -> str:
-        """Of one graph: where the call differs from Python, "the same" would be misread."""
+        """The outcome of one graph.  It is not "the same" where the whole call differs from Python."""
         return "both backends agree" if graph.finding is None and self.python.apart else graph.outcome
 
     def __str__(self) -> str:
@@ -360,7 +360,7 @@ def _undeclared(gm: Any, inputs: tuple[Any, ...]) -> Finding | None:
 
 
 def original_of(fn: Any) -> Any:
-    """What the program gave to torch.compile; ``fn`` itself where it is no compiled callable."""
+    """The callable that the program passed to ``torch.compile``; ``fn`` itself where it is not compiled."""
     if ahead_functions(fn):
         target = find_target(fn)
         return functools.partial(target.function, *target.leading) if target.leading else target.function
@@ -399,7 +399,7 @@ def compare(
     atol: float | None,
     asked: dict[str, Any],
 ) -> Comparison:
-    """See ``depyf.compare``; ``asked``: arguments of ``torch.compile``."""
+    """See ``depyf.compare``, which lists the errors.  ``asked``: arguments of ``torch.compile``."""
     if backends is not None and len(backends) != 2:
         raise DepyfError(f"depyf.compare(backends={backends!r}): give two, the reference first")
     if one_graph_of(fn) is not None:

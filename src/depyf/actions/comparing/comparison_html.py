@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def compare_html(comparison: Comparison) -> Markup:
-    """Each graph with whether it is the same; what differs is open."""
+    """The comparison as HTML, graph by graph; graphs that differ are open."""
     same = bool(comparison)
     word = "the same" if same else "different" if comparison.graphs else "nothing compared"
     python = comparison.python
@@ -31,7 +31,7 @@ def compare_html(comparison: Comparison) -> Markup:
 
 
 def model_html(comparison: ModelComparison) -> Markup:
-    """Where the model first computes something else than its reference."""
+    """The comparison with a reference as HTML: the first operation or module that differs."""
     model, reference = comparison.names
     found = comparison.first
     head = fact("the same", "good") if found is None else fact("DIFFERENT", "bad")

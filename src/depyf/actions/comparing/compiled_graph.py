@@ -47,7 +47,8 @@ class Compiled:
         return list(result) if isinstance(result, (tuple, list)) else [result]
 
     def outputs(self, inputs: tuple[Any, ...]) -> list[Any]:
-        """Its outputs and, for what it writes into, its inputs and its own tensors afterwards."""
+        """The outputs of the graph for ``inputs``; for in-place writes, the inputs and the graph's own tensors
+        afterwards."""
         own = copied(inputs)
         with GraphTensors(self._gm) as held:
             return [*self._call(own), *own, *held.copies()]

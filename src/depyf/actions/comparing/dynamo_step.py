@@ -21,7 +21,7 @@ _OPERATIONS = ("call_function", "call_method", "call_module")
 
 
 def dynamo_step(calls: Calls) -> tuple[str, ...]:
-    """What the captured graphs compute first that Python does not."""
+    """Sentences on the first operation in which the captured graphs differ from Python; () for none."""
     python, graphs = ValueTrace(), ValueTrace()
     with recording(None, python) as record:
         calls.as_python(lambda result: record(RESULT, result))

@@ -96,7 +96,7 @@ def headline(finding: Finding) -> str:
 
 
 def labels(finding: Finding, backends: tuple[str, str]) -> tuple[str, str]:
-    """What both values of the difference are."""
+    """The labels of the two values of a difference; by default the names of the ``backends``."""
     if finding.fake:
         return ("it returns", "fake kernel")
     if finding.alias:
@@ -105,7 +105,7 @@ def labels(finding: Finding, backends: tuple[str, str]) -> tuple[str, str]:
 
 
 def advice_lines(finding: Finding) -> list[str]:
-    """What to do about it, where that is known."""
+    """The lines of advice on a difference; [] for none."""
     if finding.fake:
         return [
             "mend what register_fake was given: a compiler chooses sizes, types and strides by it; "
@@ -127,7 +127,7 @@ def advice_lines(finding: Finding) -> list[str]:
 
 
 def finding_lines(finding: Finding, first: str, second: str) -> list[str]:
-    """All of it, with the names of both backends."""
+    """The lines about a difference; ``first`` and ``second`` are the names of the backends."""
     if finding.difference is None:
         return [finding.error]
     lines = [headline(finding), *advice_lines(finding)]

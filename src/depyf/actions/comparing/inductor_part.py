@@ -26,7 +26,8 @@ _PARTS: tuple[tuple[dict[str, Any], str], ...] = (
 
 
 def inductor_part(differs: Callable[[], bool]) -> str:
-    """``differs`` compiles anew each time it is asked."""
+    """The first part of Inductor without which the difference is gone; "" for none.  ``differs`` compiles again at each
+    call, and returns whether there is still a difference."""
     import torch._inductor.config as config
 
     for options, part in _tried(config):

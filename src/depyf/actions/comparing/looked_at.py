@@ -16,7 +16,8 @@ from depyf.sources.live.state.graph_tensors import GraphTensors
 
 
 class Looked:
-    """``written``: the number of an input; ``heard`` returns what was printed since it was asked last."""
+    """Runs ``gm`` node by node.  ``written``: the position of an input to watch for writes.  ``heard``: returns what
+    was printed since its last call."""
 
     def __init__(
         self, gm: Any, inputs: tuple[Any, ...], written: int | None = None, heard: Callable[[], str] = str

@@ -36,7 +36,7 @@ def in_double(gm: Any) -> Any:
 
 
 def doubled(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The same values with floating point tensors in float64; gradients are asked for where they were."""
+    """``values`` with floating-point tensors converted to float64; ``requires_grad`` is kept."""
     import torch
 
     return tuple(

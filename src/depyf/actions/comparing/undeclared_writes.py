@@ -45,8 +45,8 @@ def is_custom(target: Any) -> bool:
 
 
 def undeclared_write(gm: Any, inputs: tuple[Any, ...]) -> UndeclaredWrite | None:
-    """Run ``gm`` (a copy that may be interpreted) with ``inputs`` (copies), forward and backward; the first such
-    write."""
+    """The first undeclared write when ``gm`` (a copy that may be interpreted) runs forward and backward on ``inputs``
+    (copies); None for none."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 

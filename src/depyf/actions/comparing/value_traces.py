@@ -76,7 +76,7 @@ class ModelDifference:
 
     @property
     def shows_in(self) -> str:
-        """Where the values differ, if that is after the difference itself."""
+        """Where the values begin to differ, as a sentence, if other operations differ before that; else ""."""
         return f"it shows in {self.step.placed}" if any(self.other_operations) else ""
 
     def lines(self) -> list[str]:
@@ -99,7 +99,7 @@ class ModelDifference:
 
 @dataclass
 class ValueTrace:
-    """What one program computed, in order."""
+    """The values that one program computed, in order."""
 
     steps: list[ModelStep] = field(default_factory=list)
     keys: list[tuple[str, int, str, int]] = field(default_factory=list)
@@ -192,7 +192,8 @@ class Comparing:
             step if first != end[0] else None, reference if second != end[1] else None))  # fmt: skip
 
     def gradients(self) -> ModelDifference | None:
-        """Those of the same name, from the last layer to the first, as a backward computes them."""
+        """The first gradient that differs, from the last layer to the first, as a backward computes them; None for
+        none."""
         for name in reversed([name for name in self.made.gradients if name in self.wanted.gradients]):
             self.compared += 1
             apart = tensors_apart(self.wanted.gradients[name], self.made.gradients[name], self.rtol, self.atol)
@@ -229,7 +230,7 @@ def _shapes(value: Any) -> tuple[Any, ...]:
 
 
 def tensors_apart(expected: Any, got: Any, rtol: float | None, atol: float | None) -> TensorDifference | None:
-    """As ``difference``; two floating point types are compared in the shorter one, at its tolerance."""
+    """As ``difference``, but two floating-point types are compared in the shorter one, with its tolerance."""
     if expected is None or got is None:
         return difference(expected, got, rtol, atol)
     if expected.dtype != got.dtype and expected.is_floating_point() and got.is_floating_point():

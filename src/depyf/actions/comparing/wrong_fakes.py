@@ -26,7 +26,8 @@ class WrongFake:
 
 
 def wrong_fake(gm: Any, inputs: tuple[Any, ...]) -> WrongFake | None:
-    """Run a copy of ``gm`` with ``inputs`` (copies); the first such operator, with its node in ``gm``."""
+    """The first operator with a wrong fake kernel when a copy of ``gm`` runs on ``inputs`` (copies), with its node in
+    ``gm``; None for none."""
     import torch
 
     kept = {node.name: node for node in gm.graph.nodes}

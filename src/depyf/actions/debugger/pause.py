@@ -47,7 +47,7 @@ def _asked_not_to() -> bool:
 
 
 def how_to_stop() -> str:
-    """What to do where nothing can stop: the environment has no terminal, and no debugger is connected."""
+    """The advice for an environment where nothing can stop: it has no terminal, and no debugger is connected."""
     here = "turn on the notebook's debugger, or " if "ipykernel" in sys.modules else "run it in a terminal, or "
     return (
         "there is no terminal and no debugger here, so nothing stops: "
@@ -166,7 +166,7 @@ def stop() -> None:
 
 
 def stopper() -> Callable[[], None]:
-    """What stops in its caller: the debugger of an IDE or of ``PYTHONBREAKPOINT``, or our pdb."""
+    """A function that stops in its caller: ``breakpoint`` for an IDE or ``PYTHONBREAKPOINT``, else depyf's pdb."""
     if (hooked() and attached()) or os.environ.get("PYTHONBREAKPOINT"):
         return breakpoint
     return pdb_in_caller

@@ -41,7 +41,7 @@ class ProgramPdb(pdb.Pdb):
         self._at_next_line = False
 
     def stop_behind(self, frame: types.FrameType) -> None:
-        """Stop at the line after the one where ``frame`` stands, in every Python."""
+        """Stop at the next line after the current one of ``frame``, in every version of Python."""
         self._at_next_line = True
         self.set_trace(frame)
         self._at_next_line = False
@@ -81,7 +81,7 @@ class ProgramPdb(pdb.Pdb):
             _on.remove(self)
 
     def trace_dispatch(self, frame: types.FrameType, event: str, arg: Any) -> Any:
-        """As in ``bdb``, for all that Python traces: whatever goes wrong here would end what is traced."""
+        """As in ``bdb``.  An exception in the debugger is reported, and does not reach the traced program."""
         with Door("depyf: the debugger missed something"):
             return super().trace_dispatch(frame, event, arg)
         return None

@@ -37,7 +37,7 @@ _CONTAINERS = (list, tuple, dict, deque)
 
 
 class CallState:
-    """``seen`` after each call; ``state`` at the end."""
+    """Collects the state that compiled functions reach: call ``seen`` after each call, and ``state`` at the end."""
 
     def __init__(self) -> None:
         self._modules: dict[str, weakref.ref[torch.nn.Module]] = {}
@@ -52,7 +52,7 @@ class CallState:
             self._hold(path, value)
 
     def seen(self, name: str, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        """A call of it has ended."""
+        """Record the state after a call of ``function`` with these arguments."""
         given = [(f"argument {key} of {name}", value) for key, value in (*enumerate(args), *kwargs.items())]
         for path, value in (*_roots(name, function), *given):
             self._hold(path, value)

@@ -64,7 +64,8 @@ def _beside(script: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def within(path: str, value: Any, met: set[int], depth: int = _DEPTH) -> Iterator[tuple[str, Any]]:
-    """What is compared of a value, by its path.  ``met``: the ids of objects that were looked at, and are not again."""
+    """The tensors and plain values in ``value``, each with its path.  ``met``: the ids of the objects already
+    visited."""
     if is_a(value, torch.Tensor):
         yield from with_gradient(path, value)
     elif type(value) in PLAIN:
@@ -110,7 +111,7 @@ def with_gradient(path: str, value: torch.Tensor) -> Iterator[tuple[str, Any]]:
 
 
 def of_module(path: str, module: torch.nn.Module, met: set[int]) -> Iterator[tuple[str, Any]]:
-    """Parameters, buffers, and what the modules keep in attributes."""
+    """The parameters, buffers and other attributes of ``module`` and its submodules, each with its path."""
     for name, value in (*module.named_parameters(), *module.named_buffers()):
         yield from with_gradient(".".join(filter(None, (path, name))), value)
     for name, part in module.named_modules():
@@ -123,7 +124,7 @@ def of_module(path: str, module: torch.nn.Module, met: set[int]) -> Iterator[tup
 
 
 def kept_attributes(module: torch.nn.Module) -> dict[str, Any]:
-    """What a module keeps that is no parameter, buffer or module: of a class of a library the plain values only."""
+    """The attributes of a module besides parameters, buffers and modules; of a library's class only plain values."""
     own = own_attributes(module) or {}
     ours = of_the_program(type(module))
     return {
@@ -152,7 +153,7 @@ def of_the_program(kind: type) -> bool:
 
 
 def settings() -> State:
-    """What a program may leave switched of torch."""
+    """The global settings of torch that a program may have changed."""
     return {
         "torch.is_grad_enabled()": [torch.is_grad_enabled()],
         "torch.is_inference_mode_enabled()": [torch.is_inference_mode_enabled()],
@@ -162,7 +163,7 @@ def settings() -> State:
 
 
 def random_state() -> State:
-    """Where the generators of random numbers are."""
+    """A checksum of the state of each random number generator."""
     found = {"torch": hashlib.sha256(torch.get_rng_state().numpy().tobytes()).hexdigest()}
     found["Python"] = hashlib.sha256(repr(random.getstate()).encode()).hexdigest()
     numpy = sys.modules.get("numpy")

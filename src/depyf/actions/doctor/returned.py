@@ -35,7 +35,7 @@ _COMPILER = ("torch._dynamo", "torch._inductor", "torch._functorch", "torch.fx")
 
 
 class ReturnedRecorder:
-    """What was returned so far: ``calls`` of each function, by its qualified name."""
+    """Records the results of compiled functions: ``calls`` by qualified name."""
 
     def __init__(self) -> None:
         self.calls: dict[str, list[list[Any]]] = {}
@@ -69,7 +69,7 @@ class ReturnedRecorder:
         return True
 
     def state(self, variables: Mapping[str, Any]) -> dict[str, list[Any]]:
-        """What is there when the program ends: see ``program_state.py``.  ``variables`` are those of the script."""
+        """The state at the end of the program (see ``program_state.py``).  ``variables``: those of the script."""
         found = {**random_state(), **settings()}
         found["the messages that are logged"] = [*self.messages.logged]
         found["what is written to standard error"] = "".join(self.messages.written).splitlines()
@@ -100,8 +100,8 @@ class ReturnedRecorder:
 
 
 def comparable() -> ReturnedRecorder | None:
-    """Make two runs comparable: random numbers are seeded, compiled code draws them as eager code does, and what
-    compiled functions return is recorded.  None where this torch has another way to compile."""
+    """Make two runs comparable: seed random numbers, make compiled code draw them as eager code does, and record what
+    compiled functions return.  None where this version of torch cannot be recorded."""
     random.seed(0)
     torch.manual_seed(0)
     numpy = sys.modules.get("numpy")
@@ -174,7 +174,7 @@ def _said(error: Exception) -> str:
 
 
 def leaves_of(value: Any) -> list[Any]:
-    """Tensors and plain values in ``value``, in order."""
+    """The tensors (as checksums) and plain values in ``value``, in order."""
     found = []
     for leaf in _walk(value, 0):
         found.append(_digest(leaf) if is_a(leaf, torch.Tensor) else leaf)

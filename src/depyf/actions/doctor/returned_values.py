@@ -19,8 +19,8 @@ Call = list[Any]
 def first_difference(
     one: dict[str, list[Call]], other: dict[str, list[Call]], numbers: bool = False, mended: bool = False
 ) -> str:
-    """Functions by name, each with its calls in order.  ``numbers``: a tensor without dimensions is the same as its
-    number.  ``mended``: a call of which torch refused to compile something may return now."""
+    """The first difference between the calls of two runs, by function name; "" for none.  ``numbers``: a tensor without
+    dimensions equals its number.  ``mended``: a call that torch refused to compile may now return."""
     for name in sorted({*one, *other}):
         calls, others = one.get(name, []), other.get(name, [])
         for number, (call, changed) in enumerate(zip(calls, others), 1):
@@ -38,7 +38,7 @@ Calls = dict[str, list[Call]]
 
 
 def until_an_error(calls: Calls, others: Calls) -> tuple[Calls, Calls]:
-    """The calls of both that came before the first one of ``calls`` that failed, of each function."""
+    """For each function, the calls of both runs before the first failed call in ``calls``."""
     counts = {
         name: next((n for n, call in enumerate(made) if any(map(_failed, call))), len(made))
         for name, made in calls.items()
@@ -56,7 +56,7 @@ def _refused(leaf: Any) -> bool:
 
 
 def first_other_leaf(call: Call, other: Call, numbers: bool = False) -> str:
-    """What two calls, or values of one variable, differ in; "" where they are the same."""
+    """The first difference between two calls or two values; "" for none."""
     if len(call) != len(other):
         return f"{len(other)} values instead of {len(call)}"
     return next((found for leaf, changed in zip(call, other) if (found := _of_leaf(leaf, changed, numbers))), "")

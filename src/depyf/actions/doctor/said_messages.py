@@ -81,7 +81,7 @@ class _HeardStream(io.TextIOBase):
 
 
 def not_compiled(function: Callable[..., Any]) -> None:
-    """Compiled code may call it after a graph break: it is no code of the program, and stays as it is."""
+    """Keep torch from compiling ``function``, which compiled code may call after a graph break."""
     skip = getattr(torch._dynamo.eval_frame, "skip_code", None)
     if skip is not None:
         skip(function.__code__)

@@ -25,11 +25,12 @@ from depyf.sources.reports.advised_functions import OF_LOGGERS, function_named
 
 
 class SwitchError(DepyfError):
-    """This torch has no such option, or the advice is no switch."""
+    """This version of torch lacks the option, or the advice can only be followed by an edit."""
 
 
 def follow(use: AdviceUse, function: str = "") -> Callable[[], None]:
-    """Do what the advice says; ``function`` is the qualified name of the one whose argument is marked."""
+    """Apply an advice to this process; returns a function that undoes it.  ``function``: the qualified name of the
+    function whose argument is marked.  SwitchError where the advice is no switch, or torch lacks the option."""
     switch = ADVICE[use.id].switch if use.id in ADVICE else None
     if switch is None:
         raise SwitchError(f"{use.id} needs an edit of the program")
@@ -54,8 +55,8 @@ def follow(use: AdviceUse, function: str = "") -> Callable[[], None]:
 
 
 def leave_out_guards(name: str) -> None:
-    """As if each ``torch.compile`` that has no ``guard_filter_fn`` had ``torch.compiler.NAME``; for the rest of the
-    process."""
+    """Make ``torch.compiler.NAME`` the default ``guard_filter_fn`` for the rest of the process.  SwitchError where
+    torch has no such filter."""
     import torch
     from torch._dynamo import guards
 

@@ -53,7 +53,7 @@ _GRACE = 20.0
 
 @dataclass(frozen=True, slots=True)
 class DoctorProgram:
-    """What is run."""
+    """The program to run, as named on the command line."""
 
     target: str
     arguments: tuple[str, ...]
@@ -62,7 +62,7 @@ class DoctorProgram:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One run."""
+    """The measurements of one run of the program."""
 
     status: int
     """As ``subprocess`` has it: negative for a signal."""
@@ -112,13 +112,12 @@ def run_once(
     guard_filter: str = "",
     measures_guards: bool = True,
 ) -> Measured:
-    """``fresh``: it begins with empty compile caches also where nothing is compared; ``printed``: the file that takes
-    its standard output, where it is not shown.
-
-    ``work`` is an empty folder of ours, ``folder`` takes the dump.  ``shown``: the program has our terminal (its
-    standard output goes to ``output``, where that is given); otherwise what it writes is dropped, and it reads
-    nothing.  ``check``: which calls are compared with Python, and for how many seconds in all.  ``guard_filter``: the
-    function of ``torch.compiler`` that leaves guards out; ``measures_guards``: how long guards take is told, too."""
+    """Run the program in a child process, and measure it.  ``work``: an empty folder; ``folder``: for the dump.
+    ``fresh``: begin with empty compile caches, as with ``compare``.  ``printed``: the file for standard output that is
+    not shown.  ``shown``: the program has the terminal, or ``output`` for its standard output; else its output is
+    dropped, and its input is empty.  ``limit``: seconds until it is ended.  ``check``: which calls are compared with
+    Python, and for how many seconds in all.  ``guard_filter``: the function of ``torch.compiler`` that leaves guards
+    out.  ``measures_guards``: measure the time of guards."""
     work.mkdir(parents=True, exist_ok=True)
     result = work / "result.json"
     spec = work / "spec.json"
@@ -187,7 +186,7 @@ def _ended(
 
 
 def _drain(stream: IO[bytes], tail: deque[bytes]) -> None:
-    """All of it is read, so that the program is never held up; the end is kept."""
+    """Read all output, so that the program never blocks; the end is kept."""
     with contextlib.suppress(OSError, ValueError):
         while True:
             part = stream.readline(65536)
@@ -225,7 +224,7 @@ def _measured(folder: Path, result: Path, status: int) -> Measured:
 
 
 def measured_in(folder: Path, status: int = 0, told: TrialResult | None = None) -> Measured:
-    """What the dump in ``folder`` tells; ``told``: what the process wrote besides."""
+    """The measurements in the dump in ``folder``.  ``told``: what the process reported besides."""
     told = told or TrialResult()
     try:
         runs = list(load_ranks(folder).values())
@@ -242,7 +241,7 @@ def measured_in(folder: Path, status: int = 0, told: TrialResult | None = None) 
 
 
 def more_advice(folder: Path) -> list[tuple[AdviceUse, str]]:
-    """All advice in a dump, each with the function that it is about; [] where there is no dump."""
+    """All advice in a dump, each with the name of its function; [] where there is no dump."""
     try:
         runs = load_ranks(folder).values()
     except DepyfError:

@@ -18,7 +18,7 @@ from depyf.run.store.codec import made, plain
 
 @dataclass(frozen=True, slots=True)
 class FollowedAdvice:
-    """An advice that is a switch, and the function that it is about."""
+    """An advice that is a switch, and the name of the function that it is for."""
 
     use: AdviceUse
     function: str
@@ -26,7 +26,7 @@ class FollowedAdvice:
 
 @dataclass(frozen=True, slots=True)
 class TrialSpec:
-    """What to do."""
+    """The instructions for one run of the program in a child process."""
 
     folder: str
     """It takes the dump."""
@@ -47,7 +47,7 @@ class TrialSpec:
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """What came of it."""
+    """What the child process reports about its run."""
 
     problem: str | None = None
     """Why nothing of the program ran; None where it did."""
@@ -61,17 +61,17 @@ class TrialResult:
 
 
 def write_trial(path: Path, spec: TrialSpec) -> None:
-    """OSError."""
+    """Write the instructions to ``path``.  OSError where that is not possible."""
     path.write_text(json.dumps(plain(spec)), encoding="utf-8")
 
 
 def read_trial(path: Path) -> TrialSpec:
-    """OSError, and ValueError for another file."""
+    """The instructions in ``path``.  OSError where it cannot be read, ValueError where it holds something else."""
     return made(TrialSpec, json.loads(path.read_text(encoding="utf-8")), "the file")
 
 
 def write_result(path: Path, result: TrialResult) -> None:
-    """What cannot be written is left out: the program's own end is not to change."""
+    """Write the result to ``path``.  Errors are ignored: they must not change how the program ends."""
     with contextlib.suppress(OSError, ValueError, TypeError):
         beside = path.with_suffix(".part")
         beside.write_text(json.dumps(plain(result)), encoding="utf-8")
@@ -79,7 +79,7 @@ def write_result(path: Path, result: TrialResult) -> None:
 
 
 def read_result(path: Path) -> TrialResult:
-    """The empty one where there is no such file."""
+    """The result in ``path``; an empty one where the file is missing or damaged."""
     try:
         return made(TrialResult, json.loads(path.read_text(encoding="utf-8")), "the file")
     except (OSError, ValueError):  # NotThat is one

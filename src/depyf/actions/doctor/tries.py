@@ -21,7 +21,7 @@ MOST = 8
 
 @dataclass(frozen=True, slots=True)
 class Tries:
-    """What was tried."""
+    """The results of trying ways out."""
 
     ways: tuple[TriedWay, ...] = ()
     difference: str = ""
@@ -41,12 +41,10 @@ def try_ways(
     tell: Callable[[str], None] = lambda text: None,
     guards: bool = False,
 ) -> Tries:
-    """Each of at most ``most`` ways out, and all that help together; ``guards``: filters of guards before them.
-
-    ``base`` is a run that was compared, ``work`` a folder for the runs, ``timeout`` the seconds of each (by default ten
-    times as long as the first, and a minute); ``tell`` hears what is run.  KeyboardInterrupt where a run was
-    interrupted.
-    """
+    """Try at most ``most`` ways out, and then all that help together.  ``guards``: try filters of guards first.
+    ``base``: a compared run; ``work``: a folder for the runs; ``timeout``: seconds for each run, by default ten times
+    those of the first plus a minute; ``tell`` gets a line before each run.  KeyboardInterrupt where a run was
+    interrupted."""
     limit = timeout or 10 * (base.seconds or 0.0) + 60.0
     found = (*(guard_ways(base) if guards else ()), *ways_out(base.causes, more_advice(dump)))
     ways = found[:most]

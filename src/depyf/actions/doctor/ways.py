@@ -23,7 +23,7 @@ TOGETHER = "all that help, together"
 
 
 class WayOutcome(enum.Enum):
-    """What became of a way out."""
+    """The effect of a way out on the program."""
 
     HELPS = "helps"
     """Fewer compilations, breaks, functions in ordinary Python or errors that the program catches, none of them more,
@@ -63,7 +63,7 @@ class PlannedWay:
 
 @dataclass(frozen=True, slots=True)
 class TriedWay:
-    """One run of the program under some advice."""
+    """One run of the program with some advice applied."""
 
     plan: PlannedWay
     measured: Measured
@@ -82,14 +82,14 @@ class TriedWay:
 
     @property
     def wrong(self) -> bool:
-        """Whether something else was measured than was predicted."""
+        """Whether the measured number of compilations contradicts the prediction."""
         finished = self.outcome not in (WayOutcome.FAILED, WayOutcome.HARMFUL)
         predicted = self.plan.prediction
         return finished and predicted is not None and not predicted.holds(self.measured.totals.compilations)
 
 
 def way_in_words(way: FollowedAdvice) -> str:
-    """The advice, and of a mark the function that it is for."""
+    """The text of an advice; for a mark, with the name of its function."""
     switch = ADVICE[way.use.id].switch
     text = text_of(way.use).partition(" (")[0].partition(": ")[0]
     of = f" of {way.function}" if switch is not None and switch.kind is SwitchKind.MARK else ""
@@ -138,7 +138,8 @@ def _followed(use: AdviceUse, function: str) -> FollowedAdvice:
 
 
 def judged(plan: PlannedWay, before: Measured, after: Measured, deterministic: bool) -> TriedWay:
-    """What a way did, against the program as it is."""
+    """Judge a way out by the runs before and after it.  ``deterministic``: two runs of the unchanged program returned
+    the same."""
     if before.status and not after.status and after.totals.errors <= before.totals.errors:
         return TriedWay(plan, after, WayOutcome.HELPS, "", "unknown")  # it comes to its end now
     if (
@@ -179,14 +180,14 @@ def judged(plan: PlannedWay, before: Measured, after: Measured, deterministic: b
 
 
 def best_first(tried: Iterable[TriedWay]) -> list[TriedWay]:
-    """Those that help, by how much; then those that do not."""
+    """The tried ways, sorted by outcome, the best first, and then by what is left to fix."""
     rank = list(WayOutcome)
     return sorted(tried, key=lambda way: (rank.index(way.outcome), _left(way.measured), way.measured.guards))
 
 
 def all_that_help(tried: Iterable[TriedWay]) -> tuple[FollowedAdvice, ...]:
-    """The best way out of each cause, where that is not one and the same for all: alternatives of one cause are not
-    followed together."""
+    """The advice of the best helpful way out for each cause, to be followed together; () for fewer than two ways.
+    Alternatives for the same cause are not combined."""
     chosen: list[PlannedWay] = []
     for way in best_first(tried):
         met = frozenset[int]().union(*(plan.causes for plan in chosen))

@@ -24,7 +24,7 @@ _HANDLE = re.compile(r"guard_\w+")
 
 @dataclass(frozen=True, slots=True)
 class GuardOperand:
-    """One guard of the text."""
+    """One guard in an edited guard function."""
 
     meaning: str
     """Equal for two operands that say the same, whichever of torch's guards they ask."""
@@ -57,7 +57,7 @@ def edited_guards(page: EditedFile, keys: list[CompileKey]) -> Iterator[EditedFi
 
 
 def guard_operands(file: EditedFile) -> list[GuardOperand]:
-    """What has to hold, of a file that ``edited_guards`` gave.  EditError where the function is more than one
+    """The guards in ``file``, one that ``edited_guards`` returned.  EditError where the function is more than one
     ``return``."""
     name = f"guards_{file.keys[0].slug}"
     node = next(part for part in python(file).body if isinstance(part, ast.FunctionDef) and part.name == name)
@@ -70,14 +70,14 @@ def guard_operands(file: EditedFile) -> list[GuardOperand]:
 
 
 def operands(value: ast.expr) -> list[GuardOperand]:
-    """Of ``a and b and c``: a, b and c, without the handles that ask torch's own guards (``guard_0_0[4]``)."""
+    """The operands of ``a and b and c``, without the handles of torch's own guards (``guard_0_0[4]``)."""
     parts = value.values if isinstance(value, ast.BoolOp) and isinstance(value.op, ast.And) else [value]
     bare = [_WithoutHandles().visit(part) for part in parts]
     return [GuardOperand(ast.dump(part), part, part.lineno) for part in bare]
 
 
 def meaning_of(expression: str) -> str:
-    """``GuardOperand.meaning`` of a guard as depyf prints it, without a handle."""
+    """The ``GuardOperand.meaning`` of a guard's expression, without a handle."""
     return ast.dump(_WithoutHandles().visit(ast.parse(expression.strip(), mode="eval").body))
 
 

@@ -29,5 +29,5 @@ def with_kernels(wrapper: str, kernels: list[EditedFile]) -> str:
 
 
 def _literal(text: str) -> str:
-    """As Inductor writes it, where that is possible."""
+    """The text as a literal in Inductor's style, where that is possible."""
     return repr(text) if "'''" in text or text.endswith(("'", "\\")) else f"r'''\n{text}'''"

@@ -71,7 +71,8 @@ class Uses:
     def files_for(
         self, compilation: EditedCompilation, stage: str, texts: Texts, kind: str, most: int = 1 << 30
     ) -> list[EditedFile]:
-        """The same where several files may be of one text: the kernels of a wrapper."""
+        """As ``file_for``, where several files may come from one text, such as the kernels of a wrapper.  ``most``: the
+        largest number of files."""
         files = [file for file in self.dump.files if file.kind == kind and file.stage == stage]
         files = [file for file in files if self._function(file) == compilation.function]
         if not files:
@@ -111,11 +112,11 @@ class Uses:
         keep_edit(compilation.compile_id, EditInForce(str(file.path), file.lines))
 
     def ended(self) -> None:
-        """Nothing that was made with these files is left."""
+        """Forget the edits: no code that was made with these files is left."""
         forget_edits(str(file.path) for file in self.dump.files)
 
     def called(self, files: list[EditedFile]) -> None:
-        """What these files were put into was called."""
+        """Count a call of compiled code that contains these files."""
         with self._lock:
             for file in files if not self.paused else ():
                 self._calls[file.name] += 1
@@ -125,15 +126,15 @@ class Uses:
         return any(self._function(file) == function for file in self.dump.files)
 
     def not_usable(self, file: EditedFile, reason: str) -> None:
-        """Why ``file`` cannot be used, for the error at the end."""
+        """Keep the ``reason`` why ``file`` cannot be used, for the error at the end."""
         self._reasons[file.name] = reason
 
     def lines(self) -> list[str]:
-        """What was used, a line a file."""
+        """One line for each edited file: how it was used."""
         return [f"edited: {file.name} ({file.changed}), used {_times(self._calls[file.name])}" for file in self._used()]
 
     def missing(self) -> DepyfError | None:
-        """An error where an edited file was never used; None where all were."""
+        """An error that names the edited files that were never used; None where all were used."""
         unused = [file for file in self.dump.files if file.name not in self._claimed]
         if not unused:
             return None

@@ -67,7 +67,8 @@ class EntryReport:
 
     @property
     def left_out(self) -> GuardsLeftOut:
-        """Guards that a filter left out, with calls that run all the same; only what a recording heard."""
+        """The guards that a filter left out, with calls that run although such a guard would fail; known only while
+        recording."""
         return left_out(self.deciding.function, self.record)
 
     @property
@@ -88,22 +89,23 @@ class EntryReport:
 
     @property
     def unfit(self) -> tuple[RecompileRecord, ...]:
-        """The earlier entries that did not fit, the nearest first."""
+        """The earlier entries that the call did not fit, the nearest first."""
         return self.record.recompiles
 
     @property
     def decided(self) -> RecompileRecord | None:
-        """Of the guards that failed the one that made torch compile; None for the first entry."""
+        """The failed guard that caused this recompilation; None for the first entry."""
         return self.deciding.of(self.record) if self.unfit else None
 
     @property
     def reason(self) -> str:
-        """What its guard reads, and where: the same in entries that were made for the same reason."""
+        """The value that this guard reads, and its line: equal for entries made for the same reason.  "" for the first
+        entry."""
         return "" if self.decided is None else f"{self.deciding.words(self.decided)} {self.decided.place}"
 
     @property
     def decided_because(self) -> str:
-        """Which earlier entry did not fit by that guard."""
+        """Which earlier entry the call did not fit by that guard."""
         return "" if self.decided is None else _unfit(self.decided, self.names)
 
     @property
@@ -120,7 +122,7 @@ class EntryReport:
 
     @property
     def advice(self) -> str:
-        """What to change so that it would have fitted; "" where depyf knows nothing."""
+        """The advice on avoiding this recompilation; "" for none."""
         return "" if self.decided is None else in_words(sentence(self.decided.advice), self.names)
 
     @property
@@ -129,7 +131,7 @@ class EntryReport:
         return tuple(dict.fromkeys(rest.code.name for rest in rests_of(self.run, self.record)))
 
     def in_words(self, text: str) -> str:
-        """A guard in the words of the program: of torch's wrapper in those of what it calls."""
+        """A guard with the program's names: those of the wrapped object for torch's wrapper."""
         return of_wrapped(text, self.record.wrapped_parameters) if self.record.wrapped else text
 
     def __repr__(self) -> str:
@@ -184,14 +186,14 @@ def _unfit(record: RecompileRecord, names: Mapping[str, str]) -> str:
 
 
 def rests_of(run: Run, entry: EntryRecord) -> list[FunctionRecord]:
-    """The rests of a function that the code of one of its entries goes on in."""
+    """The resume functions that the code of ``entry`` calls."""
     called = entry.transformed.resumes if entry.transformed is not None else ()
     return [function for name in called for function in run.functions if name in function.resume_names]
 
 
 @dataclass(frozen=True)
 class Report:
-    """A function, its cache entries in the order torch tries them, and the rest of it after each graph break."""
+    """A function, its cache entries in the order torch tries them, and its resume functions after graph breaks."""
 
     run: Run
     """The records of all that was found."""
@@ -219,7 +221,7 @@ class Report:
 
     @property
     def entries(self) -> tuple[EntryReport, ...]:
-        """Those of which there is code, in the order torch tries them."""
+        """The entries with compiled code, in the order torch tries them."""
         deciding, names = DecidingGuards(self.record), shown_names(self.run).get(self.record.function, {})
         return tuple(
             EntryReport(self.run, deciding, names, entry)
@@ -229,7 +231,7 @@ class Report:
 
     @property
     def breaks(self) -> tuple[ReportedBreak, ...]:
-        """Where its graphs end, each once."""
+        """The graph breaks of all entries, each once."""
         found = {
             record.identity: record
             for entry in self.entries
@@ -240,7 +242,7 @@ class Report:
 
     @property
     def skipped(self) -> tuple[ReportedBreak, ...]:
-        """Why there is no compiled code for it, or none for some calls."""
+        """Why torch made no code for the function, or none for some of its calls."""
         ended = [entry for entry in self.record.entries if entry.state is not EntryState.COMPILED]
         cost = [entry for entry in ended if entry.state is not EntryState.NOTHING]
         found = [left_alone(entry, self.record.code) for entry in cost or ([] if self.entries else ended)]
@@ -257,13 +259,13 @@ class Report:
 
     @property
     def calls(self) -> tuple[Place, ...]:
-        """The lines that called it, where it stands inside another one and torch still knows them."""
+        """The program's lines that called the function, as far as torch has kept them."""
         found = dict.fromkeys(entry.callers[-1].place for entry in self.record.entries if entry.callers)
         return tuple(place for place in found if place.line)
 
     @property
     def older(self) -> bool:
-        """torch has dropped compilations, so that functions may be missing from ``inside``."""
+        """Whether torch has dropped old compilations, so that functions may be missing from ``inside``."""
         return FORGOTTEN in self.run.missing
 
     def all(self) -> Iterator[Report]:
@@ -274,7 +276,7 @@ class Report:
 
     @cached_property
     def part(self) -> Run:
-        """The run without what is outside of this function."""
+        """The run restricted to this function and the functions compiled inside it."""
         functions = tuple(report.record for report in self.all())
         keys = {entry.key for function in functions for entry in function.entries}
         graphs = tuple(graph for graph in self.run.graphs if graph.key in keys)

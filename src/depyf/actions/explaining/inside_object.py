@@ -34,7 +34,7 @@ class InsideObject:
 
     @property
     def passed_over(self) -> bool:
-        """torch does not compile a function of its own that torch calls."""
+        """Whether the parts are modules of torch compiled in place, for which torch compiles nothing."""
         return self.in_place and not self.function.entries and of_libraries(self.function.code.filename)
 
     @property
@@ -45,7 +45,7 @@ class InsideObject:
         return f"{counted(len(self.paths), 'module' if self.module else 'function')} ({self.kind}: {names})"
 
     def lines(self) -> list[str]:
-        """What is said of them under the object."""
+        """The lines about these parts, to stand below the object."""
         if self.function.entries:
             return [f"compiled inside: {self.named}"]
         asked = "compile() was called on" if self.in_place else "torch.compile was given"
@@ -69,7 +69,7 @@ class InsideObject:
 
 
 def parts_inside(run: Run, parts: Sequence[CompiledPart]) -> tuple[InsideObject, ...]:
-    """Those that are alike together, in the order of the object."""
+    """The compiled parts of an object, those of the same class and function grouped."""
     functions = {_place(function.code): function for function in run.functions}
     alike: dict[tuple[str, bool, tuple[str, int, str]], list[CompiledPart]] = {}
     for part in parts:
@@ -83,7 +83,7 @@ def parts_inside(run: Run, parts: Sequence[CompiledPart]) -> tuple[InsideObject,
 
 
 def object_record(fn: Any) -> FunctionRecord:
-    """What stands for an object that no function runs."""
+    """The record that stands for an object without a function of its own to run."""
     kind = short_name(type(fn))
     return FunctionRecord((0, "?"), CodeRecord(kind, kind, "", 0, (), (), (), None, None, ()), ())
 

@@ -18,13 +18,13 @@ _SAID = (
 
 @dataclass(frozen=True, slots=True)
 class OneGraphReport:
-    """``print`` it, or take ``.to_json()``."""
+    """The report of an artefact of ``torch.compiler.precompile`` with one graph."""
 
     graph: OneGraph
 
     @property
     def checks(self) -> tuple[str, ...]:
-        """What a call must have, in the order in which it is looked at."""
+        """The conditions that the artefact checks for each call, in its order."""
         return tuple(self.graph.checks())
 
     def __str__(self) -> str:

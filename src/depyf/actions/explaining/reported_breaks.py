@@ -30,14 +30,14 @@ class ReportedBreak:
 
     @property
     def cause(self) -> str:
-        """In plain words."""
+        """The cause of the break, in plain words."""
         if self.broken is not None:
             return self.broken.cause
         return self.said if self.entry is None else self.entry.error or self.entry.failed
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """torch's own; none where torch breaks the graph itself."""
+        """torch's own hints; () where torch itself causes the break."""
         if self.broken is None or any(use.id == "torch-own" for use in self.broken.advice):
             return ()
         hints = self.broken.hints
@@ -45,14 +45,14 @@ class ReportedBreak:
 
     @property
     def line(self) -> int | None:
-        """The program's; None where torch does not keep it."""
+        """The line of the program; None where torch does not keep it."""
         broken = self.broken if self.raised is None else None
         place = None if broken is None else broken.caller or broken.place
         return place.line if place is not None else None
 
     @property
     def torch(self) -> str:
-        """What torch calls it, where that says more."""
+        """torch's reason and explanation, where they say more than ``cause``; else ""."""
         if self.broken is not None:
             reason, explanation = self.broken.reason, self.broken.explanation
             told = f"{reason}: {explanation}" if explanation else reason
@@ -61,24 +61,24 @@ class ReportedBreak:
 
     @property
     def raised(self) -> Place | None:
-        """torch raised an error into the program instead of compiling: its line."""
+        """The line at which torch raised an error into the program; None where it raised none."""
         if self.entry is None or self.entry.state is not EntryState.FAILED:
             return None
         return self.entry.error_at or self.begins
 
     @property
     def compile_id(self) -> str:
-        """Of the compilation that ended so."""
+        """The compile id of the compilation that left no code; "" for a break."""
         return self.entry.key.text if self.entry is not None else ""
 
     @property
     def reason(self) -> str:
-        """torch's name of the kind of break."""
+        """torch's name for this kind of break."""
         return self.broken.reason if self.broken is not None else ""
 
     @property
     def in_loop(self) -> bool:
-        """torch could not go on after it, because a loop was running."""
+        """Whether torch gave up after the break because a loop was running."""
         return self.broken is not None and self.broken.in_loop
 
     def to_json(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def left_alone(entry: EntryRecord, code: CodeRecord) -> ReportedBreak:
 
 
 def left_alone_in_words(item: ReportedBreak) -> str:
-    """What came of a compilation that made no code."""
+    """What became of a compilation that left no code."""
     if item.raised is None:
         return "not compiled, runs as ordinary Python"
     return f"failed: torch raised an error at {item.raised.filename}:{item.raised.line} `{cut(item.raised.text, 100)}`"

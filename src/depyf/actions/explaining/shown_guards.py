@@ -22,7 +22,7 @@ def brief(expression: str) -> str:
 
 
 def split_guards(guards: tuple[GuardRecord, ...]) -> tuple[list[GuardRecord], int]:
-    """The guards on the user's values, and how many others there are."""
+    """The guards on the program's values, and the number of other guards."""
     about = [guard for guard in guards if user_place(guard) and not _is_machinery(guard.expression)]
     return about, len(guards) - len(about)
 

@@ -27,7 +27,7 @@ _MOST_LEFT_OUT = 6
 
 
 def explain_text(report: Report) -> str:
-    """The whole report."""
+    """The whole report as text."""
     head, *rest = _lines(report)
     lines = [f"{head}: {', '.join(report.facts())}"]
     first = fix_first_lines(report)
@@ -45,8 +45,8 @@ def fix_first_lines(report: Report) -> list[str]:
 
 
 def nothing_lines(report: Report) -> list[str]:
-    """That nothing is compiled; [] where something is, or the reason is known.  Of an object what is compiled
-    inside."""
+    """The lines for a function without compiled code; [] where there is code or a reason.  For an object: the parts
+    compiled inside it."""
     parts = [text for part in report.parts for text in part.lines()]
     if report.entries or report.skipped or parts:
         return parts
@@ -69,7 +69,7 @@ def unguarded_lines(report: Report) -> list[str]:
 
 
 def forgotten_lines(report: Report) -> list[str]:
-    """A remark where torch does not remember every compilation."""
+    """A remark where torch no longer remembers all compilations; else []."""
     return [] if report.complete else ["torch no longer remembers all of these compilations: reasons may be missing"]
 
 
@@ -115,7 +115,7 @@ def _entry_lines(entry: EntryReport) -> list[str]:
 
 
 def left_out_of_entry(entry: EntryReport) -> list[str]:
-    """The guards that a filter left out, with a call that runs all the same."""
+    """Lines on the guards that a filter left out, each with a call that runs although the guard would fail."""
     found = entry.left_out
     lines = [f"    {counted(found.count, 'guard')} left out: {found.who}"] if found.count else []
     for guard in found.guards[:_MOST_LEFT_OUT]:

@@ -31,17 +31,17 @@ class Unguarded:
 
     @property
     def name(self) -> str:
-        """As the program writes it: ``self.factor``, ``SCALE``."""
+        """The value as the program writes it: ``self.factor``, ``SCALE``."""
         return self.value.name
 
     @property
     def place(self) -> Place:
-        """The line that reads it."""
+        """The line that reads the value."""
         return self.value.place
 
     @property
     def why(self) -> str:
-        """Why no guard looks at it."""
+        """The reason for which no guard checks the value."""
         return self.value.why
 
     def __str__(self) -> str:

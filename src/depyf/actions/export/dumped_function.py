@@ -42,7 +42,7 @@ class DumpedGraph:
     wrapper: str = ""
 
     def page(self, stage: str) -> str:
-        """KeyError where the dump does not have it."""
+        """The page of ``stage``.  KeyError where the dump does not have it."""
         return self.graph.stages[stage].text
 
     def known(self, stage: str) -> GraphFacts:

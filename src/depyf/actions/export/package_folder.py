@@ -51,7 +51,7 @@ _ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenE
 
 @dataclass(slots=True)
 class Package:
-    """The files of a package by name, and what a person has to know."""
+    """The files of a package by name, and notes for its user."""
 
     name: str
     function: str
@@ -90,7 +90,8 @@ def export_package(
 
 
 def make_package(function: CompiledFunction, name: str, kernels: bool = False) -> Package:
-    """All files of the package, as text."""
+    """The package of ``function``, not yet written.  ``kernels``: graphs run Inductor's generated code where that can
+    be called alone."""
     return _Making(function, name, kernels).package()
 
 

@@ -77,7 +77,7 @@ _MAKE_TENSORS = frozenset("tensor-in-module tensor-learning-rate read-after".spl
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """One way out as a change of files."""
+    """A way out as edits of files."""
 
     cause: Cause
     way: WayOut

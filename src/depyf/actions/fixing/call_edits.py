@@ -35,7 +35,7 @@ def number_as_tensor(case: EditCase) -> Texts:
 
 
 def is_causal(case: EditCase) -> Texts:
-    """``is_causal=False`` beside a mask: the mask is used as it is, and torch does not read it to find out."""
+    """Add ``is_causal=False`` beside a mask: torch then does not read the mask to find out."""
     place = case.cause.place
     tree = case.tree(place.filename) if place is not None else None
     calls = tree.nodes(cst.Call, place.line) if tree is not None and place is not None else []
@@ -63,7 +63,7 @@ def is_causal(case: EditCase) -> Texts:
 
 
 def no_inference_mode(case: EditCase) -> Texts:
-    """``torch.no_grad`` for each ``torch.inference_mode``: the same values, in ordinary tensors."""
+    """Replace ``torch.inference_mode`` by ``torch.no_grad``: the same values, in ordinary tensors."""
     found = {}
     for path in case.texts:
         tree = case.tree(path)
@@ -78,7 +78,7 @@ def no_inference_mode(case: EditCase) -> Texts:
 
 
 def compile_once(case: EditCase) -> Texts:
-    """``g = torch.compile(f)`` before the loop that it stands in, where nothing of it is assigned in the loop."""
+    """Move ``g = torch.compile(f)`` before its loop, where the loop assigns none of its names."""
     for call in case.run.compile_calls:
         tree = case.tree(call.place.filename)
         if tree is None or call.made < 2:
@@ -142,7 +142,7 @@ def _assigned(top: cst.CSTNode) -> list[str]:
 
 
 def maybe_mark_dynamic(case: EditCase) -> Texts:
-    """What is marked with an error where torch needs the size is marked without one."""
+    """Replace ``mark_dynamic`` by ``maybe_mark_dynamic``, which raises no error where torch specialises the size."""
     found = {}
     for path in case.texts:
         tree = case.tree(path)

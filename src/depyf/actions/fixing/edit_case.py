@@ -31,7 +31,7 @@ Change = Callable[[cst.CSTNode], "cst.CSTNode | cst.RemovalSentinel | cst.Flatte
 
 
 class Tree:
-    """One file."""
+    """The LibCST tree of one file."""
 
     def __init__(self, text: str) -> None:
         """cst.ParserSyntaxError where the text is not Python."""
@@ -41,13 +41,13 @@ class Tree:
         self._parents: Mapping[cst.CSTNode, cst.CSTNode] = self._wrapper.resolve(ParentNodeProvider)
 
     def nodes(self, kind: type[_Node], line: int | None = None) -> list[_Node]:
-        """Those of a kind, in the order of the text; ``line``: those that begin in it."""
+        """The nodes of class ``kind`` in text order; with ``line``, only those that begin on it."""
         found = [node for node in self._places if isinstance(node, kind)]
         found = [node for node in found if line is None or self._places[node].start.line == line]
         return sorted(found, key=lambda node: (self._places[node].start.line, self._places[node].start.column))
 
     def around(self, line: int, kind: type[_Node]) -> list[_Node]:
-        """Those of a kind with that line in them, the innermost first."""
+        """The nodes of class ``kind`` that contain the line, the innermost first."""
         found = [
             node
             for node, place in self._places.items()
@@ -59,7 +59,7 @@ class Tree:
         return self._places[node].start.line
 
     def parents(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """The innermost first."""
+        """The ancestors of ``node``, the innermost first."""
         while node in self._parents:
             node = self._parents[node]
             yield node
@@ -68,7 +68,7 @@ class Tree:
         return any(isinstance(parent, kinds) for parent in self.parents(node))
 
     def statement(self, node: cst.CSTNode) -> cst.SimpleStatementLine | None:
-        """The line of simple statements that a node is in; None where it is in the head of a compound one."""
+        """The line of simple statements that contains ``node``; None in the header of a compound statement."""
         for parent in (node, *self.parents(node)):
             if isinstance(parent, cst.SimpleStatementLine):
                 return parent
@@ -81,7 +81,8 @@ class Tree:
         return [node for node in self._variables(ExpressionContext.LOAD) if node.value == name]
 
     def stores(self, within: cst.CSTNode | None = None) -> list[cst.Name]:
-        """Where variables, parameters, functions, classes and modules get a name; ``within``: those in a node."""
+        """The names bound by assignments, parameters, functions, classes and imports; only those in ``within``, if
+        given."""
         found = self._variables(ExpressionContext.STORE, ExpressionContext.DEL)
         imports = [node for node in self.nodes(cst.Name) if isinstance(next(self.parents(node)), cst.ImportAlias)]
         return [node for node in (*found, *imports) if within is None or within in self.parents(node)]
@@ -131,7 +132,7 @@ class _Changer(cst.CSTTransformer):
 
 @dataclass(frozen=True)
 class EditCase:
-    """One way out of one cause."""
+    """A cause with one of its ways out, to be made an edit."""
 
     cause: Cause
     use: AdviceUse
@@ -143,7 +144,7 @@ class EditCase:
     trees: dict[str, Tree] = field(default_factory=dict, compare=False)
 
     def tree(self, path: str) -> Tree | None:
-        """The syntax tree of a file of the program; None where it is none, or is not Python that LibCST reads."""
+        """The LibCST tree of a file of the program; None for any other file, and for text that LibCST cannot parse."""
         if path not in self.texts:
             return None
         if path not in self.trees:
@@ -155,13 +156,13 @@ class EditCase:
 
     @property
     def functions(self) -> list[FunctionRecord]:
-        """The functions that the cause made torch compile, or that met it."""
+        """The functions that met the cause, or were compiled because of it."""
         keys = {*self.cause.entries, *self.cause.caused}
         return [one for one in self.run.functions if any(entry.key in keys for entry in one.entries)]
 
     @property
     def whole_functions(self) -> list[FunctionRecord]:
-        """The same, of resume functions those that they go on for: what the program calls."""
+        """As ``functions``, with each resume function replaced by the function that it continues."""
         known = {one.function: one for one in self.run.functions}
         found = []
         for one in self.functions:
@@ -261,7 +262,7 @@ def _before(top: cst.CSTNode, end: cst.CSTNode) -> list[cst.CSTNode]:
 
 
 def new_name(tree: Tree, name: str) -> str:
-    """That name, or one like it, that the file does not have."""
+    """``name``, or a similar name that does not occur in the file."""
     taken = tree.names()
     names = (f"{name}_{number}" if number else name for number in range(1000))
     return next(one for one in names if one not in taken)

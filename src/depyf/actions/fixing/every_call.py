@@ -19,7 +19,7 @@ _SCOPES = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
 
 @dataclass(frozen=True, slots=True)
 class EveryCall:
-    """``function`` is called by ``calls``, and by nothing else."""
+    """A function and all its calls in the file."""
 
     path: str
     tree: Tree
@@ -33,7 +33,7 @@ class EveryCall:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The positional ones, in order."""
+        """The names of the positional parameters, in order."""
         params = self.function.params
         return tuple(one.name.value for one in (*params.posonly_params, *params.params))
 
@@ -55,7 +55,7 @@ class EveryCall:
         return found
 
     def argument(self, call: cst.Call, parameter: str) -> cst.BaseExpression | None:
-        """What a call passes as a parameter; None where that is not written there."""
+        """The expression that a call passes for ``parameter``; None where it passes none."""
         given = keyword(call, parameter)
         if given is not None:
             return given.value
@@ -67,7 +67,8 @@ class EveryCall:
 
 
 def every_call(case: EditCase) -> EveryCall | None:
-    """Of the one function that the cause is about."""
+    """The function that the cause is about, with all its calls.  None where it is not one function in the main file, or
+    where it may be called in another way."""
     codes = {function.code for function in case.whole_functions}
     tree = case.tree(case.main)
     if len(codes) != 1 or tree is None:

@@ -40,7 +40,7 @@ _MOST_TEXT = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class TriedPatch:
-    """One edit, alone on top of those that were kept before."""
+    """One edit that was tried on top of the edits kept before."""
 
     patch: Patch
     before: Measured
@@ -52,7 +52,7 @@ class TriedPatch:
 
 @dataclass(frozen=True, slots=True)
 class Fixes:
-    """What came of it."""
+    """The edits that were tried and kept, and the runs before and after them."""
 
     base: Measured
     last: Measured
@@ -84,8 +84,9 @@ def fix_program(
     timeout: float | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> Fixes:
-    """``work`` is an empty folder of ours; ``tell`` hears what is run.  DepyfError where the script cannot be started,
-    KeyboardInterrupt where a run was interrupted."""
+    """Edit a copy of the program and run it, edit by edit, and keep what helps.  ``work``: an empty folder; ``tell``
+    gets a line before each run.  DepyfError where the script cannot be started, KeyboardInterrupt where a run was
+    interrupted."""
     script = Path(os.path.abspath(program.target))
     if program.module or not script.is_file():
         raise DepyfError("--fix is for a script: python FILE")

@@ -16,7 +16,7 @@ from depyf.views.pages.sections.totals import words_of
 
 
 def fix_lines(fixes: Fixes) -> list[str]:
-    """Everything but the patch itself."""
+    """The report of ``fix_program`` as lines, without the patch."""
     if fixes.difference:
         return [
             f"Two runs of the program as it is differ ({printable(fixes.difference)}): what an edit changes cannot be "
@@ -58,7 +58,7 @@ def _counts(measured: Measured) -> str:
 
 
 def fix_document(fixes: Fixes) -> dict[str, Any]:
-    """As ``depyf doctor --fix --format json`` has it, beside what the doctor says."""
+    """The report of ``fix_program`` as JSON values, for ``depyf doctor --fix --format json``."""
     return {
         "difference": fixes.difference,
         "not_compared": list(fixes.not_compared),

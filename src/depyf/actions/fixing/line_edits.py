@@ -29,7 +29,7 @@ def _tree_at(case: EditCase) -> Tree | None:
 
 
 def unused_number(case: EditCase) -> Texts:
-    """The statement that reads a number which nothing uses, without it."""
+    """Remove a statement that reads a number and does not use it."""
     tree, place = _tree_at(case), case.cause.place
     if tree is None or place is None:
         return {}
@@ -41,7 +41,7 @@ def unused_number(case: EditCase) -> Texts:
 
 
 def no_graph_break(case: EditCase) -> Texts:
-    """Without the call of ``torch._dynamo.graph_break()``."""
+    """Remove the call of ``torch._dynamo.graph_break()``."""
     tree, place = _tree_at(case), case.cause.place
     if tree is None or place is None:
         return {}
@@ -72,9 +72,8 @@ def _read_of(node: cst.BaseExpression) -> cst.BaseExpression | None:
 
 
 def keep_tensor(case: EditCase) -> Texts:
-    """``x.detach().clone()`` instead of ``x.item()``: the same value, without a gradient, whatever becomes of x.
-
-    What has just been computed has no other name, and is not cloned."""
+    """Replace ``x.item()`` by ``x.detach().clone()``: the same value as a tensor without a gradient.  A fresh result is
+    not cloned, because nothing else can write to it."""
     tree, place = _tree_at(case), case.cause.place
     if tree is None or place is None:
         return {}
@@ -107,7 +106,7 @@ def _just_computed(node: cst.BaseExpression) -> bool:
 
 
 def no_disable(case: EditCase) -> Texts:
-    """Without the decorator ``torch.compiler.disable``."""
+    """Remove the decorator ``torch.compiler.disable``."""
     name = case.use.value("function").rpartition(".")[2]
     for path in case.texts:
         tree = case.tree(path)
@@ -124,7 +123,7 @@ def no_disable(case: EditCase) -> Texts:
 
 
 def branchless(case: EditCase) -> Texts:
-    """``torch.where`` for a branch whose ways both compute one value and do nothing else."""
+    """Replace a branch that only computes one value in both ways by ``torch.where``."""
     tree, place = _tree_at(case), case.cause.place
     if tree is None or place is None or "torch" not in tree.names():
         return {}
@@ -173,7 +172,7 @@ def _assigned_both_ways(tree: Tree, node: cst.If, condition: cst.BaseExpression)
 
 
 def _comments(node: cst.CSTNode) -> list[cst.Comment]:
-    """Those in a statement, but for the lines above it."""
+    """The comments inside a statement, without the lines above it."""
     above = {id(line.comment) for line in getattr(node, "leading_lines", ())}
     found: list[cst.Comment] = []
 

@@ -28,7 +28,7 @@ _SUITES = (cst.IndentedBlock, cst.Module)
 
 
 def read_after(case: EditCase) -> Texts:
-    """``return y, loss.item()``: the tensor is returned, and each call reads the number."""
+    """Return the tensor in place of ``x.item()``, and read the number at each call."""
     known, place = every_call(case), case.cause.place
     returns = known.returns() if known is not None else []
     if known is None or place is None or len(returns) != 1 or known.tree.line(returns[0]) != place.line:
@@ -82,11 +82,8 @@ def _unpacked(tree: Tree, call: cst.Call, count: int) -> tuple[cst.SimpleStateme
 
 
 def report_after(case: EditCase) -> Texts:
-    """A statement that only prints, logs or appends, after each call: what it needs is passed or returned.
-
-    It then says the same after the rest of the function, which says nothing itself.  Where that rest fails, it says
-    nothing.
-    """
+    """Move a statement that only prints, logs or appends after each call.  Its message then follows the rest of the
+    function, and is missing where that raises an error."""
     known, place = every_call(case), case.cause.place
     if known is None or place is None:
         return {}
@@ -118,7 +115,7 @@ def _appends(tree: Tree, line: cst.SimpleStatementLine) -> bool:
 
 
 def check_before(case: EditCase) -> Texts:
-    """An assertion with which a function begins, before each call."""
+    """Move an assertion at the beginning of a function before each call."""
     known, place = every_call(case), case.cause.place
     if known is None or place is None:
         return {}
@@ -162,7 +159,7 @@ def check_before(case: EditCase) -> Texts:
 
 
 def global_as_argument(case: EditCase) -> Texts:
-    """A global number is one more parameter, and each call passes it."""
+    """Make a global number a parameter, and pass it in each call."""
     known, name = every_call(case), case.use.value("name").rpartition(" ")[2]
     if known is None or not name.isidentifier():
         return {}

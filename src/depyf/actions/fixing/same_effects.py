@@ -27,7 +27,7 @@ _FEWEST_DIGITS = 4
 
 @dataclass(frozen=True, slots=True)
 class RanProgram:
-    """One run: what was measured, its record, what it printed."""
+    """One run of the program: its measurements, its record and its output."""
 
     measured: Measured
     run: Run | None
@@ -45,13 +45,13 @@ class Unsteady:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Each once, in order."""
+        """The differences in words, each once."""
         shapes = sorted({shape for shape, _ in self.numbers})
         return (*(f"numbers in {shape.strip()[:_MOST_SHOWN]!r}" for shape in shapes), *sorted(self.variables))
 
 
 def unsteady(one: RanProgram, other: RanProgram) -> Unsteady:
-    """Two runs of the program as it is."""
+    """What differs between two runs of the unchanged program."""
     numbers: set[tuple[str, int]] = set()
     said = [(_lines(one, name), _lines(other, name)) for name in (MESSAGES, WRITTEN)]
     for lines, others in ((_printed(one), _printed(other)), *said):
@@ -88,7 +88,8 @@ def _other_numbers(values: Sequence[Any], others: Sequence[Any]) -> bool:
 
 
 def other_effect(one: RanProgram, other: RanProgram, numbers: bool = False, but: Unsteady = Unsteady()) -> str:
-    """``numbers``: a number may be a tensor without dimensions in the other; ``but``: what is not compared."""
+    """The first difference in the effects of two runs; "" for none.  ``numbers``: a tensor without dimensions equals
+    its number.  ``but``: what is not compared."""
     if one.measured.calls is None or other.measured.calls is None:
         return "what compiled functions return cannot be recorded with this torch"
     mended = other.measured.totals.errors < one.measured.totals.errors
@@ -116,7 +117,7 @@ def _other_state(state: Mapping[str, Any], others: Mapping[str, Any], numbers: b
 
 
 def other_line(lines: Sequence[str], others: Sequence[str], but: Unsteady = Unsteady()) -> str:
-    """The first line of ``others`` that says something else; numbers are the same but for rounding."""
+    """The first line of ``others`` that differs; "" for none.  Numbers may differ by rounding."""
     for one, other in zip(lines, others):
         if not _same_line(_steady(one, but), _steady(other, but)):
             return f"{other[:_MOST_SHOWN]!r} instead of {one[:_MOST_SHOWN]!r}"
@@ -128,7 +129,7 @@ def _same_line(parts: Sequence[str], others: Sequence[str]) -> bool:
 
 
 def _same_number(one: str, other: str) -> bool:
-    """The same text, or the same number but for rounding; whole numbers are exact."""
+    """Whether two texts are equal, or equal numbers up to rounding; integers must be equal."""
     if one == other or "." not in one or "." not in other:
         return one == other
     value, changed = Decimal(one), Decimal(other)
@@ -146,7 +147,7 @@ def _steady(line: str, but: Unsteady) -> tuple[str, ...]:
 
 
 def effects_until_it_failed(one: RanProgram, other: RanProgram) -> str:
-    """The same up to where the first of both failed."""
+    """The first difference in the effects of two runs before the first of both failed; "" for none."""
     if one.measured.calls is None or other.measured.calls is None:
         return "what compiled functions return cannot be recorded with this torch"
     calls, others = until_an_error(one.measured.calls, other.measured.calls)
@@ -157,7 +158,7 @@ def effects_until_it_failed(one: RanProgram, other: RanProgram) -> str:
 
 
 def with_path(value: _Plain, path: str, instead: str) -> _Plain:
-    """Plain data in which one path is another."""
+    """A copy of plain data with ``path`` replaced by ``instead`` in all texts."""
     if isinstance(value, str):
         return value.replace(path, instead)  # type: ignore[return-value]
     if isinstance(value, list):

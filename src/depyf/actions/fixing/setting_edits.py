@@ -18,7 +18,7 @@ Texts = dict[str, str]
 
 
 def setting(case: EditCase) -> Texts:
-    """An option below ``torch._dynamo.config``."""
+    """Set an option of ``torch._dynamo.config`` at the top of the program."""
     switch = ADVICE[case.use.id].switch
     if switch is None:
         return {}
@@ -88,12 +88,12 @@ def _end_of_imports(body: Sequence[cst.CSTNode]) -> int:
 
 
 def compile_dynamic(case: EditCase) -> Texts:
-    """``dynamic=True`` in the call of ``torch.compile``."""
+    """Add ``dynamic=True`` to the call of ``torch.compile``."""
     return _in_compile_calls(case, "True")
 
 
 def no_static(case: EditCase) -> Texts:
-    """Without ``dynamic=False``."""
+    """Remove ``dynamic=False`` from the call of ``torch.compile``."""
     return _in_compile_calls(case, None)
 
 

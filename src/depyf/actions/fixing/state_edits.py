@@ -15,7 +15,7 @@ Texts = dict[str, str]
 
 
 def tensor_in_module(case: EditCase) -> Texts:
-    """A number of a module as a buffer that is not saved: what is saved stays the same."""
+    """Make a number in a module a non-persistent buffer: the ``state_dict`` stays the same."""
     attribute = case.use.value("name").rpartition(".")[2]
     place = case.cause.place
     tree = case.tree(place.filename) if place is not None else None
@@ -55,7 +55,7 @@ def tensor_in_module(case: EditCase) -> Texts:
 
 
 def tensor_learning_rate(case: EditCase) -> Texts:
-    """``lr=torch.tensor(0.1)`` in the only optimizer of the program that is given a number."""
+    """Pass ``lr=torch.tensor(...)`` to the only optimizer that gets a number."""
     found = []
     for path in case.texts:
         tree = case.tree(path)

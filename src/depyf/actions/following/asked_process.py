@@ -28,7 +28,8 @@ _MOST = 1 << 28
 
 
 def ask(pid: int, seconds: float) -> dict[str, Any]:
-    """What process ``pid`` answers within ``seconds``."""
+    """The answer of process ``pid`` within ``seconds``, as JSON values.  DepyfError for a process that does not exist,
+    does not answer, or was not started to do so."""
     if not _alive(pid):
         raise DepyfError(f"there is no process {pid}")
     number = offer_of(pid)

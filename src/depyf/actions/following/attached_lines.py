@@ -30,7 +30,7 @@ _MOST_GUARDS = 4
 
 
 def attached_lines(found: Mapping[str, Any]) -> list[str]:
-    """All of it; DepyfError where it is no answer."""
+    """The lines that show a process's answer.  DepyfError where ``found`` is no answer."""
     return [printable(line) for line in _lines(read_answer(found))]
 
 

@@ -23,7 +23,7 @@ _INDENT = "      "
 
 
 class CompilationLines:
-    """What was seen so far of one process; ``label`` stands before each of its compilations."""
+    """Makes the lines about the compilations of one process, each compilation once."""
 
     def __init__(self, label: str = "") -> None:
         self._label = f"{label}  " if label else ""
@@ -32,10 +32,8 @@ class CompilationLines:
         self._here = os.path.join(os.getcwd(), "")
 
     def lines(self, function: FunctionRecord, entry: EntryRecord, seconds: float | None) -> list[str]:
-        """The lines of a compilation; [] while torch is not done with it, and where they were told before.
-
-        ``function``: its entries do not count, those that were given before do.
-        """
+        """The lines about a compilation; [] while it is unfinished, and after the first time.  The entries of
+        ``function`` are ignored: earlier entries are those of earlier calls."""
         if entry.state is EntryState.UNFINISHED or entry.key in self._told:
             return []
         self._told.add(entry.key)

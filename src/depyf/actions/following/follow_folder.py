@@ -22,7 +22,7 @@ Source = GrowingJournal | GrowingLog
 
 
 class FollowedFolder:
-    """What is followed in one folder, or of one file."""
+    """The dumps and logs in one folder, or the one log, that are followed."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
@@ -31,12 +31,12 @@ class FollowedFolder:
 
     @property
     def found(self) -> tuple[str, ...]:
-        """What is read: folders of dumps, and logs."""
+        """The paths of the dumps and logs being read."""
         return tuple(map(str, self._sources))
 
     @property
     def goes_on(self) -> bool:
-        """Whether more can come."""
+        """Whether a process may still write to one of them."""
         return not self._sources or any(source.goes_on for source, _ in self._sources.values())
 
     def more(self) -> Iterator[str]:
@@ -78,7 +78,8 @@ class FollowedFolder:
 
 
 def follow(place: Path, tell: Callable[[str], None], wait: Callable[[FollowedFolder], bool]) -> None:
-    """Tell each line until the run has ended, or ``wait``, which is called between two looks, says False."""
+    """Pass each line to ``tell`` until the run has ended, or ``wait``, called between two readings, returns False.
+    DepyfError where a file is damaged."""
     followed = FollowedFolder(place)
     while True:
         goes_on = followed.goes_on  # asked first: what was written by then is read below

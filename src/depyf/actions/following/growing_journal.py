@@ -34,7 +34,7 @@ class Ended:
 
 
 class GrowingJournal:
-    """One journal; its process may have ended."""
+    """Reads one journal while it grows."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -87,5 +87,5 @@ class GrowingJournal:
 
     @property
     def goes_on(self) -> bool:
-        """Whether its process is alive and records, as far as the system tells."""
+        """Whether the process that writes the journal is alive, as far as the system tells."""
         return is_going_on(self.folder)

@@ -42,7 +42,7 @@ class _Ends(HeardLog):
 
 
 class GrowingLog:
-    """One log.  DepyfError where it is compressed: such a file does not grow line by line."""
+    """Reads one log while it grows.  DepyfError where it is compressed."""
 
     def __init__(self, log: LogFile) -> None:
         self.log = log
@@ -54,11 +54,11 @@ class GrowingLog:
 
     @property
     def goes_on(self) -> bool:
-        """A log does not say whether its process lives."""
+        """Always True: a log does not say whether its process is alive."""
         return True
 
     def more(self) -> list[Ended]:
-        """What has ended since the last call."""
+        """The compilations that ended since the last call.  DepyfError for a compressed log."""
         found: list[Ended] = []
         with torch_elsewhere(), self._program.shown(), opened(self.log.path) as file:
             if self.log.packed:

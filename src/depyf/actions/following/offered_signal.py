@@ -27,7 +27,8 @@ _LEFT_ALONE = ("SIGINT", "SIGKILL", "SIGSTOP", "SIGCHLD", "SIGSEGV", "SIGFPE", "
 
 
 def signal_of(name: str) -> int:
-    """The number of ``SIGUSR1`` or ``USR1``; DepyfError for what is none, or cannot be used."""
+    """The number of the signal ``SIGUSR1`` or ``USR1``.  DepyfError for an unknown signal, or one that cannot be
+    used."""
     whole = name.upper() if name.upper().startswith("SIG") else f"SIG{name.upper()}"
     found = getattr(signal, whole, None)
     if not isinstance(found, signal.Signals) or os.name == "nt":
@@ -46,7 +47,7 @@ def inside_text(path: str, own: str = "") -> str:
 
 
 def answer_file(pid: int) -> Path:
-    """Where process ``pid`` answers."""
+    """The file into which process ``pid`` writes its answer."""
     return _folder() / f"{pid}.answer"
 
 

@@ -75,7 +75,7 @@ class DoneCompilation:
 
 @dataclass(frozen=True, slots=True)
 class ProcessAnswer:
-    """The whole answer."""
+    """What a process answers about its compilations."""
 
     pid: int
     python: str
@@ -88,7 +88,7 @@ class ProcessAnswer:
 
 
 def read_answer(found: Mapping[str, Any]) -> ProcessAnswer:
-    """The answer in what ``ask`` returns."""
+    """The record of an answer that ``ask`` returned.  DepyfError where it has another form."""
     try:
         return made(ProcessAnswer, json.loads(json.dumps(dict(found))), "the answer")  # a frame is a list in JSON
     except (NotThat, TypeError) as error:

@@ -47,7 +47,7 @@ class WayTimes:
 
 @dataclass(frozen=True, slots=True)
 class TimedGraph:
-    """One graph; ``problem`` where it could not be timed."""
+    """The times of one graph, or the ``problem`` why it could not be timed."""
 
     script: Script
     eager: WayTimes | None = None
@@ -58,19 +58,19 @@ class TimedGraph:
 
     @property
     def ratios(self) -> tuple[float, ...]:
-        """Of each pair: compiled against eager."""
+        """The ratio compiled / eager of each pair of rounds."""
         if self.eager is None or self.compiled is None:
             return ()
         return tuple(c / e for c, e in zip(self.compiled.rounds, self.eager.rounds) if e > 0)
 
     @property
     def ratio(self) -> float | None:
-        """The median; above 1 compiled code is slower."""
+        """The median of ``ratios``; above 1 the compiled code is slower."""
         return statistics.median(self.ratios) if self.ratios else None
 
     @property
     def quartiles(self) -> tuple[float, float]:
-        """Between them lie half of the ratios."""
+        """The first and third quartile of ``ratios``."""
         if len(self.ratios) < 2:
             return self.ratios[0], self.ratios[0]
         first, _, third = statistics.quantiles(self.ratios, n=4, method="inclusive")
@@ -118,7 +118,7 @@ def _about(script: Script, run: Run) -> str:
 
 
 def table_lines(timed: Sequence[TimedGraph]) -> list[str]:
-    """A row for each graph, slower ones first, and what is said of those that are slower."""
+    """A row for each timed graph, a summary, and remarks on slower graphs and those that could not be timed."""
     heads = ("graph", "eager", "compiled", "ratio", "half of them", "backward", "memory", "function")
     rows = [heads, *(_row(one) for one in timed if one.ratio is not None)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]

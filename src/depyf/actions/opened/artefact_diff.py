@@ -39,7 +39,7 @@ _ONE_SIDE = ("only in 1", "only in 2")
 
 @dataclass(frozen=True, slots=True)
 class PartComparison:
-    """One part of both sides."""
+    """The comparison of one part, such as the guards, of two artefacts."""
 
     name: str
     outcome: str
@@ -56,7 +56,7 @@ class PartComparison:
 
 @dataclass(frozen=True, slots=True)
 class ArtefactComparison:
-    """Two sides, part by part."""
+    """The comparison of two saved functions or compilations, part by part."""
 
     titles: tuple[str, str]
     parts: tuple[PartComparison, ...]
@@ -86,7 +86,8 @@ class ArtefactComparison:
 
 
 def artefact_diff(first: Path, second: Path, strict: bool = False) -> ArtefactComparison:
-    """``strict``: every character of graphs, code and kernels counts."""
+    """Compare two saved files, or a file and the nearest compilation of a dump.  ``strict``: compare every character of
+    graphs, code and kernels.  DepyfError where a path cannot be read, or neither is a file."""
     try:
         sides = {path: side_of_file(path) for path in (first, second) if not path.is_dir()}
     except OSError as error:
@@ -145,8 +146,8 @@ def _texts(name: str, one: list[str], two: list[str], strict: bool) -> PartCompa
 
 
 def _plain(text: str) -> str:
-    """What it says: without comments, places, names that are hashes; of a graph its inputs and operations, however they
-    are passed and printed."""
+    """The text without comments, places and hashes in names; for a graph its inputs and operations, however they are
+    printed."""
     graph = read_graph(importable(text), "") if "class " in text else None
     if graph is not None:
         text = "\n".join(_operations(graph))
@@ -161,7 +162,7 @@ def _operations(graph: GraphClass) -> Iterator[str]:
 
 
 def comparison_lines(found: ArtefactComparison, diffs: bool = False) -> list[str]:
-    """As ``depyf diff`` prints it."""
+    """The lines that ``depyf diff`` prints."""
     width = max(len(part.name) for part in found.parts) if found.parts else 0
     lines = [*(f"{number}: {title}" for number, title in enumerate(found.titles, 1)), ""]
     for part in found.parts:

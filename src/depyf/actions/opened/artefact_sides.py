@@ -55,7 +55,7 @@ _MADE = "bytecode"
 
 @dataclass(frozen=True, slots=True)
 class WantedTensor:
-    """What a guard wants of a tensor, as far as both sides may know it; None: any size."""
+    """The dtype and sizes that a guard wants of a tensor, as far as a saved file has them; None: any size."""
 
     dtype: str
     sizes: tuple[int | None, ...]
@@ -72,7 +72,7 @@ class WantedTensor:
 
 @dataclass(slots=True)
 class ArtefactSide:
-    """One side."""
+    """What is compared of one saved function or one compilation."""
 
     title: str
     function: str = ""
@@ -143,7 +143,7 @@ def side_of_file(path: Path, version: str | None = None) -> ArtefactSide:
 
 
 def sides_of_dump(folder: Path) -> Iterator[ArtefactSide]:
-    """One for each compilation; DepyfError where it is no dump."""
+    """One side for each compilation of a dump.  DepyfError where ``folder`` is no dump."""
     run = load(folder)
     for function, entry in run.entries:
         if entry.transformed is not None or entry.guards:
@@ -164,7 +164,7 @@ def _of_entry(run: Run, function: FunctionRecord, entry: EntryRecord, folder: Pa
 
 
 def nearest(side: ArtefactSide, others: Iterable[ArtefactSide]) -> ArtefactSide:
-    """Of the compilations of a dump the one that is most like a saved function; DepyfError where none is of it."""
+    """The compilation of a dump that is most like a saved function.  DepyfError where none is of that function."""
     of_it = [other for other in others if not side.function or other.function == side.function]
     if not of_it:
         raise DepyfError(f"the dump has no compilation of {side.function or 'a function'}")

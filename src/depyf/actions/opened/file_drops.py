@@ -39,7 +39,7 @@ _VARARGS, _VARKEYWORDS = 0x04, 0x08
 
 
 def drops_lines(parts: SavedParts, codes: Sequence[OpenedCode]) -> list[str]:
-    """The section of ``index.md``; [] where the file has no such summary, or nothing to say."""
+    """The section of ``index.md`` on guards that the file leaves out; [] for none."""
     if not parts.drops:
         return []
     entry = next((one.unit for one in codes if one.place in ENTRY_CODE and one.unit is not None), None)
@@ -139,7 +139,7 @@ def guard_records(guard: SavedGuard, read: Callable[..., GuardRecord] = PLAIN_RE
 
 
 def code_of_unit(unit: CodeUnit) -> CodeRecord:
-    """How the code of a file is called."""
+    """The record of a code object in a file: its names, parameters and place."""
     names, last = unit.varnames, unit.argcount
     end = last + unit.kwonlyargcount
     rest = names[end] if unit.flags & _VARARGS and end < len(names) else None

@@ -35,7 +35,7 @@ _TEXTS = {
 
 
 def folder_page(name: str, found: Mapping[str, OpenedFile], texts: Mapping[str, str]) -> str:
-    """``texts``: other files of the folder, each with what it is."""
+    """The Markdown index of a folder with saved files.  ``texts``: other files of the folder -> what each is."""
     lines = [
         f"# {printable(name)}",
         "",
@@ -60,7 +60,7 @@ def folder_page(name: str, found: Mapping[str, OpenedFile], texts: Mapping[str, 
 
 
 def place_in_words(file: str) -> str:
-    """What the path of a file says of it; "" where it says nothing."""
+    """The rank, and so on, that the path of a file tells; "" for nothing."""
     said = []
     rank = _RANK.search(file)
     if rank is not None:

@@ -26,7 +26,7 @@ _WORTH_TELLING = 0.5
 
 
 def processes_for(count: int) -> int:
-    """How many processes read ``count`` logs."""
+    """The number of processes with which to read ``count`` logs."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(count, cores))
 
@@ -66,7 +66,7 @@ def grouped(logs: Mapping[int, LogFile], pool: Executor) -> tuple[RankGroups, tu
 
 
 def first_difference(usual: RankDigest, other: RankDigest) -> FirstDifference | None:
-    """The first record, in the order of the usual rank, that the other one has not, or has otherwise."""
+    """The first record of the usual rank that the other rank lacks or has with other content; None for none."""
     for name, mine in usual.compilations.items():
         theirs = other.compilations.get(name, CompilationDigest())
         for at, kind in enumerate(mine.kinds):

@@ -64,7 +64,8 @@ class OpenedFile:
 
 
 def open_saved(path: Path, version: str | tuple[int, int] | None = None) -> OpenedFile:
-    """The pages of the file; ``version`` says which Python wrote its code, where the file does not."""
+    """The pages of a saved file.  ``version``: the Python version of its code, used where the file does not tell it.
+    SavedFileError where the file cannot be read or is too large."""
     with open(path, "rb") as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
@@ -73,7 +74,7 @@ def open_saved(path: Path, version: str | tuple[int, int] | None = None) -> Open
 
 
 def opened(data: bytes, name: str, version: str | tuple[int, int] | None = None) -> OpenedFile:
-    """As ``open_saved``, of bytes."""
+    """As ``open_saved``, for the ``data`` of a file.  SavedFileError where it cannot be read."""
     try:
         pickles = NestedPickles(data)
         parts = parts_of(pickles)
@@ -121,8 +122,8 @@ def write_opened(found: OpenedFile, out: Path, below: Path = Path()) -> None:
 
 
 def saved_below(folder: Path, out: Path) -> Iterator[Path]:
-    """The files that torch saved below a folder, in order; links are not followed, and nothing below ``out`` is
-    read."""
+    """The files that torch saved below a folder, in order.  Links are not followed, and nothing below ``out`` is read.
+    SavedFileError for too many files."""
     known = 0
     for path in sorted(folder.rglob("*")):
         if path.is_symlink() or not path.is_file() or out.resolve() in path.resolve().parents:
@@ -150,5 +151,5 @@ def cache_beside(path: Path) -> Path | None:
 
 
 def folder_below(name: str) -> Path:
-    """Where the texts of a file go that is called ``name`` below the folder that is opened."""
+    """The output folder for the file ``name`` of an opened folder."""
     return Path(*(file_name(part) for part in name.split("/")))

@@ -23,7 +23,7 @@ MOST_CODES = 2000
 
 @dataclass(slots=True)
 class OpenedCode:
-    """``text`` is empty where there is none, and ``status`` the reason."""
+    """The decompiled text of a code object; "" where there is none, and ``status`` has the reason."""
 
     place: str
     name: str

@@ -36,7 +36,7 @@ _HIDDEN = ("__pycache__",)
 
 @dataclass(frozen=True, slots=True)
 class OpenedLog:
-    """What was written."""
+    """The dumps that were written from one log or folder of logs."""
 
     folder: Path
     runs: dict[int | None, Run]
@@ -47,7 +47,8 @@ class OpenedLog:
 
 
 def write_log_dump(path: Path, out: Path) -> OpenedLog:
-    """Write the dump of the log at ``path`` to ``out``; of the latest run, where there are several."""
+    """Write the dump of the log at ``path`` to ``out``; of several runs the latest.  DepyfError where the log cannot be
+    read or the dump cannot be written."""
     found = find_logs(path)
     _require_free(out)
     notes = _others(found)

@@ -191,7 +191,7 @@ def _count(number: int, what: str) -> str:
 
 
 def coded(text: str) -> str:
-    """In back quotes, where the text has none, and safe in a cell of a table."""
+    """``text`` as a Markdown code span that is safe in a table cell."""
     shown = printable(text).replace("|", "\\|")
     return f"`` {shown} ``" if "`" in shown else f"`{shown}`" if shown else ""
 

@@ -26,7 +26,7 @@ _ON_CPU = re.compile(r"graph_\d+_(?P<name>\w+)\Z")
 
 
 class TraceError(DepyfError):
-    """It is no trace that can be read."""
+    """The file is no readable trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def read_trace(path: Path) -> ChromeTrace:
 
 
 def kernel_runs(trace: ChromeTrace) -> list[KernelRun]:
-    """In the order of the trace."""
+    """The runs of kernels in the trace, in order."""
     spans = [event for event in trace.events if _is_span(event)]
     regions = _Regions(spans)
     started = {

@@ -44,15 +44,15 @@ _STATE = "rng"
 
 @dataclass(frozen=True, slots=True)
 class ReproScript:
-    """The text of the script, and what the file beside it holds."""
+    """The text of a script, and the entries of the tensor file beside it."""
 
     text: str
     beside: Mapping[str, TensorEntry]
 
 
 def write_repro(subject: ReproSubject, path: Path) -> tuple[Path, ...]:
-    """Write the script to ``path``, and the file of tensors beside it where it needs one; the files that were
-    written."""
+    """Write the script to ``path``, and the file of tensors beside it where it needs one; returns the paths written.
+    ReproError where that is not possible."""
     script = repro_script(subject, str(path.name))
     written = [path]
     try:
@@ -66,7 +66,8 @@ def write_repro(subject: ReproSubject, path: Path) -> tuple[Path, ...]:
 
 
 def repro_script(subject: ReproSubject, name: str, root: str = "") -> ReproScript:
-    """The script, which calls itself ``name``; files of the program below ``root`` are named relative to it."""
+    """The script with the file name ``name``.  Files below ``root`` are named relative to it.  ReproError for a graph
+    that cannot become a script."""
     graph = subject.graph
     stage = graph.stages[CAPTURED]
     base = os.path.realpath(root or os.getcwd())

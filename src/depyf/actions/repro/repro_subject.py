@@ -40,8 +40,9 @@ class ReproSubject:
 
 
 def read_subject(folder: Path, compile_id: str, number: int = 0) -> ReproSubject:
-    """``compile_id`` as torch writes it (``0/1``), or as files are named (``0_1``, ``0_1r1`` after a reset);
-    ``number``: which of several graphs of it."""
+    """The captured graph of a compilation.  ``compile_id`` as torch writes it (``0/1``), or as file names have it
+    (``0_1``, ``0_1r1`` after a reset); ``number``: which of several graphs.  ReproError where there is none, or more
+    than one."""
     try:
         manifest = read_manifest(folder)
     except DumpError as error:

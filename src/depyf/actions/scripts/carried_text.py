@@ -26,7 +26,7 @@ _STANDARD = re.compile(r"(?:import|from) (?!torch\b)")
 
 @functools.cache
 def _file(name: str) -> tuple[list[str], list[ast.stmt]]:
-    """Its lines and its statements."""
+    """The lines and the statements of a file."""
     places = (CARRIED, _RUN, _RUN / "guards" / "kinds")
     text = next(path for place in places if (path := place / f"{name}.py").exists()).read_text(encoding="utf-8")
     return text.splitlines(), ast.parse(text).body
@@ -70,7 +70,7 @@ def _read(tree: ast.AST) -> frozenset[str]:
 
 
 def bound_names(*nodes: ast.stmt) -> frozenset[str]:
-    """The names that the text binds somewhere, and does not declare global."""
+    """The names that the statements bind and do not declare global."""
     found: set[str] = set()
     declared: set[str] = set()
     for node in (part for outer in nodes for part in ast.walk(outer)):
@@ -123,7 +123,7 @@ def _imported() -> dict[str, tuple[str, str]]:
 
 
 def import_lines(names: Iterable[str]) -> list[str]:
-    """The lines that import what ``names`` are."""
+    """The import lines for ``names``."""
     modules: dict[str, set[str]] = {}
     for name in set(names) & set(_imported()):
         module, member = _imported()[name]
@@ -135,7 +135,8 @@ def import_lines(names: Iterable[str]) -> list[str]:
 
 
 def import_order(line: str) -> tuple[bool, bool, bool, str]:
-    """Modules, names of modules; the standard library before torch; definitions after all imports."""
+    """The sort key of an import line: the standard library before torch, ``import`` before ``from``, and definitions
+    last."""
     return " = " in line, not is_standard(line), line.startswith("from "), line
 
 
@@ -145,7 +146,7 @@ def is_standard(line: str) -> bool:
 
 
 def package_file(name: str) -> str:
-    """``carried/NAME.py`` as a file of a package: complete by itself."""
+    """The text of ``carried/NAME.py`` for a package, with all definitions it needs."""
     return _module(name, definitions(name), name, *SCRIPT)
 
 

@@ -76,7 +76,7 @@ def class_text(graph: GraphClass, name: str, constants: Mapping[str, ConstantFac
 
 
 def wants_graph(graph: GraphClass) -> set[str]:
-    """The children that are bodies of an operator which reads their nodes."""
+    """The names of child graphs that are bodies of an operator which reads their nodes."""
     found: set[str] = set()
     for line in graph.body:
         if not line.lstrip().startswith("#") and _READS_NODES.search(line):

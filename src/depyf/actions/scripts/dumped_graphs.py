@@ -29,7 +29,7 @@ class GalleryError(DepyfError):
 
 @dataclass(frozen=True, slots=True)
 class StageFile:
-    """One graph of a dump: its page, and what is known of it beside."""
+    """One graph of a dump: its page and the recorded facts about it."""
 
     name: str
     text: str
@@ -65,12 +65,12 @@ class CompiledGraph:
 
     @property
     def file(self) -> str:
-        """The name of its script."""
+        """The file name of the graph's script."""
         return f"graph_{self.slug}_{safe_name(self.function.rpartition('.')[2])}.py"
 
 
 def read_dump(folder: Path) -> tuple[CompiledGraph, ...]:
-    """The captured graphs in ``folder``, in the order of their compile ids; never empty."""
+    """The captured graphs in ``folder``, in the order of their compile ids.  GalleryError where there is none."""
     manifest = _manifest(folder)
     try:
         graphs = tuple(graph for graph in dumped_graphs(folder, manifest, load(folder)) if CAPTURED in graph.stages)

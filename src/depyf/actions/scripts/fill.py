@@ -49,7 +49,7 @@ def fill(name: str, values: Mapping[str, Value]) -> str:
 
 @functools.cache
 def _skeleton(name: str) -> tuple[list[str], ast.Module, frozenset[str]]:
-    """Its lines, from the docstring on; its tree; the holes it declares."""
+    """The lines of a skeleton from its docstring on, its tree, and the holes that it declares."""
     text = (SKELETONS / f"{name}.py").read_text(encoding="utf-8")
     text = text[text.index('"""') :]
     tree = ast.parse(text)

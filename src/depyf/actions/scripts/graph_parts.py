@@ -56,7 +56,8 @@ def common_values(
 
 
 def script_text(imports: Iterable[str], values: Mapping[str, Value]) -> str:
-    """The whole script; ``imports``: beside those of what it carries."""
+    """The text of the script.  ``imports``: import lines besides those that its own definitions need.  CannotRender
+    where the result is no Python."""
     empty: dict[str, Value] = {"STANDARD_LIBRARY": [], "LIBRARIES": [], "HARNESS": []}
     try:
         carried, needed = carried_for(fill("graph_script", {**empty, **values}))
@@ -88,17 +89,17 @@ def short_place(place: str, root: str) -> str:
 
 
 def code_lines(text: str) -> str:
-    """Without the lines that are comments: these quote the program."""
+    """``text`` without its comment lines, which quote the program."""
     return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
 
 
 def own_operators(code: str) -> list[str]:
-    """The operators that are not torch's: ``library.name``."""
+    """The operators in ``code`` that torch does not define, as ``library.name``."""
     return sorted({f"{library}.{name}" for library, name in operators_in(code) if library not in _TORCH_LIBRARIES})
 
 
 def tolerance_of(texts: str) -> float:
-    """The part of the largest value of a tensor by which results of this graph may differ."""
+    """The allowed difference between results of this graph, as a fraction of a tensor's largest value."""
     return next((value for mark, name, value in _LOW_PRECISION if f'"{mark}' in texts or name in texts), 1e-4)
 
 

@@ -38,7 +38,8 @@ def _arguments(text: str) -> list[ast.expr]:
 
 
 def _size(name: str, arguments: list[ast.expr]) -> int:
-    """Of the group, where the operator makes something larger or smaller by it; 0 where that does not show."""
+    """The number of ranks of the group, from how much larger or smaller the operator makes a tensor; 0 where
+    unknown."""
     if name.startswith(("all_gather", "reduce_scatter")):
         counts = [arg.value for arg in arguments if isinstance(arg, ast.Constant) and isinstance(arg.value, int)]
         return counts[0] if counts else 0

@@ -33,8 +33,8 @@ _INLINE = 1 << 12
 
 @dataclass
 class TensorTexts:
-    """``shared``: lines that name memory of several tensors; ``made``: input -> expression; ``beside``: the entries of
-    the file."""
+    """The expressions for recorded tensors.  ``shared``: lines that define memory of several tensors; ``made``: input
+    -> expression; ``beside``: the entries of the tensor file."""
 
     shared: list[str] = field(default_factory=list)
     made: dict[str, str] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class TensorTexts:
 
 
 def tensor_texts(recorded: Recorded, items: Iterable[RecordedInput]) -> TensorTexts:
-    """The expressions of ``items``, which are inputs or constants in ``recorded``; those that were left out have
+    """The expressions of ``items``, inputs or constants in ``recorded``; items whose values were not recorded get
     none."""
     kept = [item for item in items if not item.left_out]
     users = Counter((item.tensor, item.device) for item in kept if item.tensor)
@@ -146,13 +146,13 @@ def _nested(values: Sequence[str], shape: tuple[int, ...]) -> str:
 
 
 def number_text(value: int | float | bool | None) -> str:
-    """``nan`` and infinities are no names of Python."""
+    """A number as Python text; NaN and infinities as ``float("nan")``."""
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     return repr(value)
 
 
 def quoted(text: str) -> str:
-    """``repr``, in double quotes where that is as plain."""
+    """``repr(text)``, in double quotes where that needs no more escapes."""
     plain = repr(text)
     return f'"{plain[1:-1]}"' if plain.startswith("'") and '"' not in plain else plain

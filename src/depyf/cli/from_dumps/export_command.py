@@ -45,7 +45,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
 
 
 def run_export(options: argparse.Namespace) -> int:
-    """See the parser's epilogue for the exit status."""
+    """Run ``depyf export``; the parser's epilogue has the exit status."""
     try:
         package = export_package(options.folder, options.output, options.function, options.kernels)
     except ExportError as error:

@@ -54,7 +54,7 @@ def add_gallery(parser: argparse.ArgumentParser) -> None:
 
 
 def run_gallery(options: argparse.Namespace) -> int:
-    """See the parser's epilogue for the exit status."""
+    """Run ``depyf gallery``; the parser's epilogue has the exit status."""
     if options.pairs < 2:
         complain("--pairs must be at least 2")
         return ExitStatus.USAGE

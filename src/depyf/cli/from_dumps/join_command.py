@@ -42,7 +42,7 @@ def add_join(parser: argparse.ArgumentParser) -> None:
 
 
 def run_join(options: argparse.Namespace) -> int:
-    """See the parser's epilogue for the exit status."""
+    """Run ``depyf join``; the parser's epilogue has the exit status."""
     trace: Path = options.trace
     out = options.output or trace.with_name(trace.name.removesuffix(".gz").removesuffix(".json") + ".joined.json")
     try:

@@ -29,7 +29,7 @@ _BESIDE = {"report": REPORT_PAGE, "gallery": "gallery"}
 
 
 def is_log(path: Path) -> bool:
-    """Whether ``path`` holds logs of torch, and no dump."""
+    """Whether ``path`` is a log of torch, or a folder with logs that is no dump."""
     if path.is_dir():
         folders = (path, *rank_folders(path).values())
         if any((folder / name).exists() for folder in folders for name in (RUN, MANIFEST)):
@@ -38,12 +38,12 @@ def is_log(path: Path) -> bool:
 
 
 def default_folder(path: Path) -> Path:
-    """Where the dump of ``path`` goes, unless the command line says it."""
+    """The folder for the dump made from ``path``, unless the command line names one."""
     return Path(f"{path.resolve().name}.opened")
 
 
 def open_logs(path: Path, out: Path) -> int:
-    """``depyf open`` of logs, with what is told."""
+    """Run ``depyf open`` for logs; returns the exit status."""
     try:
         opened = write_log_dump(path, out)
     except DepyfError as error:
@@ -58,7 +58,7 @@ def open_logs(path: Path, out: Path) -> int:
 
 
 def called(options: argparse.Namespace, folder: Path) -> Path | None:
-    """The log that the dump in ``folder`` was made of for this command; None where it is a dump of the user's."""
+    """The log from which this command made the dump in ``folder``; None for a dump of the user."""
     logs: dict[Path, Path] = getattr(options, "logs", {})
     return logs.get(folder)
 
@@ -69,7 +69,7 @@ def _index(opened: OpenedLog) -> Path:
 
 
 def summary(path: Path, opened: OpenedLog) -> str:
-    """What the logs tell, in one line."""
+    """The totals of the logs, in one line."""
     words = words_of(totals_of(opened.runs.values()))
     ranks = ""
     if opened.groups is not None:
@@ -89,7 +89,8 @@ def _tell_notes(opened: OpenedLog) -> None:
 
 @contextlib.contextmanager
 def logs_as_dumps(options: argparse.Namespace, names: Iterable[str]) -> Iterator[None]:
-    """While the block lasts, the arguments ``names`` that are logs are dumps of them."""
+    """While the block lasts, arguments ``names`` that are logs are replaced by dumps made from them.  DumpError for a
+    path that is neither."""
     work: list[Path] = []
     names_of_folders.set({})  # they are said in messages that come after the block, too
     try:

@@ -76,7 +76,7 @@ def add_open(parser: argparse.ArgumentParser) -> None:
 
 
 def run_open(options: argparse.Namespace) -> int:
-    """See the parser's epilogue for the exit status."""
+    """Run ``depyf open``; the parser's epilogue has the exit status."""
     path: Path = options.path
     out: Path = options.output if options.output is not None else default_folder(path)
     if has_log(path):

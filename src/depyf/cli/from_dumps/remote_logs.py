@@ -25,7 +25,7 @@ _SHORTEST = 3
 
 
 def url_of(path: Path) -> str:
-    """The address in a path of the command line, in which two slashes became one; "" where it is none."""
+    """The URL in a path of the command line, where ``//`` became ``/``; "" for a path that is none."""
     first = path.parts[0] if path.parts else ""
     scheme = first.removesuffix(":")
     if len(first) < _SHORTEST or not first.endswith(":") or not scheme.isalnum() or path.exists():

@@ -38,7 +38,7 @@ def add_repro(parser: argparse.ArgumentParser) -> None:
 
 
 def run_repro(options: argparse.Namespace) -> int:
-    """See the parser's epilogue for the exit status."""
+    """Run ``depyf repro``; the parser's epilogue has the exit status.  ReproError for a script name without ``.py``."""
     from depyf.actions.repro.repro_script import write_repro
     from depyf.actions.repro.repro_subject import ReproError, read_subject
 

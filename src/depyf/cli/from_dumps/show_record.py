@@ -46,7 +46,7 @@ def add_show(parser: argparse.ArgumentParser) -> None:
 
 
 def run_show(options: argparse.Namespace) -> int:
-    """See the parser's epilogue for the exit status."""
+    """Run ``depyf show``; the parser's epilogue has the exit status."""
     try:
         log = _log(options.path, options.rank)
         found = list(_told(log, options.what))

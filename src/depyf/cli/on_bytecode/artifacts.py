@@ -37,7 +37,7 @@ def text_of(artifact: Any, unit: CodeUnit) -> str:
 
 
 def told(rewrite: Rewrite, unit: CodeUnit) -> str:
-    """A rewrite in one line."""
+    """A rewrite of a pass, in one line."""
     if isinstance(rewrite.made, Stmt):
         lines = map(str.strip, text_of((rewrite.made,), unit).splitlines())
         first = next((line for line in lines if line and not line.startswith(_AROUND)), "")
@@ -74,7 +74,7 @@ def lowered(artifact: Lowered) -> Iterator[str]:
 
 
 def program(artifact: Program) -> Iterator[str]:
-    """The instructions with the edges that passes have left them; what is skipped has none that lead to it."""
+    """The instructions with the edges that the passes have left; removed instructions have no incoming edge."""
     for index, instr in enumerate(artifact.instrs):
         instr = replace(instr, target=artifact.jump[index], handler=artifact.handler[index])
         follows = artifact.next[index]
@@ -89,7 +89,7 @@ def handlers(found: tuple[Handler, ...]) -> Iterator[str]:
 
 
 def regions(artifact: Regions) -> Iterator[str]:
-    """What a region is around are the instructions that lie in no region inside it."""
+    """The exception regions.  *around*: the instructions that lie in no inner region."""
     if not artifact.table:
         yield "no handlers"
     for region in artifact.table.values():
@@ -144,10 +144,8 @@ def held(artifact: frozenset[TempKey]) -> Iterator[str]:
 
 
 def statements(body: tuple[Stmt, ...], unit: CodeUnit) -> str:
-    """As source where the printer takes it; what it does not take yet, as constructor calls.
-
-    A line at the end says which temporaries are those of nested functions: no pass over this function touches them.
-    """
+    """The statements as source text; those that the printer does not support as constructor calls.  The last line names
+    the temporaries of nested functions, which passes over this function do not touch."""
     module = unit.name == "<module>"
     try:
         emitted = emit_module(unit, body) if module else emit_function(unit, body)
@@ -181,7 +179,7 @@ def outline(body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
 
 
 def label(value: int) -> str:
-    """A basic block's by its number, any other by its kind, too."""
+    """A label: the number of a basic block, or kind and number of any other label."""
     return str(value) if is_block(value) else f"{kind_of(value).name.lower()}_{number_of(value)}"
 
 

@@ -83,7 +83,7 @@ def run_decompile(options: argparse.Namespace) -> int:
 
 
 def one_file_each(jobs: list[Job]) -> None:
-    """UsageError where two inputs would be written to one file, on any file system."""
+    """UsageError where two inputs have the same output file, on a case-insensitive file system as well."""
     taken: dict[str, Job] = {}
     for job in jobs:
         other = taken.setdefault(same_file(job.relative), job)

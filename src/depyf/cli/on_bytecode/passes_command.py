@@ -68,7 +68,7 @@ class Shown:
 
     @property
     def step(self) -> Pass:
-        """The pass."""
+        """The pass that made the artifact."""
         return self.trace.step
 
 

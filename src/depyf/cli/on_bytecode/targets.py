@@ -49,7 +49,8 @@ class Job:
 
 
 def resolve(paths: list[str]) -> tuple[list[Job], list[Outcome]]:
-    """Jobs for everything the command line names, and outcomes for what cannot be read."""
+    """The jobs for all paths on the command line, and outcomes for those that cannot be read.  InputError for a folder
+    without ``.pyc`` files."""
     jobs: list[Job] = []
     unreadable: list[Outcome] = []
     for text in paths:
@@ -145,7 +146,7 @@ def output_name(target: str) -> str:
 
 
 def check_exists(target: str) -> None:
-    """Complain early about a target that is neither a file nor looks like ``something:name``."""
+    """InputError for a target that is neither a file nor of the form ``something:name``, with a hint."""
     if os.path.isfile(target):
         return
     head, colon, _ = target.rpartition(":")
@@ -163,7 +164,8 @@ def check_exists(target: str) -> None:
 
 
 def find_unit(target: str, version: str | None = None) -> CodeUnit:
-    """The code a target names; raises InputError or BytecodeError.  Says how it was read, where that is in doubt."""
+    """The code that a target names.  A remark says how it was read, where that is in doubt.  InputError or
+    BytecodeError where it cannot be read."""
     opened = find_code(target, version=version)
     if opened.problem:
         complain(opened.note())
@@ -171,7 +173,8 @@ def find_unit(target: str, version: str | None = None) -> CodeUnit:
 
 
 def find_code(target: str, data: bytes | None = None, version: str | None = None) -> Opened:
-    """The code a target names, or what is in ``data``, and how it was read; raises InputError or BytecodeError."""
+    """The code that a target names, or that ``data`` holds, and how it was read.  InputError or BytecodeError where it
+    cannot be read."""
     if data is not None:
         return open_code(data, version, name=target)
     inside = None if os.path.exists(target) else _in_named_archive(target)
@@ -196,7 +199,8 @@ def open_member(data: bytes, written_by: tuple[int, int] | None, part: str, targ
 
 
 def open_file(path: str, version: str | None = None) -> Opened:
-    """The code of a ``.py`` file, which is compiled, or of any other, which is read."""
+    """The code of a ``.py`` file, which is compiled, or of a file with bytecode.  InputError where it cannot be read or
+    compiled."""
     if not path.endswith(".py"):
         try:
             return open_code(Path(path).read_bytes(), version, name=os.path.basename(path))
@@ -216,8 +220,8 @@ def open_file(path: str, version: str | None = None) -> Opened:
 
 
 def part_of(job: Job, version: str | None = None) -> tuple[CodeUnit, CodeUnit] | None:
-    """The code of the file in ``FILE:QUALNAME`` and that of the part; None for other targets, and where the version is
-    in doubt."""
+    """The code of the file in ``FILE:QUALNAME`` and that of the part.  None for other targets, and where the Python
+    version is in doubt."""
     head, colon, qualname = job.target.rpartition(":")
     if job.data is not None and job.part:
         opened, qualname = open_member(job.data, job.version, "", job.target, version), job.part
@@ -231,13 +235,14 @@ def part_of(job: Job, version: str | None = None) -> tuple[CodeUnit, CodeUnit] |
 
 
 def picked(opened: Opened, qualname: str, where: str) -> Opened:
-    """The readings of a file with what has this qualified name in the place of all."""
+    """The readings of a file, restricted to the nested code ``qualname``.  InputError where there is none."""
     readings = [one._replace(unit=pick(one.unit, qualname, where)) for one in opened.readings]
     return opened._replace(readings=tuple(readings), data=b"")
 
 
 def pick(unit: CodeUnit, qualname: str, where: str) -> CodeUnit:
-    """The nested unit with this qualified name; before 3.11 code has no such name, so the path of names decides."""
+    """The nested unit with this qualified name; before Python 3.11 the path of names is compared.  InputError for
+    none."""
     names = []
     todo: list[tuple[CodeUnit, str]] = [(unit, "")]
     while todo:
@@ -254,7 +259,7 @@ def pick(unit: CodeUnit, qualname: str, where: str) -> CodeUnit:
 
 
 def code_of_object(module: str, qualname: str) -> types.CodeType:
-    """Import the module and follow the dotted name to something with a code object."""
+    """The code object of ``module:qualname``; this imports the module.  InputError where there is none."""
     try:
         sys.path.insert(0, os.getcwd())
         found: Any = importlib.import_module(module)

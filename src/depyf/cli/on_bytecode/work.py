@@ -22,7 +22,7 @@ from depyf.errors import BytecodeError, DepyfError
 
 
 def decompile_one(job: Job, python: str | None, version: str | None = None) -> Outcome:
-    """Never raises: a bug of depyf in one file must not affect the others."""
+    """Decompile one input.  Never raises: an error of depyf in one file must not affect the others."""
     live = live_outcome(job, python)
     if live is not None:
         return live

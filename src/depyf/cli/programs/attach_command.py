@@ -42,7 +42,7 @@ def add_attach(parser: argparse.ArgumentParser) -> None:
 
 
 def run_attach(options: argparse.Namespace) -> int:
-    """See the parser's epilogue for the exit status."""
+    """Run ``depyf attach``; the parser's epilogue has the exit status."""
     if options.pid <= 0 or not options.seconds > 0:
         complain("PID and --seconds must be positive")
         return ExitStatus.USAGE

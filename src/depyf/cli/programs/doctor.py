@@ -175,7 +175,7 @@ def _print_document(name: str, base: Measured, tries: Tries | None, options: arg
 
 
 def why_not_started(base: Measured) -> DepyfError:
-    """The error of a program of which nothing ran."""
+    """The error for a program that could not be started."""
     return InputError(base.problem) if base.no_input else DepyfError(base.problem)
 
 

@@ -20,7 +20,8 @@ from depyf.views.pages.sections.fix_first import to_fix
 
 
 def run_fix(program: DoctorProgram, options: argparse.Namespace, form: str) -> int:
-    """Exit status 0 where nothing is left to fix, 1 where something is."""
+    """Run ``depyf doctor --fix``.  Exit status 0: nothing is left to fix; 1: something is.  InputError for a target
+    that is no script, DepyfError without LibCST."""
     if options.tries or options.check or options.check_every or options.out is not None or form not in (TEXT, JSON):
         complain("--fix goes with --most, --timeout, --write and --format json")
         return ExitStatus.USAGE

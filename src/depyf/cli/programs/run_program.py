@@ -104,7 +104,8 @@ def record_program(
     on_ended: OnEnded | None = None,
     measures_guards: bool = False,
 ) -> int:
-    """The same with something else at the end, when the dump is written; ``measures_guards``: what they take, too."""
+    """As ``run_program``, but call ``at_end`` when the dump is written.  ``measures_guards``: measure the time of
+    guards."""
     require_torch()
     from depyf.contexts import PrepareDebug
 
@@ -207,7 +208,7 @@ class _Ending:
 
 
 def _run(program: Callable[[], None], ending: _Ending, ours: tuple[type[BaseException], ...] = ()) -> int:
-    """Its exit status; exceptions of the types ``ours`` are left to the caller."""
+    """Run the program; returns its exit status.  Exceptions of the types ``ours`` reach the caller."""
     interrupted: list[BaseException] = []
     atexit.register(_end_as_interrupted, interrupted)  # called last, after those of the program
     atexit.register(ending.at_exit)
@@ -241,7 +242,7 @@ def _guarded(
 
 
 def _end_as_interrupted(interrupted: list[BaseException]) -> None:
-    """As the interpreter does when all else is done: the shell sees that the program was interrupted."""
+    """End as the interpreter does: the shell sees that the program was interrupted."""
     if interrupted:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -399,7 +400,7 @@ def _where_to_look(folder: Path) -> str:
 
 
 def _made_ahead(folder: Path) -> str:
-    """That the graphs in a dump were made ahead of time; "" where it has none."""
+    """The sentence that the graphs in a dump were made ahead of time; "" for none."""
     from depyf.run.causes.folding import counted
     from depyf.run.observations.all_observations import made_ahead_by
     from depyf.run.store.loading import load

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 
 class SwitchKind(enum.Enum):
-    """How something is changed without an edit of the program's code where it breaks."""
+    """How an advice is followed without an edit at the line it is about."""
 
     CONFIG = "config"
     """An option of torch is set."""
@@ -28,8 +28,7 @@ class SwitchKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """What is switched: an option below ``torch._dynamo.config`` with its value, or a function that marks a
-    dimension."""
+    """An option below ``torch._dynamo.config`` with its value, or a function that marks a dimension."""
 
     kind: SwitchKind
     name: str

@@ -53,43 +53,43 @@ def break_number(report: str) -> str:
 
 
 def named_function(report: str) -> str:
-    """The function that Dynamo does not look into, as torch names it."""
+    """The function that Dynamo does not look into, by torch's name; "" for none."""
     found = next((match for pattern in _FUNCTIONS if (match := pattern.search(report))), None)
     return found["name"].rpartition(f".{_LOCALS}")[2] if found is not None else ""
 
 
 def named_plain_function(report: str) -> str:
-    """The same in backquotes alone: a function with a name that a program can write."""
+    """The function that Dynamo does not look into, where the report has its name in backquotes only; else ""."""
     match = _PLAIN.search(report)
     return match["name"] if match is not None else ""
 
 
 def skipped_because(report: str) -> str:
-    """Why torch does not look into a function."""
+    """The reason that the report has for not looking into a function; "" for none."""
     match = _BECAUSE.search(report)
     return match["why"] if match is not None else ""
 
 
 def named_builtin(report: str) -> str:
-    """A builtin operator."""
+    """The builtin operator that the report names; "" for none."""
     match = _BUILTIN.search(report)
     return match["name"] if match is not None else ""
 
 
 def named_manager(report: str) -> str:
-    """The context manager in which the graph breaks."""
+    """The context manager in which the graph breaks; "" for none."""
     match = _MANAGER.search(report)
     return match["name"] if match is not None else ""
 
 
 def logger_method(report: str) -> str:
-    """The method of a logger that was called."""
+    """The logger method that was called; "" for none."""
     match = _LOGGED.search(report)
     return match["name"] if match is not None else ""
 
 
 def asked_by(reason: str, explanation: str, context: str) -> str:
-    """The operator that asked for what a graph cannot do."""
+    """The operator or tensor method that caused the break; "" for none."""
     method = _METHOD.search(context)
     if method is not None and "Tensor" in context[: method.end()]:
         return f"Tensor.{method['name']}"
@@ -103,7 +103,7 @@ def asked_by(reason: str, explanation: str, context: str) -> str:
 
 
 def deciding_random(report: str) -> str:
-    """The function of ``random`` whose number alone decides a branch, as the program calls it."""
+    """The function of ``random`` whose result alone decides a branch, by the program's name; "" for none."""
     inputs = list(_INPUTS.finditer(report))
     drawn = _DRAWN.search(inputs[0]["code"]) if inputs else None
     alone = all(one["name"].startswith(_RANDOM) for one in inputs)
@@ -111,7 +111,8 @@ def deciding_random(report: str) -> str:
 
 
 def names_optimizer(filename: str, said: str, report: str) -> bool:
-    """Whether it broke in an optimizer of torch, or at a method of one; ``said``: torch's reason and explanation."""
+    """Whether the graph breaks in one of torch's optimizers, or at a method of one.  ``said``: torch's reason and
+    explanation."""
     context = report.partition("User code traceback:")[0].partition("Stack variable source attribution:")[0]
     return _OPTIMIZER.search(f"{filename} {said} {context}") is not None
 

@@ -27,7 +27,7 @@ Uses = tuple[AdviceUse, ...]
 
 @dataclass(frozen=True, slots=True)
 class BreakFacts:
-    """What a report of a graph break says."""
+    """The facts in a report of a graph break."""
 
     reason: str
     explanation: str
@@ -354,7 +354,7 @@ _BY_HINT = ("capture_scalar_outputs", "capture_dynamic_output_shape_ops")
 
 
 def is_asked_for(reason: str) -> bool:
-    """Whether torch gives as its reason of a break that code asked for it."""
+    """Whether torch's reason of a break says that the program asked for it."""
     return next((make for part, make in _REASONS if part in reason.lower()), _nothing) is _asked_for
 
 
@@ -394,7 +394,7 @@ def _not_edited(facts: BreakFacts, found: Uses) -> Uses:
 
 
 def for_limit(limit: int) -> Uses:
-    """A function that has as many entries as ``limit`` allows."""
+    """The advice for a function that has as many cache entries as torch's ``recompile_limit``, ``limit``, allows."""
     return (use("raise-limit", limit=str(limit * 8)),)
 
 
@@ -415,8 +415,8 @@ _OF_BACKEND = re.compile(
 
 
 def for_failure(error: str, pinned_by: Sequence[tuple[str, int]] = (), id: str = "") -> Uses:
-    """The advice on an error that torch raised into the program; ``error`` is its text; ``pinned_by``: the tensors and
-    their dimensions that fix a size which is marked dynamic; ``id``: of the compilation."""
+    """The advice on an error that torch raised into the program.  ``error``: its text; ``pinned_by``: the tensors and
+    dimensions that fix a size marked dynamic; ``id``: the compile id."""
     if "ConstraintViolationError" not in error:
         if id and _OF_BACKEND.match(error):
             return (use("repro", compile_id=id),)
@@ -428,20 +428,20 @@ def for_failure(error: str, pinned_by: Sequence[tuple[str, int]] = (), id: str =
 
 
 def for_undeclared() -> Uses:
-    """torch raised an error as a size is not in the range that is declared for it."""
+    """The advice for an error that torch raised because a size is outside of its declared range."""
     return (use("declared-bound"),)
 
 
 def for_step() -> Uses:
-    """A break in an optimizer that is called by a function which calls backward(), too."""
+    """The advice for a break in ``optimizer.step()``, where the calling function calls ``backward()`` as well."""
     return (use("backward-outside"),)
 
 
 def of_returned(advice: Uses) -> bool:
-    """Whether it is the advice on a number that a function returns: its caller is not known there."""
+    """Whether ``advice`` is about a number that the function returns.  What its caller does with it is unknown."""
     return any(one.id == "read-after" for one in advice)
 
 
 def of_optimizer(advice: Uses) -> bool:
-    """Whether a break with this advice is one that torch's optimizers make."""
+    """Whether ``advice`` says that one of torch's optimizers causes the break."""
     return any(one.id == "torch-own" and one.value("of") == "optimizer" for one in advice)

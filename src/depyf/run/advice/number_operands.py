@@ -51,7 +51,7 @@ def _of_the_pass(place: Place | None) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def number_read(guard: str) -> str | None:
-    """The one variable that a comparison with a constant reads, in the program's words; None for another guard."""
+    """The only variable in a comparison with a constant, by the program's name; None for another guard."""
     tree = tree_of(guard)
     if not isinstance(tree, ast.Compare):
         return None

@@ -23,7 +23,7 @@ SWITCHES: tuple[Switch, ...] = tuple(
 
 
 def use(id: str, **values: str) -> AdviceUse:
-    """The advice of that id with these values; KeyError where there is none, or where a value is missing."""
+    """The advice ``id`` with these values.  KeyError for an unknown id or a missing value."""
     missing = set(ADVICE[id].names) - set(values)
     if missing:
         raise KeyError(f"{id} needs {', '.join(sorted(missing))}")
@@ -37,7 +37,7 @@ def text_of(use: AdviceUse) -> str:
 
 
 def sentence(uses: Iterable[AdviceUse]) -> str:
-    """All of them in one sentence; "" where there are none."""
+    """The texts of ``uses`` in one sentence; "" for none."""
     return "; or ".join(text for text in map(text_of, uses) if text)
 
 

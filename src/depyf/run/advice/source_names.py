@@ -50,8 +50,8 @@ def split_global(name: str) -> tuple[str, str]:
 
 
 def of_wrapped(text: str, parameters: Sequence[str]) -> str:
-    """``text`` about the variables of torch's wrapper around an object, in terms of that: ``args[0].size()`` ->
-    ``input.size()``; ``parameters``: what the object's function calls the wrapper's positional arguments."""
+    """Rewrite ``text`` from the variables of torch's wrapper to those of the wrapped object's function:
+    ``args[0].size()`` becomes ``input.size()``.  ``parameters``: the names of its positional parameters."""
 
     def parameter(match: re.Match[str]) -> str:
         number = int(match[1])
@@ -61,15 +61,14 @@ def of_wrapped(text: str, parameters: Sequence[str]) -> str:
 
 
 def root(source: str) -> str:
-    """The variable that a source begins with: ``x`` of ``L['x'].size()[0]``; "" where it begins with none."""
+    """The local variable that a source begins with: ``x`` of ``L['x'].size()[0]``; "" where it begins with none."""
     match = re.match(r"(?:len\()?(?:L\['(\w+)'\]|(\w+))", source)
     return (match[1] or match[2]) if match and not source.startswith("G[") else ""
 
 
 def passed(source: str) -> str:
-    """A tensor that the caller has in hand, as the caller would say it: ``x``, ``batch['image']``; "" for what is
-    reached through an attribute (of a module, of a cache that the function keeps) or a global: there is no place to
-    mark it at."""
+    """The name of a tensor that the caller passes: ``x``, ``batch['image']``.  "" for a global and for what is read
+    from an attribute: the caller has no such tensor to mark."""
     name = re.sub(r"^kwargs\['(\w+)'\]", r"\1", "" if is_global(source) else named(source))
     return name if re.fullmatch(r"\w+(?:\[(?:\d+|'\w+')\])*", name) and name != "self" else ""
 
@@ -96,7 +95,7 @@ class SizeSource:
 
 
 def size_source(source: str) -> SizeSource | None:
-    """The parts of such a source; None for another one."""
+    """The tensor, property and index in a source such as ``L['x'].size()[0]``; None for any other source."""
     match = _SIZE.fullmatch(source)
     if match is not None:
         return SizeSource(match["tensor"], match["what"], int(match["index"]))
@@ -106,17 +105,17 @@ def size_source(source: str) -> SizeSource | None:
 
 
 def size_source_text(size: SizeSource) -> str:
-    """The source that has these parts."""
+    """The source text of ``size``: the inverse of ``size_source``."""
     return size.tensor + _OFFSET if size.index is None else f"{size.tensor}.{size.what}()[{size.index}]"
 
 
 def reads_strides(expression: str) -> bool:
-    """Whether an expression reads the stride or the offset of a tensor."""
+    """Whether an expression reads a stride or the storage offset of a tensor."""
     return _LAYOUT.search(expression) is not None
 
 
 def reads_layout(expression: str) -> bool:
-    """The same, or a size."""
+    """Whether an expression reads a size, a stride or the storage offset of a tensor."""
     return ".size()" in expression or reads_strides(expression)
 
 

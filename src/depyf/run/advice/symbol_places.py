@@ -16,7 +16,7 @@ from depyf.run.records import SymbolRecord
 
 @dataclass(frozen=True, slots=True)
 class SymbolPlaces:
-    """Of the symbols of a compilation, by what the program calls the value: asked for each guard that failed."""
+    """The source lines of the symbols of one compilation, by the program's name of the value."""
 
     met: Mapping[str, Place | None]
     """Where it became a symbol."""
@@ -28,7 +28,7 @@ NO_SYMBOLS = SymbolPlaces(MappingProxyType({}), MappingProxyType({}))
 
 
 def places_of(symbols: Iterable[SymbolRecord]) -> SymbolPlaces:
-    """The first of each name counts."""
+    """The source lines of ``symbols``.  Of several symbols with the same name, the first one is used."""
     met: dict[str, Place | None] = {}
     fixed: dict[str, Place] = {}
     for symbol in symbols:

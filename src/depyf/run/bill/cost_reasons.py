@@ -86,7 +86,7 @@ COPIES = {
 
 
 def fusion_words(reason: str, detail: tuple[str, ...] = ()) -> str:
-    """Why two kernels are two, in plain words; torch's where we have none."""
+    """Why Inductor did not fuse two kernels, in plain words; torch's words for an unknown reason."""
     known = FUSION_REASONS.get(reason)
     if known is not None:
         return known

@@ -35,7 +35,7 @@ class GuardedLine:
 
 @dataclass(frozen=True, slots=True)
 class FunctionGuards:
-    """Of one function."""
+    """The number and cost of the guards of one function."""
 
     key: CompileKey
     """Its latest entry."""
@@ -60,7 +60,7 @@ def guard_bill(run: Run) -> tuple[FunctionGuards, ...]:
 
 
 def microseconds(run: Run, which: str = WARM) -> dict[CompileKey, float]:
-    """What a check of all guards of each entry takes; where depyf did not measure it, what torch did."""
+    """The microseconds for one check of all guards of each entry, as depyf measured it, else as torch did."""
     known = {times.key: dict(times.seconds) for times in run.times}
     return {
         key: 1e6 * seconds
@@ -70,7 +70,7 @@ def microseconds(run: Run, which: str = WARM) -> dict[CompileKey, float]:
 
 
 def guards_of_a_call(run: Run) -> float:
-    """Microseconds: of the latest entry of each function, together."""
+    """The microseconds of one guard check, summed over the latest entry of each function."""
     known = microseconds(run)
     return sum(known.get(bill.key, 0.0) for bill in guard_bill(run))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class GuardFilter:
-    """A ``guard_filter_fn``."""
+    """A predefined ``guard_filter_fn`` of ``torch.compiler``."""
 
     name: str
     """``torch.compiler.NAME``."""
@@ -20,7 +20,7 @@ class GuardFilter:
 
     @property
     def text(self) -> str:
-        """As it is written in a program."""
+        """The filter as a program writes it."""
         return f"torch.compile(..., options={{'guard_filter_fn': torch.compiler.{self.name}}})"
 
 

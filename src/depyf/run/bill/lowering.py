@@ -13,7 +13,7 @@ from depyf.run.places.place import Place
 
 
 class CostKind(enum.Enum):
-    """What costs memory traffic."""
+    """The kinds of decision of Inductor that cost memory traffic."""
 
     NOT_FUSED = "not fused"
     """Two kernels use the same memory; Inductor considered to make one of them, and left it."""
@@ -29,7 +29,7 @@ class CostKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class LoweringCost:
-    """One thing that makes the kernels of a graph move memory."""
+    """One cause of memory traffic in the kernels of a graph."""
 
     kind: CostKind
     bytes: int

@@ -50,8 +50,8 @@ class TracedLine:
     """A loop calls it."""
 
     def leads_there(self, whole: float) -> bool:
-        """It says nothing: no loop calls it, and it has most of ``whole``, the seconds of all tracing, or nearly all
-        that it calls is done by one line there, as in a wrapper."""
+        """Whether the line only leads to the costly one.  It is in no loop, and has most of ``whole`` (the seconds of
+        all tracing) or passes nearly all of its time to one line, as a wrapper does."""
         return not self.repeated and (
             self.seconds >= _MOST_OF_IT * whole or self.passed_on >= _NEARLY_ALL * self.seconds
         )

@@ -38,7 +38,7 @@ class TrafficCost:
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Of all graphs whose kernels were made in the process that was recorded."""
+    """The memory traffic (bytes) of all graphs whose kernels were compiled in the recorded process."""
 
     bytes: int
     kernels: int
@@ -51,7 +51,7 @@ class Traffic:
     """Wrappers of which nothing is known: they came from a cache, or from another process."""
 
     def of(self, *kinds: CostKind) -> tuple[TrafficCost, ...]:
-        """The costs of some kinds."""
+        """The costs of the given ``kinds``, the largest first."""
         return tuple(cost for cost in self.costs if cost.kind in kinds)
 
     def reasons(self) -> dict[str, tuple[int, int]]:
@@ -64,7 +64,7 @@ class Traffic:
 
 
 def traffic_of(run: Run) -> Traffic:
-    """Of all graphs of a run."""
+    """The memory traffic of a run.  Of several entries of one function, the graph that moves most bytes is counted."""
     wrappers = [graph for graph in run.graphs if graph.stage == WRAPPER]
     largest: dict[tuple[tuple[int, str], int], tuple[GraphRecord, LoweredGraph]] = {}
     for graph in wrappers:

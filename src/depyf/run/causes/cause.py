@@ -19,7 +19,7 @@ from depyf.run.run import RawRecord
 
 
 class CauseKind(enum.Enum):
-    """What the cause makes torch do."""
+    """The effect of the cause on torch: recompilation, graph break, and so on."""
 
     FAILED = "failed"
     """torch raised an error into the program instead of compiling."""
@@ -33,7 +33,7 @@ class CauseKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What a cause costs, as far as the records say."""
+    """What a cause costs, as far as it was recorded."""
 
     compilations: int = 0
     """Compilations that would not have been without it."""
@@ -47,7 +47,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One thing to fix."""
+    """One thing to fix: why torch recompiled, broke a graph, failed or ran Python."""
 
     kind: CauseKind
     function: str
@@ -87,8 +87,8 @@ class Cause:
 
     @property
     def needed(self) -> bool:
-        """Whether there is nothing to change: compilations that the program needs (to train, and to evaluate), or what
-        torch does on purpose."""
+        """Whether nothing is to be changed: the program needs these compilations (to train and to evaluate), or torch
+        compiles twice on purpose."""
         if self.of_torch:
             return True
         again = self.kind is CauseKind.RECOMPILES and not self.costs.python
@@ -96,12 +96,12 @@ class Cause:
 
     @property
     def of_torch(self) -> bool:
-        """Whether it is a graph break in torch's own code, as in its optimizers and DistributedDataParallel."""
+        """Whether it is a graph break in torch's own code, such as its optimizers or DistributedDataParallel."""
         return bool(self.advice) and all(use.id == "torch-own" for use in self.advice)
 
     @property
     def key(self) -> tuple[str, str, int, str]:
-        """What two reports of one cause share, whichever entry, frame or attempt met it."""
+        """A key that is equal for reports of one cause from several entries, frames or attempts."""
         if self.place is None:
             return self.kind.value, self.function, 0, self.subject
         return self.kind.value, self.place.filename, self.place.line, self.subject

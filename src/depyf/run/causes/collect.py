@@ -35,7 +35,7 @@ _MANY = 4
 
 
 def causes_of(run: Run) -> tuple[Cause, ...]:
-    """One cause for each thing to fix, ranked by what it costs; after them what the program needs."""
+    """The causes, the most expensive first; last those that need no change."""
     groups: list[list[CostlyEvent]] = []
     of_key: dict[tuple[object, ...], list[CostlyEvent]] = {}
     for event in events_of(run):
@@ -72,7 +72,7 @@ def _edits(advice: Sequence[AdviceUse]) -> tuple[AdviceUse, ...]:
 
 
 def in_notebook(cause: Cause, cells: Mapping[str, str]) -> Cause:
-    """With the number of the cell as the name of the file, where the place is in a cell of a notebook."""
+    """``cause`` with the number of the notebook cell instead of its file name, where its place is in one."""
     place = cause.place
     if place is None or place.filename not in cells:
         return cause
@@ -219,7 +219,7 @@ def _ways(
 
 
 def weight(cause: Cause) -> float:
-    """What a cause costs, in one number."""
+    """The cost of a cause as one number, to sort by."""
     costs = cause.costs
     known = min(costs.operations, _MOST_OPERATIONS) * _OPERATIONS
     python = _LIMIT if cause.kind is CauseKind.RECOMPILES else _PYTHON

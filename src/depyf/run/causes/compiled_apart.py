@@ -20,7 +20,7 @@ _Order = tuple[int, int, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class FunctionsApart:
-    """What one graph break makes torch compile by itself."""
+    """The functions that torch compiles separately because of one graph break."""
 
     functions: frozenset[str] = frozenset()
     since: _Order = (0, 0, ())
@@ -28,7 +28,7 @@ class FunctionsApart:
 
 
 def first_order(keys: Iterable[CompileKey]) -> _Order:
-    """The place of the first of these compilations among those of the run."""
+    """The smallest compile-id order among ``keys``; ``(0, 0, ())`` for none."""
     return min((key.order for key in keys), default=(0, 0, ()))
 
 
@@ -47,8 +47,8 @@ def called_from(functions: Iterable[FunctionRecord]) -> CalledFrom:
 
 
 def functions_apart(events: Iterable[CostlyEvent], called: CalledFrom) -> FunctionsApart:
-    """The functions that met the break of these events again after their caller, compiled by themselves. Further, the
-    functions that are called only from one that ran as ordinary Python because of it."""
+    """The functions compiled separately because of these breaks.  They are those that met the break again after their
+    caller, and those called only by a function that ran as ordinary Python because of it."""
     broke = sorted((event for event in events if event.broken is not None), key=lambda event: event.entry.key.order)
     if not broke:
         return FunctionsApart()

@@ -42,7 +42,7 @@ class _Values:
 
 
 class DecidingGuards:
-    """Of each entry of a function, the failed guard that decided."""
+    """For each entry of a function: which of the failed guards caused the recompilation."""
 
     def __init__(self, function: FunctionRecord) -> None:
         self.function = function
@@ -51,12 +51,10 @@ class DecidingGuards:
         self._decided: dict[CompileKey, RecompileRecord] = {}
 
     def of(self, entry: EntryRecord) -> RecompileRecord:
-        """Of the failed guards of ``entry``, which has one or more, the one that decided.
-
-        In this order: a value that no entry was made for, a value that never comes back (a counter), a guard of which
-        no values are known, any other one.  Of several the one with the most values in the function's life, and of
-        these that of the entry nearest to the call.
-        """
+        """The failed guard of ``entry``, which has one or more, that caused the recompilation.  Guards on a value that
+        no entry was compiled for come first, then on one that never comes back (a counter), then those without known
+        values, then all others.  Of several: the guard with the most values over time, and of these the one of the
+        entry nearest to the call."""
         if self._untold(entry) and self._usual is not None:
             return self._usual
         if len(entry.recompiles) == 1:
@@ -83,21 +81,21 @@ class DecidingGuards:
         return next((record for record in found if self.subject(record) == often[0][0]), None) if often else None
 
     def subject(self, record: RecompileRecord) -> Subject:
-        """What its guard reads."""
+        """The value that the guard in ``record`` reads."""
         found = self._subjects.get(record.guard)
         if found is None:
             found = self._subjects[record.guard] = subject_of_differences(differences_in(record), record.guard)
         return found
 
     def words(self, record: RecompileRecord) -> str:
-        """The same, as it stands in a sentence."""
+        """The value that the guard in ``record`` reads, worded for a sentence."""
         found = self._words.get(record.guard)
         if found is None:
             found = self._words[record.guard] = str(self.subject(record))
         return found
 
     def unfit(self, record: RecompileRecord) -> EntryRecord | None:
-        """The older entry that it was a guard of."""
+        """The older entry whose guard ``record`` describes; None where it is not in the run."""
         return self._entries.get(record.entry)
 
     @functools.cached_property

@@ -25,7 +25,7 @@ from depyf.run.uses.counted import counting_line
 
 @dataclass(frozen=True, slots=True)
 class CostlyEvent:
-    """One thing that happened in one compilation."""
+    """One recompilation, graph break or failure in one compilation."""
 
     kind: CauseKind
     function: FunctionRecord
@@ -42,7 +42,7 @@ class CostlyEvent:
 
     @property
     def over_break(self) -> bool:
-        """It is about a value that went over a graph break: without the break it would not be."""
+        """Whether the guard is on a value passed over a graph break: without the break there would be no such guard."""
         return self.recompile is not None and bool(stack_variables(self.recompile.guard))
 
     @property
@@ -54,7 +54,7 @@ class CostlyEvent:
 
     @property
     def limit(self) -> bool:
-        """The recompilation was not made: the function had as many entries as it may have."""
+        """Whether torch refused to recompile because the function had reached the recompile limit."""
         return bool(self.entry.failed) and not self.entry.raised and self.kind is CauseKind.RECOMPILES
 
 
@@ -177,7 +177,7 @@ def _place_of(subject: Subject, earlier: EntryRecord | None, entry: EntryRecord)
 
 
 def advice_of(event: CostlyEvent) -> tuple[AdviceUse, ...]:
-    """The ways out that the records name."""
+    """The advice in the records of ``event``."""
     if event.recompile is not None:
         return event.recompile.advice + (event.entry.advice if event.limit else ())
     if event.broken is not None:

@@ -49,7 +49,7 @@ class _Records:
                 yield from self._breaks(entry, cause)
 
     def _breaks(self, entry: EntryRecord, cause: Cause) -> Iterator[RawRecord]:
-        """Those at the line of the cause; where it is about several lines, all."""
+        """The breaks at the line of the cause; all of them for a cause about several lines."""
         records = list(self._records(entry.key, BREAK))
         here = [one for one in records if one.place is None or cause.place is None or one.place == cause.place]
         yield from here or records

@@ -33,7 +33,7 @@ _BOUNDS = frozenset(("!=", "<=", ">=", "<", ">", "between"))
 
 @dataclass(frozen=True, slots=True, order=True)
 class GuardedValue:
-    """What a guard looks at: a property of a value."""
+    """A value, or a property of one, that a guard reads."""
 
     source: str
     """In the program's words: ``x``, ``self.k``; "" for the state of torch."""
@@ -47,7 +47,7 @@ class GuardedValue:
 
     @property
     def whole(self) -> frozenset[GuardedValue]:
-        """The same value, be it small or not."""
+        """This value, both with ``small`` set and without."""
         return frozenset({replace(self, small=False), replace(self, small=True)})
 
 
@@ -65,7 +65,7 @@ class FreedValues:
 
 @dataclass(frozen=True, slots=True)
 class GuardReplay:
-    """What freeing values does for one function."""
+    """How many compilations of one function are left when values are made dynamic."""
 
     compilations: int
     ways: tuple[FreedValues, ...]
@@ -76,7 +76,7 @@ class GuardReplay:
 
 
 def guarded_value(difference: Difference) -> GuardedValue:
-    """What a difference is about."""
+    """The value, or the property of a value, that ``difference`` is about."""
     source = named(difference.source) if difference.source else ""
     if difference.others:  # a relation: nothing that one value alone could free
         related = ", ".join(sorted({source, *map(named, difference.others)} - {""}))
@@ -111,7 +111,7 @@ def failed_in(failed: Iterable[FailedGuardRecord]) -> list[FailedValue]:
 
 
 def failed_values(failed: Iterable[FailedGuardRecord]) -> Values:
-    """The values alone."""
+    """The guarded values of ``failed``, without the records."""
     return frozenset(one.value for one in failed_in(failed))
 
 
@@ -263,5 +263,5 @@ def replay(entries: Sequence[EntryRecord], fixed: Values = NOTHING) -> GuardRepl
 
 @functools.cache
 def in_order(value: GuardedValue) -> tuple[str, str, int, str, bool]:
-    """What values are sorted by."""
+    """The sort key of a guarded value."""
     return value.source, value.what, -1 if value.index is None else value.index, value.kind, value.small

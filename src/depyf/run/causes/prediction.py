@@ -14,7 +14,7 @@ from depyf.run.causes.folding import counted
 
 
 class Bound(enum.Enum):
-    """What the number of a prediction is."""
+    """Whether the predicted number is exact, a lower bound or an upper bound."""
 
     EXACT = ""
     OR_MORE = " or more"
@@ -46,12 +46,12 @@ class Prediction:
 
     @property
     def left(self) -> str:
-        """``2 or more``."""
+        """The predicted number of compilations as text: ``2 or more``."""
         return f"{self.after}{self.bound.value}"
 
     @property
     def short(self) -> str:
-        """The same for a table: ``2+``; ``2-`` for two or fewer."""
+        """The predicted number of compilations for a table: ``2+`` for 2 or more, ``2-`` for 2 or fewer."""
         return f"{self.after}{_MARKS[self.bound]}"
 
     def holds(self, measured: int) -> bool:

@@ -35,7 +35,7 @@ _FEW_PLACES = 3
 
 
 def recompile_sentence(events: list[CostlyEvent]) -> str:
-    """Why the function was compiled again."""
+    """The sentence that says why the function was compiled again."""
     first = events[0]
     record, subject = first.recompile, first.subject
     if record is None or subject is None:
@@ -118,7 +118,7 @@ def _rounded(value: str) -> str:
 
 
 def break_sentence(events: list[CostlyEvent]) -> str:
-    """Why the graph ended."""
+    """The sentence that says why the graph ended."""
     if all(event.broken is None for event in events):
         return failure_sentence(events)
     record = next((event.broken for event in events if event.broken is not None), None)
@@ -126,7 +126,7 @@ def break_sentence(events: list[CostlyEvent]) -> str:
 
 
 def consequence(events: list[CostlyEvent]) -> str:
-    """What else a graph break leads to; "" where nothing is known."""
+    """The sentence on what else a graph break leads to; "" for none."""
     if all(event.broken is None for event in events):
         return ""
     values = next((_over_break(event) for event in events if event.over_break), "")
@@ -169,7 +169,7 @@ def _last_part(filename: str) -> str:
 
 
 def failure_sentence(events: list[CostlyEvent]) -> str:
-    """Why torch raised, or gave up."""
+    """The sentence that says why torch raised an error, or gave up."""
     first = events[0]
     if first.broken is not None:
         return f"{first.broken.cause}. With fullgraph=True that is an error"

@@ -81,7 +81,7 @@ def _passed(source: str) -> dict[str, list[str]]:
 
 
 def forget_texts() -> None:
-    """The run is told: leave nothing of it in memory."""
+    """Clear the caches of parsed source lines, when a recording is written."""
     _passed.cache_clear()
     waiting.cache_clear()
 
@@ -143,8 +143,8 @@ def _calls(line: str) -> list[ast.Call]:
 
 @functools.lru_cache(maxsize=4096)
 def waiting(line: str, expression: str) -> tuple[str, ...]:
-    """What else of ``line`` is computed already when ``expression`` is: ``("a * b", "f")`` for ``x.item()`` in
-    ``a * b + f(x.item())``; () where that cannot be told."""
+    """The parts of ``line`` that Python evaluates before ``expression``: ``("a * b", "f")`` for ``x.item()`` in ``a * b
+    + f(x.item())``.  () where ``expression`` does not occur exactly once."""
     tree, wanted = _tree(line), _normal(expression)
     found = (
         [node for node in ast.walk(tree) if isinstance(node, ast.expr) and ast.unparse(node) == wanted] if tree else []

@@ -45,7 +45,7 @@ class Subject:
 
 
 def in_code(name: str) -> str:
-    """An expression in backquotes, as it stands in a sentence; words that are none as they are."""
+    """``name`` with its expression in backquotes, for a sentence; unchanged where it is no expression."""
     words, expression = split_global(name)
     try:
         ast.parse(expression, mode="eval")
@@ -60,7 +60,7 @@ def subject_of(guard: str) -> Subject:
 
 
 def subject_of_differences(differences: tuple[Difference, ...], guard: str) -> Subject:
-    """What a guard reads; its text where no kind says it."""
+    """The value that a guard reads; the text of ``guard`` where no guard kind names the value."""
     first = next(iter(differences), None)
     kind = kind_of(first) if first is not None else None
     name = kind.about(first, in_code) if first is not None and kind is not None else ""

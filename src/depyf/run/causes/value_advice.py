@@ -36,7 +36,7 @@ _SYMBOLS = (Frees.SYMBOL_WHEN_CHANGED, Frees.SYMBOLS)
 
 
 class ValueAdvice:
-    """The advice on values that differ in the call of ``function`` for which ``entry`` was made."""
+    """Advice on the values that guards of ``function`` refused in the call for which ``entry`` was compiled."""
 
     def __init__(self, function: FunctionRecord, entry: EntryRecord) -> None:
         self._code = function.code
@@ -55,7 +55,7 @@ class ValueAdvice:
         self._inside = caller is not None and caller.function is not None and installed(caller.place.filename)
 
     def on(self, failed: FailedValue) -> Uses:
-        """() where nothing is known."""
+        """The advice on one such value, the best first; () for none."""
         difference = failed.difference
         if difference is None:
             return ()

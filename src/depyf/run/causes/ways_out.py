@@ -30,7 +30,7 @@ _OPTIONS = (SwitchKind.CONFIG, SwitchKind.COMPILING)
 
 @dataclass(frozen=True, slots=True)
 class WayOut:
-    """Advice that is followed together."""
+    """A set of advice that is followed together, with its predicted effect."""
 
     uses: Uses
     prediction: Prediction | None = None
@@ -43,7 +43,7 @@ class WayOut:
 
     @property
     def text(self) -> str:
-        """All of its advice in words; what is alike for several values is said once."""
+        """The texts of all its advice; the same advice for several values is given once."""
         alike: dict[str, list[AdviceUse]] = {}
         for use in self.uses:
             alike.setdefault(use.id, []).append(use)
@@ -87,7 +87,7 @@ def _is_code(template: str, name: str) -> bool:
 
 
 def is_remedy(use: AdviceUse) -> bool:
-    """Whether an advice changes something."""
+    """Whether the advice changes something about the recompilations or breaks."""
     return bool(text_of(use)) and ADVICE[use.id].remedy
 
 
@@ -131,7 +131,8 @@ class FunctionReplay:
 
     @functools.cached_property
     def unasked(self) -> bool:
-        """Whether a size that differed is a symbol in no entry: what the program asks about a symbol is not known."""
+        """Whether a size that differed is a symbol in no entry, so that the program's guards on a symbol are
+        unknown."""
         asked = set()
         for entry in self.entries:
             names = (named(symbol.source) for symbol in entry.symbols)
@@ -156,23 +157,23 @@ class FunctionReplay:
 
     @functools.cached_property
     def needed(self) -> Values:
-        """The sizes that a line makes constants."""
+        """The sizes that a line of the program specialises to constants."""
         return _needed(self.advice)
 
     @functools.cached_property
     def fixed(self) -> Values:
-        """The values that nothing frees."""
+        """The values for which no advice changes anything."""
         return frozenset(value for value, uses in self.advice.items() if not any(map(is_remedy, uses)))
 
     @property
     def asks_more(self) -> bool:
-        """Whether more may be asked where all numbers are symbols: no entry shows what the program asks, a condition on
-        a value made one, or there was nothing to compile, as where only numbers are compared."""
+        """Whether dynamic sizes may need guards that no entry shows: no entry has the symbol, the program tests a
+        value, or a call compiled no graph (only numbers were compared)."""
         return self.idle or self.unasked or any(value.kind for value in self.fixed)
 
     @property
     def idle(self) -> bool:
-        """Whether there was nothing to compile in some call."""
+        """Whether a call compiled no graph."""
         return any(entry.state is EntryState.NOTHING for entry in self.entries)
 
     @functools.cached_property
@@ -180,7 +181,7 @@ class FunctionReplay:
         return self.table.replay(self.fixed).ways
 
     def freed(self, use: AdviceUse, value: GuardedValue) -> _Freed:
-        """What ``use``, an advice on ``value``, frees."""
+        """The values that may change without a recompilation when ``use``, an advice on ``value``, is followed."""
         frees = ADVICE[use.id].frees
         plain = frozenset({value} if not value.small else ())
         if frees is Frees.SYMBOL:
@@ -202,9 +203,9 @@ class FunctionReplay:
         return frozenset(one.value for one in failed if one.difference is not None and one.difference.of_strides)
 
     def left_after(self, uses: Collection[AdviceUse], options_only: bool = False, other_strides: bool = False) -> int:
-        """How many compilations are left where ``uses`` are followed: options of torch are of all values of the
-        process.  ``options_only``: the rest of them is for another function; ``other_strides``: the strides are then
-        what the guards want."""
+        """The number of compilations left when ``uses`` are followed.  An option of torch applies to all values.
+        ``options_only``: ignore advice that is no option, which is for another function.  ``other_strides``: assume the
+        strides that the guards want."""
         ids = {use.id for use in uses if _is_option(use)}
         freed = _Freed()
         for value, known in self.advice.items():
@@ -215,16 +216,16 @@ class FunctionReplay:
         return self.table.left(values, freed.when_changed, freed.ducks, freed.at_first)
 
     def left_as_symbol(self, value: GuardedValue) -> int:
-        """How many compilations are left where a size is a symbol from the first call on, which is never 0 or 1."""
+        """The number of compilations left when the size is a symbol from the first call on, and is never 0 or 1."""
         return self.table.left(NOTHING, at_first=frozenset(one for one in value.whole if not one.small))
 
     @functools.cached_property
     def unknown(self) -> Values:
-        """The values of which it is not known what frees them."""
+        """The values for which no advice is known."""
         return frozenset(value for value, uses in self.advice.items() if not uses)
 
     def helps(self, values: Values) -> bool:
-        """Whether free ``values`` remove compilations."""
+        """Whether fewer compilations are needed when ``values`` may change."""
         return self.table.left(values) < self.table.compilations
 
     def together(self, values: Values) -> Values:
@@ -243,12 +244,9 @@ def ways_out(
     others: Iterable[FunctionReplay] = (),
     more: Iterable[AdviceUse] = (),
 ) -> tuple[WayOut, ...]:
-    """The ways that leave fewer compilations, the best of each first.
-
-    ``values``: what a cause is about, the first of them what it is named after; ``others``: the other functions of the
-    run, for which an option of torch is set, too; ``more``: advice that is no matter of a value.  () also if it is
-    unknown what would free one of the values.
-    """
+    """The ways that leave fewer compilations, the best of each kind first.  ``values``: what a cause is about, its main
+    value first; ``others``: the other functions of the run, to which an option of torch applies as well; ``more``:
+    advice that is about no value. () where it is unknown what would free one of the values."""
     rest = tuple(others)
     compilations = sum(replay.table.compilations for replay in (*replays, *rest))
     asked = tuple(dict.fromkeys(values))
@@ -332,7 +330,7 @@ def _needed(advice: Mapping[GuardedValue, Iterable[AdviceUse]]) -> Values:
 
 
 def is_mark(use: AdviceUse) -> bool:
-    """Whether it marks a tensor of the program."""
+    """Whether the advice marks a dimension of a tensor (``mark_dynamic`` and the like)."""
     switch = ADVICE[use.id].switch
     return switch is not None and switch.kind is SwitchKind.MARK
 
@@ -344,8 +342,8 @@ def _is_option(use: AdviceUse) -> bool:
 
 
 def unpredicted(advice: Iterable[AdviceUse]) -> tuple[WayOut, ...]:
-    """Ways out of a recompilation of which it is not recorded what failed: it may need the same of several values; what
-    else is advised is another way."""
+    """The ways out of a recompilation whose failed guards were not recorded.  The first one applies the same advice to
+    several values; other advice is a way by itself."""
     remedies = [use for use in advice if is_remedy(use)]
     if not remedies:
         return ()

@@ -51,8 +51,8 @@ def written_lines(checksums: str) -> int:
 
 
 def changed_lines(text: str, checksums: str) -> tuple[int, ...]:
-    """The lines of ``text``, from 1, that are not those of the text with these ``checksums``; where lines were only
-    taken out, the line before."""
+    """The lines of ``text``, from 1, that differ from the text with these ``checksums``.  For lines that were removed:
+    the line before them."""
     changed: dict[int, None] = {}
     for kind, _, _, start, end in _steps(checksums, line_checksums(text)):
         if kind != "equal":
@@ -61,13 +61,13 @@ def changed_lines(text: str, checksums: str) -> tuple[int, ...]:
 
 
 def line_as_written(text: str, checksums: str, line: int) -> tuple[int, int]:
-    """For a line of ``text``: the line with the same content in the text with these ``checksums``, twice; of a line
-    that was changed or put in since, the nearest ones before and after it that are still there."""
+    """The line with the content of line ``line`` of ``text`` in the text with these ``checksums``, as a pair of equal
+    numbers.  For a changed or inserted line: the nearest unchanged lines before and after it."""
     return _counterpart(line_checksums(text), checksums, line)
 
 
 def line_as_it_is(text: str, checksums: str, line: int) -> int:
-    """The other way round: where a line of the text with these ``checksums`` stands in ``text``; 0 where it is gone."""
+    """The line of ``text`` that is line ``line`` of the text with these ``checksums``; 0 where it was removed."""
     before, after = _counterpart(checksums, line_checksums(text), line)
     return before if before == after else 0
 

@@ -10,7 +10,7 @@ from depyf.run.records import CompileKey
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """What the manifest says of a file; what its verdicts were, and how a backend gave it, is in the run."""
+    """The manifest's entry for one file.  Verdicts, and how a backend printed a graph, are in the run instead."""
 
     name: str = field(metadata={"as": "file"})
     kind: str
@@ -42,7 +42,7 @@ class FileRecord:
 
     @property
     def key(self) -> CompileKey | None:
-        """None for what belongs to no compilation."""
+        """The compilation that the file belongs to; None for no compilation."""
         return CompileKey(self.generation, self.compile_id) if self.compile_id else None
 
     @property

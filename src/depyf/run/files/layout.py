@@ -137,7 +137,7 @@ _TRANSFORMED_FILE = re.compile(rf"{TRANSFORMED}(?P<ca>ca)?(?P<id>\d+(?:_\d+)+)(?
 
 
 def written_meanwhile(name: str) -> FileRecord | None:
-    """What the name of a file says that is written while the program runs; None for any other file."""
+    """The record of a file that is written while the program runs, from its name; None for any other file."""
     match = _TRANSFORMED_FILE.fullmatch(name)
     if match is None:
         return file_by_name(name)
@@ -146,7 +146,7 @@ def written_meanwhile(name: str) -> FileRecord | None:
 
 
 def file_by_name(name: str) -> FileRecord | None:
-    """What the name of a graph or a wrapper says, where no manifest lists it; None for any other file."""
+    """The record of a graph or wrapper, from its file name, where no manifest lists it; None for any other file."""
     match = _GRAPH_FILE.fullmatch(name)
     if match is None:
         return None

@@ -169,7 +169,7 @@ def manifest_page(
 
 
 def indented(value: Any, margin: str = "\n") -> str:
-    """As ``json.dumps(value, indent=1, ensure_ascii=False)``, in a third of its time: with an indent that is pure
+    """As ``json.dumps(value, indent=1, ensure_ascii=False)``, in a third of the time: ``json`` indents in pure
     Python."""
     inner = margin + " "
     if isinstance(value, dict) and value:
@@ -457,7 +457,8 @@ def with_level_graph(manifest: dict[str, Any], record: GraphRecord, level: str) 
 
 
 def with_level_kernel(manifest: dict[str, Any], name: str, kernel: KernelFile, level: str) -> str:
-    """The same for a kernel in a separate file, ``name``."""
+    """The text of the manifest of a finished dump with the file ``name`` of a kernel, added by
+    ``depyf.debug(level=...)``."""
     return _with(manifest, {**_kernel(name, kernel), "level": level})
 
 

@@ -14,8 +14,8 @@ _INSTALLED = ("site-packages", "dist-packages")
 
 
 def program_files(run: Run) -> tuple[str, ...]:
-    """Those that hold a compiled function, a line of a graph, a break or a call that led to a compilation; torch's own
-    and what has no file are left out."""
+    """The source files with a compiled function, a line of a graph, a break or a call that led to a compilation.  Files
+    of torch, and names that are no files, are left out."""
     return tuple(path for path in dict.fromkeys(_named(run)) if _is_kept(path))
 
 

@@ -136,7 +136,8 @@ def read_file(folder: Path, name: str, most: int = MOST) -> str:
 
 
 def read_bytes(folder: Path, name: str, most: int = MOST) -> bytes:
-    """The same of a file that holds no text."""
+    """The bytes of the file ``name`` directly in ``folder``.  DumpError unless it is an ordinary file of at most
+    ``most`` bytes; NoManifest where it is the manifest that is missing."""
     path = printable(str(folder / name))
     if not is_plain(name):
         raise DumpError(f"{printable(repr(name))} is no name of a file in {printable(str(folder))}")
@@ -158,7 +159,7 @@ def read_bytes(folder: Path, name: str, most: int = MOST) -> bytes:
 
 
 def no_dump(folder: Path) -> NoManifest:
-    """What is wrong with ``folder``, which holds no dump."""
+    """The error for a folder that holds no dump, with the reason."""
     shown = printable(str(folder))
     if not os.path.lexists(folder):
         return NoManifest(f"{shown}: there is no such folder")

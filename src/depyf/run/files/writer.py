@@ -52,10 +52,8 @@ class DumpWriter:
 
     @classmethod
     def open(cls, directory: str | os.PathLike[str], below: str | os.PathLike[str] = "") -> DumpWriter:
-        """Create the directory and prove that it can be written to, before anything of the user runs.
-
-        ``below``: a folder in it that depyf writes to; it and those around it must not be links.
-        """
+        """Create the directory and check that it can be written to, before the program runs.  ``below``: a folder in it
+        that depyf writes to; no part of its path may be a link.  DepyfError where that is not possible."""
         try:
             os.fspath(Path(directory).absolute()).encode()  # torch takes no other names of files, and is given them
             path = make_folder(Path(directory).absolute(), Path(below))
@@ -80,7 +78,7 @@ class DumpWriter:
             self.texts[name] = whole_checksum(text), line_checksums(text)
 
     def begin(self) -> None:
-        """From here on what is written belongs to a run that has not finished; ``end`` says that it has."""
+        """Mark the dump as unfinished, until ``end`` is called."""
         with contextlib.suppress(OSError):  # without it, what a killed run leaves is left
             handle = os.open(self._start + UNFINISHED, _MORE | os.O_CREAT, 0o666)
             try:
@@ -92,7 +90,7 @@ class DumpWriter:
             self._unfinished = handle
 
     def end(self, complete: bool) -> None:
-        """The run is over; ``complete``: the manifest lists its files."""
+        """Mark the dump as finished.  ``complete``: whether the manifest lists its files."""
         with self._lock:
             handle, self._unfinished = self._unfinished, -1
         if handle >= 0:

@@ -72,7 +72,7 @@ def _legal(name: str) -> str:
 
 
 def parsed(text: str) -> ast.Module | None:
-    """The tree of ``text``; None where that is no Python."""
+    """The syntax tree of ``text``; None where it is no Python."""
     try:
         made: ast.Module = parse(text)
         return made

@@ -10,7 +10,7 @@ Stretch = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class LayerLines:
-    """One module of the program."""
+    """The lines of a graph that one module of the program computes."""
 
     module: str
     """Its path: ``self.h.0.attn``."""

@@ -59,7 +59,7 @@ class Layer:
         return sorted(found)
 
     def signature(self) -> tuple[str, ...]:
-        """What is computed, whatever the names: the same for two modules that do the same."""
+        """The operations without their names: equal for two modules that compute the same."""
         found: list[str] = []
         for layer in self.layers():
             found.append(f"{layer.path.count('.') - self.path.count('.')} {layer.cls}")

@@ -32,18 +32,18 @@ class PrintedLine:
 
 
 def printed_line(line: str) -> PrintedLine | None:
-    """None for a line that computes nothing."""
+    """The value that a line of a printed graph computes; None for a line that computes nothing."""
     match = _ASSIGNED.match(line)
     return _made(match) if match is not None else None
 
 
 def printed_lines(text: str) -> Iterator[PrintedLine]:
-    """Those of a text, in order."""
+    """The lines of ``text`` that compute a value, in order."""
     return map(_made, _ASSIGNED.finditer(text))
 
 
 def printed_class(line: str) -> tuple[int, str] | None:
-    """The indentation and the name of the class that a line begins; None for another line."""
+    """The indentation and the name of the class whose definition a line begins; None for another line."""
     match = _CLASS.match(line)
     return (len(match["indent"]), match["name"]) if match is not None else None
 

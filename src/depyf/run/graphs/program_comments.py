@@ -26,7 +26,7 @@ _COMMENT = re.compile(
 
 
 def place_in(line: str) -> Place | None:
-    """The place that a line names; None for a line without such a comment."""
+    """The place in a line's comment ``# File: ...``; None for a line without one."""
     return next(places_in(line), None)
 
 
@@ -56,8 +56,8 @@ def with_file(line: str, named: Callable[[str], str], before: Callable[[str], st
 
 
 def place_of_line(lines: Sequence[str], line: int) -> Place | None:
-    """The place of a line of a printed graph or wrapper; of the ``forward`` of a graph in a graph, that of the operator
-    which calls it.  None where torch does not say, and below the module: what stands there runs it."""
+    """The program's place for a line of a printed graph or wrapper.  In a nested graph: the place of the operator that
+    calls it.  None where torch does not say, and for lines below the module."""
     for number in range(min(line, len(lines)), 0, -1):
         text = lines[number - 1].rstrip()
         place = place_in(text)

@@ -43,7 +43,7 @@ class PrintedTensor:
 
 
 def printed_tensor(annotation: str) -> PrintedTensor | None:
-    """None for what is no tensor's type."""
+    """The tensor type in an annotation; None where it is no tensor type."""
     match = _TENSOR.match(annotation)
     if match is None or match["dtype"] not in DTYPES:
         return None
@@ -149,7 +149,7 @@ def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def same_layout(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Do the strides mean what contiguous ones do?  A dimension of size one may have any."""
+    """Whether the strides address memory as contiguous ones do.  The stride of a dimension of size 1 is ignored."""
     if 0 in shape:
         return True
     return all(one == two or size == 1 for size, one, two in zip(shape, strides, contiguous(shape)))

@@ -34,7 +34,7 @@ ANOTHER = "another_function"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A change, and the call in which a guard would fail."""
+    """A change of the program's state, and the call in which a guard then fails."""
 
     change: str = ""
     """A statement, or the head of a ``with``; "" where the call itself is another."""
@@ -43,13 +43,13 @@ class Way:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """As statements."""
+        """The change and the call as Python statements."""
         inner = "    " if self.change.endswith(":") else ""
         return tuple(filter(None, (self.change, self.call and inner + self.call)))
 
     @property
     def text(self) -> str:
-        """In one line."""
+        """The change and the call in one line."""
         joint = " " if self.change.endswith(":") else "; "
         return joint.join(filter(None, (self.change, self.call)))
 
@@ -67,7 +67,7 @@ class BrokenGuards:
                     self._known.setdefault(path.text, {}).setdefault(fact.name, fact.value)
 
     def ways(self, guard: GuardRecord) -> tuple[Way, ...]:
-        """() where none is known."""
+        """The changes after which ``guard`` fails; () where none is known."""
         tree = tree_of(guard.expression)
         if tree is None:
             return ()
@@ -81,11 +81,11 @@ class BrokenGuards:
         return tuple(way for fact in facts for way in self._of_fact(fact.name, fact.node, fact.value, guard))
 
     def changed(self, path: Path, value: str) -> Way:
-        """What is at ``path`` becomes ``value``, and the call after that."""
+        """The change that assigns ``value`` (Python text) to ``path``, and the call after it."""
         return self._with(path, value)
 
     def said(self, guard: GuardRecord) -> str:
-        """What it asks, as the program would write it."""
+        """The condition that ``guard`` checks, written with the program's names."""
         tree = tree_of(guard.expression)
         if tree is not None and called(tree) == "check_global_state":
             mode = keywords(tree).get("grad_mode")
@@ -300,7 +300,7 @@ class LeftOutGuard:
 
 @dataclass(frozen=True, slots=True)
 class GuardsLeftOut:
-    """All guards that were left out of one entry."""
+    """All guards of one entry that a filter left out."""
 
     guards: tuple[LeftOutGuard, ...]
     """Those that the program can break."""
@@ -319,7 +319,7 @@ class GuardsLeftOut:
 
 
 def left_out(function: FunctionRecord, entry: EntryRecord) -> GuardsLeftOut:
-    """What was left out of an entry; each thing that a guard asks is told once."""
+    """The guards that a filter left out of ``entry``; guards with the same condition are listed once."""
     if not entry.left_out:
         return GuardsLeftOut((), 0, ())
     broken = BrokenGuards(function, entry)

@@ -26,7 +26,7 @@ INTEGERS = ("int", "bool")
 
 @dataclass(frozen=True, slots=True)
 class GuardSide:
-    """One side of a difference: a value, or what is known of it."""
+    """One side of a difference: a value, or as much as is known about it."""
 
     text: str = ""
     """A literal as it is written, another value in a few words; "" where nothing is known."""

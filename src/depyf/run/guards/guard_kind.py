@@ -75,7 +75,7 @@ class GuardFact:
 
 
 class GuardKind:
-    """One kind of guard; what is not overridden is what most kinds do."""
+    """A kind of guard.  The methods here are the defaults."""
 
     name = ""
     checks: tuple[str, ...] = ()
@@ -113,11 +113,11 @@ class GuardKind:
     """Kinds with a lower one are asked first; a general kind comes after those that are more precise."""
 
     def printed(self, guard: PrintedGuard) -> Iterable[str]:
-        """torch's text of a guard as an expression, where it is of this kind: the first one that is Python counts."""
+        """Expressions for torch's text of a guard of this kind, else nothing.  The first one that is Python is used."""
         return ()
 
     def joined(self, records: list[GuardRecord]) -> list[GuardRecord]:
-        """The guards of an entry, where several of torch's are one to a reader."""
+        """The guards of an entry, with those of torch merged that are one guard to a reader."""
         return records
 
     def with_handle(self, check: str, operands: list[str], handle: str) -> list[str]:
@@ -138,12 +138,12 @@ class GuardKind:
         return (self.difference(tree, look, found=found),)
 
     def difference(self, tree: ast.expr, look: Look, found: GuardSide) -> Difference:
-        """The same with nothing known but what was found."""
+        """The difference between what the guard wants and ``found``, the value in the call."""
         source = source_of(tree)
         return Difference(self.name, source, wanted=self.wanted(tree, look), found=found, roles=look.roles(source))
 
     def wanted(self, tree: ast.expr, look: Look) -> GuardSide:
-        """What the guard wants, whatever there is."""
+        """What the guard wants, independent of the call."""
         return GuardSide(ast.unparse(tree))
 
     def reported(self, text: str, look: Look) -> tuple[Difference, ...] | None:
@@ -151,45 +151,45 @@ class GuardKind:
         return None
 
     def guard_text(self, text: str, differences: tuple[Difference, ...]) -> str:
-        """How the failed guard is shown; ``text`` is an expression, or torch's words."""
+        """How the failed guard is shown.  ``text``: an expression, or torch's message."""
         return text
 
     def subject(self, difference: Difference) -> str:
-        """What differs, as ``why`` says it."""
+        """What differs, as ``depyf.why`` prints it: ``x differs``."""
         name = self.differing(difference)
         return f"{name} differs" if name else "a guard fails"
 
     def differing(self, difference: Difference) -> str:
-        """The value that differs, where ``subject`` says no more than that it does; "" where it says more."""
+        """The name of the value that differs, where ``subject`` says only that it differs; else ""."""
         return named(difference.source) if difference.source else ""
 
     def stated(self, difference: Difference) -> tuple[str, str]:
-        """What was wanted and found, each to be read without the subject."""
+        """The wanted and the found value, worded to be read alone."""
         return difference.wanted.text, difference.found.text
 
     def values(self, difference: Difference) -> tuple[str, str]:
-        """What was wanted and found, beside the guard or its subject."""
+        """The wanted and the found value, worded to stand beside the guard or its subject; "" for what these say."""
         return difference.wanted.text, difference.found.text
 
     def about(self, difference: Difference, shown: Callable[[str], str]) -> str:
-        """What the guard reads, in the words of the program; ``shown`` writes the name of a value into a sentence."""
+        """The value that the guard reads, by the program's name.  ``shown`` formats the name for a sentence."""
         return named(difference.source)
 
     def aspect(self, difference: Difference) -> str:
-        """Which property of it."""
+        """The property of the value that the guard checks, such as ``size``; "" for the value itself."""
         return difference.what
 
     def sentence(self, difference: Difference, placed: bool, shown: Callable[[str], str]) -> str:
-        """Why code was compiled again, where the values alone do not say it; ``placed``: a line of the program
-        asked."""
+        """Why code was compiled again, where the wanted and found values do not say it; else "".  ``placed``: a line of
+        the program caused the guard."""
         return ""
 
     def plain(self, tree: ast.expr) -> str:
-        """A call of one of its checks as a person would say it; "" where that is the expression."""
+        """A call of one of its checks in plain Python; "" where the expression is that already."""
         return ""
 
     def brief(self, tree: ast.expr) -> str:
-        """The same in a line that leaves out what few ask for; "" where that is as plain."""
+        """A call of one of its checks on one line, without rarely needed parts; "" where ``plain`` is as short."""
         return ""
 
     def is_machinery(self, tree: ast.expr) -> bool:
@@ -209,17 +209,17 @@ class GuardKind:
         return ()
 
     def advise(self, differences: tuple[Difference, ...], place: Place | None) -> Uses:
-        """The same of all that one guard found."""
+        """The advice for all differences that one guard found; () for none."""
         if missing := [one for one in differences if one.found.missing]:
             return (use("always-there", name=named(missing[0].source)),)
         return next((found for one in differences if (found := self.advice(one, place))), ())
 
     def told(self, differences: tuple[Difference, ...], placed: bool, shown: Callable[[str], str]) -> str:
-        """``sentence`` of all that one guard found."""
+        """``sentence`` for all differences that one guard found."""
         return self.sentence(differences[0], placed, shown) if differences else ""
 
     def fixed(self, difference: Difference) -> tuple[str, str] | None:
-        """The number or the size that the entry is for and no other, by torch's name; None for another guard."""
+        """The size or number for which the entry was specialised, by torch's name and value; None for other guards."""
         return None
 
 
@@ -230,11 +230,12 @@ class TorchGuard(Protocol):
         """torch's answer for ``value``; None where it cannot be asked."""
 
     def check_frame(self, L: dict[str, Any], G: Any) -> bool | None:
-        """The same for the value that this guard finds among the locals and globals of a frame."""
+        """torch's answer for the value that this guard reads from the locals ``L`` and globals ``G`` of a frame; None
+        where torch cannot be asked."""
 
 
 def asked(guard: TorchGuard | None, value: Any, otherwise: bool = True) -> bool:
-    """torch's own answer; ``otherwise`` where it cannot be had."""
+    """torch's answer for ``value``; ``otherwise`` where torch cannot be asked."""
     answer = guard.check(value) if guard is not None else None
     return otherwise if answer is None else answer
 
@@ -249,7 +250,7 @@ def tree_of(expression: str) -> ast.expr | None:
 
 
 def called(tree: ast.expr) -> str:
-    """The function that an expression calls; "" for none."""
+    """The name of the function that the expression ``tree`` calls; "" where it is no such call."""
     return tree.func.id if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) else ""
 
 
@@ -268,7 +269,7 @@ def check_in(guard: str | ast.expr, checks: Collection[str]) -> ast.expr | None:
 
 
 def operands_of(guard: str | ast.expr, checks: Collection[str]) -> list[ast.expr]:
-    """The positional arguments of that call; [] for another guard."""
+    """The positional arguments of the call of one of ``checks`` that ``guard`` is; [] for any other guard."""
     call = check_in(guard, checks)
     return arguments(call) if call is not None else []
 
@@ -287,7 +288,7 @@ def is_literal(node: ast.expr) -> bool:
 
 
 def literal_side(node: ast.expr) -> GuardSide:
-    """A literal as a side."""
+    """The side of a difference for a Python literal."""
     try:
         return GuardSide(ast.unparse(node), type(ast.literal_eval(node)).__name__)
     except (ValueError, TypeError, RecursionError, MemoryError):
@@ -295,8 +296,8 @@ def literal_side(node: ast.expr) -> GuardSide:
 
 
 def side_of(look: Look, node: ast.expr) -> GuardSide:
-    """The value of an expression as a side; nothing known where it cannot be told.  MissingError where it is not
-    there."""
+    """The side of a difference for the value of an expression, empty where it cannot be read.  MissingError where the
+    call has no such value."""
     try:
         return look.side(look.value(node))
     except UnknownValueError:
@@ -312,7 +313,7 @@ def sources_in(tree: ast.expr) -> list[str]:
 
 
 def source_of(tree: ast.expr) -> str:
-    """The first of these; "" where there is none."""
+    """The first value that an expression reads; "" where it reads none."""
     return next(iter(sources_in(tree)), "")
 
 

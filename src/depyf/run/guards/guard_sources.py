@@ -21,9 +21,9 @@ _OF_MODULE = re.compile(rf"^G\[(['\"])({IMPORTED}\w+)\1\]")
 
 
 def known_path(name: str) -> str:
-    """One spelling of a path, whoever wrote it: ``L['self'].fc.weight`` for ``L['self']._modules['fc'].weight``.  ``L``
-    are the variables of the function that is compiled, ``G`` the globals of its module; those of another module begin
-    with its name."""
+    """The canonical spelling of an access path: ``L['self'].fc.weight`` for ``L['self']._modules['fc'].weight``.
+    ``L`` are the local variables, ``G`` the globals of the function's module; globals of another module begin with
+    its name."""
     before, name = "", _OF_MODULE.sub(lambda found: imported_module(found[2]), name)
     while name != before:  # what is found may be a part of the next
         before, name = name, _INNER.sub(r".\2", name)
@@ -31,13 +31,13 @@ def known_path(name: str) -> str:
 
 
 def spelled_plainly(path: str) -> str:
-    """As the program writes it: ``self.fc.weight``."""
+    """An access path as the program writes it: ``self.fc.weight``."""
     return _VARIABLE.sub(r"\2", path)
 
 
 def read_guard(text: str) -> ast.expr | None:
-    """A guard as a tree in which an attribute that an object has of its class is written as one of the object: Dynamo
-    looks at ``dict(type(x).__dict__)['k']``, and that ``k`` is not in ``x.__dict__``."""
+    """The syntax tree of a guard, with attributes found in a class written as attributes of the object: Dynamo reads
+    ``dict(type(x).__dict__)['k']``.  None where it is no expression."""
     tree = tree_of(text)
     if tree is None or "__dict__)" not in text:
         return tree
@@ -68,7 +68,7 @@ class _OfClass(ast.NodeTransformer):
 
 
 class GuardSources:
-    """The values that some guards look at."""
+    """The access paths that a set of guards reads."""
 
     def __init__(self, guards: Iterable[str]) -> None:
         self._trees = [tree for text in guards if (tree := read_guard(text)) is not None]
@@ -77,11 +77,11 @@ class GuardSources:
         self._all = frozenset(source for sources in self._of for source in sources)
 
     def look_at(self, name: str) -> bool:
-        """Whether a guard looks at this value."""
+        """Whether a guard reads the value at the path ``name``."""
         return name in self._all
 
     def pin(self, name: str) -> bool:
-        """Whether a guard wants this value, or the tuple that it is an item of, to be what it was."""
+        """Whether a guard fixes this value, or the tuple that contains it, to its value at compile time."""
         return name in self._pinned or name.endswith("]") and name.rpartition("[")[0] in self._pinned
 
     def name(self, owner: str, attribute: str) -> bool:
@@ -96,14 +96,14 @@ class GuardSources:
         return any(one.endswith(f".{name}") for one in self._all for name in attributes)
 
     def apart(self, one: str, other: str) -> bool:
-        """Whether a guard wants both to be different objects."""
+        """Whether a guard checks that both paths lead to different objects."""
         return any(
             {one, other} <= set(sources) and _called(tree) == "check_no_aliasing"
             for tree, sources in zip(self._trees, self._of, strict=True)
         )
 
     def same(self, one: str, other: str) -> bool:
-        """Whether a guard wants both to be one object."""
+        """Whether a guard checks that both paths lead to one object."""
         return any(
             {one, other} <= set(sources) and isinstance(tree, ast.Compare) and isinstance(tree.ops[0], ast.Is)
             for tree, sources in zip(self._trees, self._of, strict=True)

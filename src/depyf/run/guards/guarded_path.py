@@ -31,12 +31,12 @@ class Path:
 
     @property
     def text(self) -> str:
-        """As a person says it: ``self.fc.weight``, ``batch['x'][0]``."""
+        """The path as the program writes it: ``self.fc.weight``, ``batch['x'][0]``."""
         return self.name + "".join(f"[{key!r}]" if kind == ITEM else f".{key}" for kind, key in self.steps)
 
     @property
     def slug(self) -> str:
-        """The same as an identifier."""
+        """The path as a Python identifier."""
         words = [self.name, *(str(key) for _, key in self.steps)]
         return (
             "_".join("".join(c if c.isalnum() else "_" for c in word) for word in words if word).strip("_") or "value"
@@ -44,7 +44,7 @@ class Path:
 
 
 def path_of(node: ast.expr) -> Path | None:
-    """The path that ``node`` is; None where it is none, or one that no data has."""
+    """The access path that ``node`` is; None for any other expression, and for a path into code."""
     raw: list[Step] = []
     while not isinstance(node, ast.Name):
         if isinstance(node, ast.Attribute):
@@ -95,7 +95,7 @@ def _steps(raw: list[Step]) -> list[Step]:
 
 
 def about_code(node: ast.expr) -> bool:
-    """Whether an expression looks at a class, or into a function: neither is data."""
+    """Whether an expression reads a class or the inside of a function, which are no data of the call."""
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute) and part.attr in CODE:
             return True

@@ -75,7 +75,7 @@ def joined(records: list[GuardRecord]) -> list[GuardRecord]:
 
 
 def with_handle(check: str, operands: list[str], handle: str) -> list[str]:
-    """The arguments of an asking check on a page, with torch's own guard among them."""
+    """The arguments of a ``check`` on a page, with torch's own guard (``handle``) among them."""
     return _OF_CHECK[check].with_handle(check, operands, handle)
 
 
@@ -103,7 +103,8 @@ def plain(expression: str) -> str:
 
 
 def brief(expression: str) -> str:
-    """The same, without what few ask for: a tensor as ``x: Tensor float32[None, 3]``; "" where that is as plain."""
+    """A guard in one line without rarely needed parts, such as ``x: Tensor float32[None, 3]``; "" where ``plain`` is as
+    short."""
     return _of_check(expression, lambda kind, tree: kind.brief(tree)) or ""
 
 
@@ -113,7 +114,7 @@ def is_machinery(expression: str) -> bool:
 
 
 def surroundings(expression: str) -> list[str]:
-    """What a call has to be made under, as keywords of an exported package's ``Call``."""
+    """The state of torch that a call needs, as keywords of an exported package's ``Call``."""
     return _of_check(expression, lambda kind, tree: kind.surroundings(tree)) or []
 
 
@@ -135,7 +136,7 @@ def facts_in(expression: str) -> tuple[GuardFact, ...]:
 
 
 def differences_of(tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
-    """What a guard wants and what a call has."""
+    """The differences between what the guard ``tree`` wants and the call that ``look`` reads."""
     for kind in kinds_of(spelled(tree)):
         try:
             found = kind.differences(tree, look, holds)
@@ -186,26 +187,26 @@ def guard_text(text: str, differences: tuple[Difference, ...]) -> str:
 
 
 def stated(differences: tuple[Difference, ...]) -> tuple[str, str]:
-    """What was wanted and what was found, each to be read without the guard."""
+    """The wanted and the found values, worded to be read without the guard."""
     sides = [kind_of(one).stated(one) for one in differences]
     wanted, found = (list(filter(None, side)) for side in zip(*sides)) if sides else ([], [])
     return ", ".join(wanted), ", ".join(found)
 
 
 def values(differences: tuple[Difference, ...]) -> tuple[str, str]:
-    """The same, to stand beside the guard."""
+    """The wanted and the found values, worded to stand beside the guard."""
     sides = [kind_of(one).values(one) for one in differences]
     wanted, found = (list(filter(None, side)) for side in zip(*sides)) if sides else ([], [])
     return ", ".join(wanted), ", ".join(found)
 
 
 def subject(differences: tuple[Difference, ...]) -> str:
-    """What differs, as the user would say it."""
+    """What differs, as ``depyf.why`` prints it: ``x differs``."""
     return kind_of(differences[0]).subject(differences[0]) if differences else "a guard fails"
 
 
 def differing(differences: tuple[Difference, ...]) -> str:
-    """The subject without what happened to it, where that is that it differs."""
+    """The name of the value that differs; ``subject`` where that says more."""
     return (kind_of(differences[0]).differing(differences[0]) if differences else "") or subject(differences)
 
 
@@ -236,5 +237,6 @@ def recompile_record(
 
 
 def differences_in(record: RecompileRecord) -> tuple[Difference, ...]:
-    """Those of a record; of one that has none (of an older dump) what its guard says."""
+    """The differences in ``record``.  For a record of an older dump, which stores none, they are read from its
+    guard."""
     return record.differences or reported_differences(record.guard, NO_CALL)

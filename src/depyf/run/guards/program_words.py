@@ -16,7 +16,7 @@ _OF_A_TENSOR = ("size", "stride", "storage_offset")
 
 @functools.lru_cache(maxsize=1024)
 def in_program(expression: str) -> str:
-    """``expression`` without Dynamo's ways to reach a value; as it is where it is none."""
+    """``expression`` with the program's names instead of Dynamo's access paths; unchanged where it is no expression."""
     tree = tree_of(expression)
     return expression if tree is None else ast.unparse(_Spelled().visit(ast.parse(ast.unparse(tree), mode="eval").body))
 

@@ -12,7 +12,7 @@ from depyf.run.places.place import Place
 
 
 class WhyUnguarded(enum.Enum):
-    """What kind of reason there is."""
+    """The reasons for which no guard checks a value."""
 
     FILTER = "filter"
     """A filter left the guard out."""
@@ -28,7 +28,7 @@ class WhyUnguarded(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class UnguardedValue:
-    """It may change, and the compiled code runs all the same."""
+    """A value that may change without a recompilation."""
 
     name: str
     """As the program writes it: ``self.factor``, ``SCALE``."""
@@ -45,7 +45,7 @@ class UnguardedValue:
 
     @property
     def at(self) -> str:
-        """``train.py:12``."""
+        """The file's last name and the line: ``train.py:12``."""
         return f"{self.place.filename.rpartition('/')[2]}:{self.place.line}"
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ class IdentityRead:
 
 @dataclass(frozen=True, slots=True)
 class FunctionReads:
-    """All that a function reads, and what no guard looks at whatever the guards are."""
+    """The values that a function reads, and those (``never``) that torch never guards."""
 
     reads: tuple[ProgramRead | IdentityRead, ...]
     never: tuple[UnguardedValue, ...] = ()

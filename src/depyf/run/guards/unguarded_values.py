@@ -25,8 +25,8 @@ def unguarded_values(
     left_out: Sequence[GuardRecord] = (),
     filtered_by: str = "",
 ) -> Iterator[UnguardedValue]:
-    """Those of ``reads`` that none of ``guards`` looks at; ``left_out``: what is known of guards that a filter left
-    out, ``filtered_by``: that there is a filter, in words."""
+    """The values among ``reads`` that none of ``guards`` checks.  ``left_out``: the guards that a filter left out;
+    ``filtered_by``: the filter, in words."""
     looked_at, without = _LookedAt(guards), _LookedAt([guard.expression for guard in left_out])
     for read in reads:
         if isinstance(read, IdentityRead):

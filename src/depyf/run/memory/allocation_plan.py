@@ -25,7 +25,7 @@ _OF_INTEREST = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class AllocationPlan:
-    """``peak``: the most bytes of buffers that are alive at once, of ``buffers`` of them."""
+    """The buffers that a wrapper allocates.  ``peak``: the most bytes alive at once; ``buffers``: their number."""
 
     peak: int
     total: int

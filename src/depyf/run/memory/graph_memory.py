@@ -23,7 +23,8 @@ from depyf.run.shapes.size_names import size_name
 
 @dataclass(frozen=True, slots=True)
 class GraphMemory:
-    """One compile id; ``kept`` is None where there is no backward, a plan where no wrapper says it."""
+    """The memory of one compilation's graphs.  ``kept`` is None without a backward, ``forward`` and ``backward`` are
+    None without a generated wrapper."""
 
     key: CompileKey
     code: CodeRecord | None
@@ -35,7 +36,7 @@ class GraphMemory:
 
 
 def graph_memories(run: Run) -> tuple[GraphMemory, ...]:
-    """Those that keep most first."""
+    """The memory of each compiled graph, the one that keeps most bytes for its backward first."""
     entries = {entry.key: (function.code, entry) for function in run.functions for entry in function.entries}
     graphs: dict[CompileKey, dict[tuple[str, int], GraphRecord]] = {}
     for graph in run.graphs:

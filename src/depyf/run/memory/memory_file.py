@@ -39,7 +39,7 @@ class StoredAgain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredKept:
-    """What a graph keeps for its backward."""
+    """The tensors that a forward graph keeps for its backward."""
 
     bytes: int
     given_bytes: int
@@ -50,7 +50,7 @@ class StoredKept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredPlan:
-    """What Inductor's code allocates."""
+    """The buffers that Inductor's generated code allocates."""
 
     peak: int
     total: int
@@ -60,7 +60,7 @@ class StoredPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredMemory:
-    """One graph."""
+    """The memory of one graph, as stored."""
 
     compile_id: str
     generation: int
@@ -78,6 +78,6 @@ class StoredMemory:
 
 @dataclass(frozen=True, slots=True)
 class MemoryFile:
-    """The whole file."""
+    """The content of ``memory.json``."""
 
     graphs: tuple[StoredMemory, ...]

@@ -74,12 +74,12 @@ class KeptForBackward:
 
     @property
     def bytes(self) -> int:
-        """What is kept beyond what the program holds anyway."""
+        """The bytes of all saved tensors that the program does not hold itself."""
         return sum(tensor.size.count or 0 for tensor in self.saved if tensor.kind == KEPT)
 
     @property
     def unknown(self) -> int:
-        """How many are kept whose size was not known while compiling (it depends on values)."""
+        """The number of saved tensors whose size depends on values, and was unknown at compile time."""
         return sum(tensor.size.count is None for tensor in self.saved if tensor.kind == KEPT)
 
     @property

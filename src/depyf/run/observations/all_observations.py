@@ -30,17 +30,17 @@ _KINDS: tuple[Callable[[Run], Iterable[Observation]], ...] = (
 
 
 def observations_of(run: Run) -> tuple[Observation, ...]:
-    """Those of all kinds."""
+    """All observations of a run, kind by kind."""
     return tuple(observation for kind in _KINDS for observation in kind(run))
 
 
 def made_ahead_by(runs: Sequence[Run]) -> str:
-    """What made the graphs of runs in which torch.compile compiled nothing."""
+    """The API of torch that made the graphs of runs in which ``torch.compile`` compiled nothing."""
     return "torch.compiler.precompile" if any(run.precompiled for run in runs) else "torch.export, AOTInductor"
 
 
 def nothing_to_fix(runs: Sequence[Run]) -> str:
-    """That there is nothing to fix, with what was looked at."""
+    """The sentence that there is nothing to fix, with the numbers of ``runs``."""
     totals = totals_of(runs)
     if not totals.compilations:
         loaded = f", and loaded {counted(totals.loaded, 'function')}" if totals.loaded else ""

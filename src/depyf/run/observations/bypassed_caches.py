@@ -20,7 +20,7 @@ _WAYS = (
 
 
 def bypassed_caches(run: Run) -> Iterator[Observation]:
-    """In the order of the compilations."""
+    """One observation for each reason for which torch bypassed its caches, in the order of the compilations."""
     found: dict[str, tuple[dict[str, None], dict[CompileKey, None]]] = {}
     for _, entry in run.entries:
         for record in entry.caches:

@@ -16,7 +16,7 @@ from depyf.run.run import Run
 
 
 def compiled_differs(run: Run) -> Iterator[Observation]:
-    """One for each function, in the order in which they were called first."""
+    """One observation for each compiled function that differed from Python, in the order of their first calls."""
     found: dict[tuple[Place, str], list[CheckedCalls]] = {}
     for checked in run.checked:
         if checked.apart:

@@ -16,7 +16,7 @@ _GRADIENT = "gradient-outside"
 
 
 def ended_by_error(run: Run) -> Iterator[Observation]:
-    """Of the run as a whole."""
+    """At most one observation: the uncaught error that ended the program or the recorded block."""
     error = run.ended_by
     if error is None or (error.raised_in is RaisedIn.COMPILING and run.errors):
         return

@@ -15,7 +15,7 @@ _BRANCHES = ("if ", "elif ", "while ", "assert ")
 
 
 def failed_exports(run: Run) -> Iterator[Observation]:
-    """In the order in which they failed."""
+    """One observation for each failed call of ``torch.export``, in order."""
     for failed in run.failed_exports:
         place = failed.error_at or failed.place
         text = f"torch.export fails here: {failed.error}"

@@ -18,7 +18,7 @@ _MODE = "reduce-overhead"
 
 
 def idle_modes(run: Run) -> Iterator[Observation]:
-    """Only where the devices of all graphs of the call are known."""
+    """One observation for each such call where the devices of all graphs are known and are the CPU."""
     for call in run.compile_calls:
         keys = _compiled(call, run) if call.mode == _MODE else ()
         if keys and _devices(run, keys) == {"cpu"}:

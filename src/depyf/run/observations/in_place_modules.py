@@ -14,7 +14,7 @@ from depyf.run.run import Run
 
 
 def passed_over(run: Run) -> Iterator[Observation]:
-    """Only of modules that were called, and not by code that is compiled."""
+    """One observation for each such module that was called, unless compiled code called it."""
     for call in run.compile_calls:
         if is_passed_over(call, run):
             name = f"`{call.wrapped}`" + (f" ({call.made} of them)" if call.made > 1 else "")
@@ -26,7 +26,7 @@ def passed_over(run: Run) -> Iterator[Observation]:
 
 
 def is_passed_over(call: CompileCall, run: Run) -> bool:
-    """Whether it is one, and no code of its ``forward`` was made."""
+    """Whether ``call`` compiles a module of ``torch.nn`` in place, and torch compiled no ``forward`` of it."""
     body = call.body
     if call.kind is not WrappedKind.IN_PLACE or body is None or not call.called or call.inlined or call.eager:
         return False

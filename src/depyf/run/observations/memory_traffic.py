@@ -26,7 +26,7 @@ _KINDS = {
 
 
 def memory_traffic(run: Run) -> Iterator[Observation]:
-    """The largest first."""
+    """Observations on the decisions of Inductor that cost most memory traffic, the most bytes first."""
     traffic = traffic_of(run)
     least = max(LEAST, _SHARE * traffic.bytes)
     alike: dict[tuple[object, ...], list[TrafficCost]] = {}

@@ -14,8 +14,8 @@ from depyf.run.run import Run
 
 
 def never_called(run: Run) -> Iterator[Observation]:
-    """Not of a run whose forked children compiled something: a call there is not heard here; nor of a program that an
-    error ended, which might have called it later."""
+    """One observation for each line whose results were never called.  No observation where an error ended the program,
+    or where a forked child compiled something: calls in a child are not recorded here."""
     for call in run.compile_calls if not run.forks and run.ended_by is None else ():
         if not call.called and not call.inlined and not compiled_ahead(run, call):
             yield Observation(ObservationKind.NEVER_CALLED, call.place, _text(call), _ways(call))

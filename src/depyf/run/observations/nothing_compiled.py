@@ -19,7 +19,8 @@ _IN_PLACE = "model.compile() compiles a module in place"
 
 
 def nothing_compiled(run: Run) -> Iterator[Observation]:
-    """Not of a run whose forked children compiled something, or that an error ended before it called torch.compile."""
+    """One observation for each reason for which nothing was compiled.  No observation where a forked child compiled
+    something, or where an error ended the program before it called ``torch.compile``."""
     if (
         run.compilations
         or run.loaded

@@ -14,7 +14,7 @@ from depyf.run.records import CompileKey
 
 
 class ObservationKind(enum.Enum):
-    """What was found."""
+    """The kinds of observation."""
 
     DIFFERENT = "different from Python"
     """A compiled call did something else than Python does."""
@@ -46,7 +46,7 @@ class ObservationKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One thing to change."""
+    """One finding about the run that is no cause of recompilations or breaks."""
 
     kind: ObservationKind
     place: Place | None

@@ -20,7 +20,7 @@ _OPENING = re.compile(r"^(?:skipping|disabling) cudagraphs due to ", re.I)
 
 
 def skipped_cuda_graphs(run: Run) -> Iterator[Observation]:
-    """In the order of the compilations."""
+    """One observation for each reason for which no CUDA graph was made, in the order of the compilations."""
     found: dict[str, dict[CompileKey, None]] = {}
     for _, entry in run.entries:
         if entry.cuda_graphs_skipped:

@@ -18,7 +18,7 @@ from depyf.run.run import Run
 
 
 def unrolled(run: Run) -> Iterator[Observation]:
-    """The loops of all graphs, each once."""
+    """One observation for each loop of the program that a long graph holds unrolled."""
     found: dict[tuple[str, int], list[tuple[GraphRecord, UnrolledLoop]]] = {}
     length = _lengths(run)
     for graph in run.graphs:

@@ -27,19 +27,20 @@ _known: dict[int, _TwoPlaces] = {}
 
 
 def remember(code: types.CodeType, in_dump: CodeLines, original: types.CodeType | None = None) -> None:
-    """``code`` runs with the lines of the program, at first in the place of ``original``; ``in_dump``: its others."""
+    """Remember that ``code`` has the lines of the program, and ``in_dump`` its lines in the dump.  ``original``: the
+    program's code that it replaces at first."""
     _remember(code, in_dump, False, original)
 
 
 def dumped(code: types.CodeType, in_dump: CodeLines) -> types.CodeType:
-    """``code``, which was remembered, with the lines of the dump."""
+    """A copy of ``code`` with the lines of the dump; ``code`` must have been passed to ``remember``."""
     found = with_lines(code, in_dump)
     _remember(found, _alike(code, in_dump), True, None)
     return found
 
 
 def lines_in_dump(code: types.CodeType) -> CodeLines | None:
-    """Those of code that runs with the program's; None for any other."""
+    """The lines in the dump of ``code``, which has those of the program; None for any other code."""
     known = _of(code)
     return None if known is None or known.dumped else known.other
 

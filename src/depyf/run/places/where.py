@@ -116,7 +116,7 @@ def _in_dump(code: types.CodeType, line: int | None, offset: int) -> tuple[str, 
 
 
 def where_is(file: str, line: int) -> Where:
-    """The same for line ``line`` of ``file``; DepyfError where that is no file of a dump."""
+    """The place for line ``line`` of ``file``, a file of a dump.  DepyfError for any other file."""
     entry = manifest_entry(file)
     if entry is None:
         raise DepyfError(f"{file} is not a file of a depyf dump (no {MANIFEST} beside it lists it)")

@@ -12,7 +12,7 @@ from depyf.run.places.place import Place
 
 
 class RaisedIn(enum.Enum):
-    """What ran when it was raised."""
+    """What was running when the error was raised."""
 
     PROGRAM = "the program"
     """Nothing that torch compiled was on the stack."""

@@ -98,7 +98,7 @@ def candidates(low: int | None, high: int | None, conditions: Sequence[SizeExpre
 
 
 def holding(values: Sequence[int], name: str, condition: SizeExpression) -> list[int]:
-    """Those of ``values`` for which the condition holds; where it has no value there, it is taken to hold."""
+    """The ``values`` for which the condition is true or has no value."""
     program = evaluator(condition)
 
     def holds(value: int) -> bool:

@@ -63,7 +63,7 @@ def heuristic(asker: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What decided: the program's line, its operator, torch's own heuristic; ``note`` where it is none of these."""
+    """What restricted a size: a line of the program, an operator or a heuristic of torch; else ``note`` says what."""
 
     place: Place | None = None
     operator: str = ""
@@ -78,7 +78,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class SizeRow:
-    """One size, and what it may be in some entries."""
+    """One size or number, and the values that it may have in ``entries``."""
 
     name: SizeName
     symbol: str
@@ -100,7 +100,7 @@ class ConditionRow:
 
 @dataclass(frozen=True, slots=True)
 class FunctionShapes:
-    """The table of one function."""
+    """The sizes of one function, and the conditions on them."""
 
     code: CodeRecord
     sizes: tuple[SizeRow, ...]
@@ -156,7 +156,7 @@ class _EntryShapes:
 
 
 def shapes_of(function: FunctionRecord) -> FunctionShapes | None:
-    """The table; None where all sizes are constants."""
+    """The table of the sizes of ``function``; None where all of them are constants."""
     read = [_entry(entry) for entry in sorted(function.entries, key=lambda entry: entry.key.order)]
     dynamic = {row.name.text for found in read for row in found.rows}
     if not dynamic:
@@ -188,7 +188,7 @@ def shapes_of(function: FunctionRecord) -> FunctionShapes | None:
 
 
 def _merged(rows: dict[SizeRow, list[str]]) -> dict[SizeRow, list[str]]:
-    """Those that say the same of one size, and differ in why it is a symbol, as one."""
+    """The rows with those merged that differ only in why the size is a symbol."""
     found: dict[SizeRow, tuple[dict[Decision, None], list[str]]] = {}
     for row, labels in rows.items():
         free = row.decisions and all(decision.note in _DYNAMIC.values() for decision in row.decisions)
@@ -315,7 +315,7 @@ def _sources(symbol: SymbolRecord) -> list[SizeName]:
 
 
 def of_torch(symbol: SymbolRecord) -> bool:
-    """Whether it is the size of a tensor that torch has made for itself: the state of a random number generator."""
+    """Whether the symbol is a size of a tensor that torch made itself: the state of a random number generator."""
     sources = [source for source in symbol.sources or (symbol.source,) if source]
     return bool(sources) and all(map(made_by_torch, sources))
 

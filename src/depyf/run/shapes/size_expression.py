@@ -130,7 +130,7 @@ def number(value: int) -> SizeExpression:
 
 
 def denied(expression: SizeExpression) -> SizeExpression:
-    """``not expression``."""
+    """The logical negation of ``expression``."""
     if expression.op in _DENIED:
         return SizeExpression(_DENIED[expression.op], expression.parts)
     if expression.op == "not":
@@ -139,7 +139,7 @@ def denied(expression: SizeExpression) -> SizeExpression:
 
 
 def substituted(expression: SizeExpression, by: Mapping[str, SizeExpression]) -> SizeExpression:
-    """With expressions in the place of symbols."""
+    """``expression`` with the symbols in ``by`` replaced."""
     if expression.op == "name":
         return by.get(expression.text, expression)
     if not expression.parts:
@@ -172,7 +172,8 @@ Program = Callable[[Mapping[str, Value]], Value]
 
 
 def evaluator(expression: SizeExpression) -> Program:
-    """A function from the values of symbols to the value; it raises one of ``NO_VALUE`` where there is none."""
+    """A function that maps the values of the symbols to the value of ``expression``.  It raises one of ``NO_VALUE``
+    where the expression has no value."""
     op, parts = expression.op, [evaluator(part) for part in expression.parts]
     if op == "number":
         value = float(expression.text) if not expression.text.lstrip("-").isdigit() else int(expression.text)
@@ -231,7 +232,7 @@ def simplified(expression: SizeExpression, positive: frozenset[str] = frozenset(
 
 
 def summed(expression: SizeExpression) -> SizeExpression:
-    """A sum of products, each once; the expression itself where it is none."""
+    """``expression`` as a sum of products without duplicates; unchanged where it is no polynomial."""
     try:
         return _sum(_polynomial(expression))
     except ValueError:

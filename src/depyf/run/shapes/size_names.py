@@ -24,7 +24,7 @@ class SizeName:
 
     @property
     def of_layout(self) -> bool:
-        """Whether it is a stride or the offset of the storage."""
+        """Whether the size is a stride or the storage offset of a tensor."""
         return bool(self.dimension) and not self.dimension.isdigit()
 
     @property
@@ -39,7 +39,7 @@ def made_by_torch(source: str) -> bool:
 
 
 def size_name(source: str) -> SizeName:
-    """The parts of ``source``."""
+    """The program's name of the size or number at ``source``, in parts."""
     size = size_source(source)
     if size is None:
         return SizeName(named(source), "", named(source))

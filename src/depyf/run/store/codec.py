@@ -24,7 +24,7 @@ Made = Callable[[Any, str], Any]
 
 
 class NotThat(ValueError):
-    """A value that has not the type of its field."""
+    """A stored value that does not have the type of its field."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def _member(kind: type[enum.Enum], value: Any, where: str) -> enum.Enum:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StoredField:
-    """A field of a record that is written."""
+    """A field of a record, as it is stored in JSON."""
 
     name: str
     key: str

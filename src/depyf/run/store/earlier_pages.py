@@ -28,7 +28,7 @@ _NO_SOURCE = "(its source cannot be read)"
 
 @dataclass(frozen=True, slots=True)
 class DumpPages:
-    """A folder, and the files that its manifest lists."""
+    """A dump folder and the files that its manifest lists."""
 
     folder: Path
     names: frozenset[str]
@@ -87,7 +87,7 @@ def facts_in(page: Any, where: str) -> GraphFacts:
 
 
 def _number(function: FunctionRecord) -> str:
-    """As the pages have it: ``0r1`` after one reset."""
+    """The number of a frame as the pages have it: ``0r1`` after one reset."""
     generation, text = function.function
     return f"{text}r{generation}" if generation else text
 

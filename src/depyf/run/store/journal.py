@@ -32,12 +32,12 @@ class Journal:
         self._writer.write(RUN, line_of(RunLine(FORMAT, run)))
 
     def add(self, record: object) -> None:
-        """The line of a record of one of ``KINDS``."""
+        """Append the line of ``record``, of a class in ``KINDS``."""
         with self._lock:
             self._append(line_of(record))
 
     def put(self, *told: tuple[object, object]) -> None:
-        """As ``add``, of things, each with its record, of which an earlier line may have told the same."""
+        """Append each record of ``told``, pairs of a key and a record, unless the last line for its key is the same."""
         with self._lock:
             lines = [self._line(record) for what, record in told if self._is_new(what, record)]
             if lines:
@@ -51,7 +51,7 @@ class Journal:
         return self._lines.entry(record) if isinstance(record, EntryRecord) else line_of(record)
 
     def forget(self, what: object) -> None:
-        """The next line of ``what`` is written, whatever it says."""
+        """Forget the last line for the key ``what``, so that ``put`` writes its next record in any case."""
         with self._lock:
             self._last.pop(what, None)
 

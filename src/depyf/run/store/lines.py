@@ -23,7 +23,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """The first line: what holds of the whole run."""
+    """The first line of the journal: what holds for the whole run."""
 
     format: int
     run: Run
@@ -40,7 +40,7 @@ class EntryLine:
 
 @dataclass(frozen=True, slots=True)
 class DroppedLine:
-    """A graph of an attempt that torch began again."""
+    """A graph of a compilation attempt that torch restarted."""
 
     key: CompileKey
     stage: str
@@ -49,7 +49,7 @@ class DroppedLine:
 
 @dataclass(frozen=True, slots=True)
 class NoteLine:
-    """Something that depyf could not do."""
+    """A problem of depyf."""
 
     text: str
 
@@ -112,5 +112,5 @@ def run_page(run: Run) -> str:
 
 
 def guards_of(numbers: Iterable[int], known: list[GuardRecord]) -> tuple[GuardRecord, ...]:
-    """The guards with these numbers; those that no line told of are left out."""
+    """The guards with these numbers; unknown numbers are skipped."""
     return tuple(known[number] for number in numbers if 0 <= number < len(known))

@@ -98,8 +98,8 @@ class RunReading:
         self._lines = 0
 
     def feed(self, data: bytes) -> None:
-        """What comes next in the file; a line that has no end yet is read when it has.  DumpError where the first line
-        is none of ours."""
+        """Read the next bytes of the file; an incomplete line is kept for the next call.  DumpError where the first
+        line is not one of depyf."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             self._lines += 1
@@ -201,7 +201,7 @@ def _ids(record: object) -> list[str]:
 
 
 def _with_times(run: Run, folder: Path) -> Run:
-    """With the times of a dump that has finished; where it has not, they are lines."""
+    """The run with the times in a finished dump; an unfinished one has them as lines."""
     if run.times:
         return run
     try:

@@ -18,7 +18,8 @@ Arguments = list[tuple[str | None, ast.expr, Held]]
 
 
 def of_builtin(walk: Followed, node: ast.Call, name: str, arguments: Arguments) -> Held:
-    """A call by a name that the function does not bind."""
+    """What a call of ``name``, which the function does not bind, returns; its uses of the value are added to
+    ``walk``."""
     held = [one for _, _, one in arguments]
     most = max(held, default=Held.OTHER)
     if name == "print":
@@ -51,7 +52,7 @@ def of_builtin(walk: Followed, node: ast.Call, name: str, arguments: Arguments) 
 
 
 def of_method(walk: Followed, node: ast.Call, func: ast.Attribute, base: Held, arguments: Arguments) -> Held:
-    """A call of an attribute of ``base``."""
+    """What a call of the attribute ``func`` of ``base`` returns; its uses of the value are added to ``walk``."""
     held = [one for _, _, one in arguments]
     most = max(held, default=Held.PLAIN)
     module = path_of(func).partition(".")[0]

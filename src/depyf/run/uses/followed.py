@@ -25,7 +25,7 @@ def is_text(node: ast.expr) -> bool:
 
 
 class Followed:
-    """The state of a walk."""
+    """The state of the walk over one function that follows a value."""
 
     def __init__(self) -> None:
         self.uses: set[PlacedUse] = set()
@@ -55,7 +55,7 @@ class Followed:
             self.use(ValueUse.ARITHMETIC, node)
 
     def collected(self, container: ast.expr, held: Held, node: ast.AST) -> None:
-        """``held`` is put into ``container``."""
+        """Note that ``held`` is put into ``container``."""
         if not held.followed:
             return
         path = path_of(container)
@@ -66,7 +66,7 @@ class Followed:
             self.names[path] = Held.INSIDE
 
     def passed(self, node: ast.AST, held: list[Held]) -> Held:
-        """To a function that is not known; what is computed with a tensor is one, and was used before."""
+        """Note that ``held`` are passed to an unknown function; returns what its result is."""
         if any(one in (Held.VALUE, Held.INSIDE, Held.TEXT) for one in held):
             self.use(ValueUse.UNKNOWN, node)
         elif Held.MASK in held:

@@ -10,7 +10,7 @@ import enum
 
 
 class Held(enum.IntEnum):
-    """The later ones say more, and win where two ways meet."""
+    """What a name holds.  Where two branches join, the larger member wins."""
 
     PLAIN = 0
     """A number that no tensor is."""
@@ -33,7 +33,7 @@ class Held(enum.IntEnum):
 
     @property
     def followed(self) -> bool:
-        """Whether the value is in it."""
+        """Whether the followed value, or what was computed from it, is held."""
         return self > Held.OTHER
 
 

@@ -42,7 +42,7 @@ class ValueUse(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class PlacedUse:
-    """A use and the line of it; 0 where the value was not found."""
+    """A use of a value and its line; line 0 where the value was not found."""
 
     line: int
     use: ValueUse

@@ -44,7 +44,7 @@ def uses_of(source: str, expression: str, line: int = 0, first: int = 1) -> froz
 
 
 def placed_uses_of(source: str, expression: str, line: int = 0, first: int = 1) -> tuple[PlacedUse, ...]:
-    """The same with the lines, in their order."""
+    """As ``uses_of``, each use with its line, in the order of the text."""
     module = _parsed(textwrap.dedent(source))
     if module is None:
         return _NOT_FOUND
@@ -60,7 +60,7 @@ def uses_at(lines: Sequence[str], line: int, expression: str = "") -> frozenset[
 
 
 def placed_uses_at(lines: Sequence[str], line: int, expression: str = "") -> tuple[PlacedUse, ...]:
-    """The same with the lines, in their order."""
+    """As ``uses_at``, each use with its line, in the order of the text."""
     module = parsed_lines(lines)
     if module is None:
         return _NOT_FOUND

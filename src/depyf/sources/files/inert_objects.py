@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True, eq=False)
 class Named:
-    """Something that is imported: ``module`` and the qualified name in it."""
+    """An imported object: its module and its qualified name there."""
 
     module: str
     name: str
@@ -25,21 +25,21 @@ class Named:
 
 @dataclass(slots=True, eq=False)
 class Pairs:
-    """A dict."""
+    """The items of a dict."""
 
     pairs: list[tuple[object, object]] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)
 class Members:
-    """A set."""
+    """The members of a set."""
 
     members: list[object] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)
 class External:
-    """What the one who loads the file has to bring along, under this name."""
+    """An object that the loader of the file must provide, under ``key``."""
 
     key: object
 
@@ -86,7 +86,7 @@ def _states(value: Called) -> Iterator[object]:
 
 
 def inside(value: object) -> Iterator[tuple[object, object]]:
-    """What an object consists of, each part with its name or number, in the order of the file."""
+    """The parts of an object, each with its name or index, in the order of the file."""
     if isinstance(value, (tuple, list)):
         yield from enumerate(value)
     elif isinstance(value, Members):

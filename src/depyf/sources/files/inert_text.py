@@ -22,7 +22,7 @@ Unfold = Callable[[bytes], object]
 
 
 def in_short(value: object, depth: int = _SHORT) -> str:
-    """One line, such as ``torch.device('cpu')``."""
+    """``value`` on one line, such as ``torch.device('cpu')``."""
     return printable(cut(_short(value, depth)))
 
 
@@ -71,7 +71,7 @@ def _joined(items: tuple[object, ...] | list[object], depth: int) -> str:
 
 
 def tree(root: object, unfold: Unfold) -> Iterator[str]:
-    """Lines: each object under what it is in; ``unfold`` gives what is pickled in bytes, or the bytes."""
+    """An indented line for each object.  ``unfold``: returns the object pickled in some bytes, or the bytes."""
     numbers: dict[int, int] = {}
     todo: list[tuple[int, object, object]] = [(0, "", root)]
     lines, room = 0, MOST_LINES

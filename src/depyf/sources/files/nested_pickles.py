@@ -49,7 +49,8 @@ class NestedPickles:
             self.notes.append(f"{len(data) - end} bytes follow the pickle; they are not read")
 
     def unfold(self, data: bytes) -> object:
-        """What is pickled in ``data``; ``data`` where it is no pickle."""
+        """The object pickled in ``data``; ``data`` itself where it is no pickle.  TooLarge where nested pickles exceed
+        a multiple of the file's size."""
         known = self._known.get(id(data))
         if known is not None:
             return known[1]

@@ -47,7 +47,8 @@ class Steps:
 
 
 def read_pickle(data: bytes, steps: Steps) -> tuple[object, int]:
-    """What the pickle at the start of ``data`` would make, and where it ends."""
+    """The inert objects in the pickle at the start of ``data``, and the offset of its end.  SavedFileError for a
+    damaged pickle."""
     walk = _PickleWalk()
     position = 0
     try:

@@ -29,7 +29,7 @@ _DAMAGE = (
 
 
 def precompile_cache(data: bytes, steps: Steps) -> Pairs | None:
-    """``data``: the whole file."""
+    """The content of the cache file ``data``.  None for any other file, SavedFileError for a damaged one."""
     if not data.startswith(ARCHIVE):
         return None
     try:

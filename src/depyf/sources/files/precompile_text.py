@@ -58,12 +58,12 @@ class PrecompileText:
 
     @property
     def of_frames(self) -> bool:
-        """Dynamo traced it: it has frames with guards.  Else it is one graph, traced by make_fx."""
+        """Whether Dynamo traced it, into frames with guards.  Otherwise make_fx traced one graph."""
         return self.literals.get("TRACER") == _DYNAMO
 
     @property
     def root(self) -> Pairs:
-        """All of it, as what the file would make."""
+        """The content as inert objects, as if the file were loaded."""
         texts = {"graph_code": self.graph, "driver_code": self.driver}
         return Pairs([*self.pickles.items(), *((key, text) for key, text in texts.items() if text), *self._plain()])
 
@@ -80,7 +80,7 @@ class PrecompileText:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What it was made with, by torch's names for it."""
+        """How the artefact was made, by torch's names."""
         found = {"backend_name": self.literals.get("BACKEND"), "torch_version": self.literals.get("TORCH_VERSION")}
         facts = {key: value for key, value in found.items() if type(value) is str}
         version = self.literals.get("_DYNAMO_PYTHON_VERSION")
@@ -94,7 +94,7 @@ class PrecompileText:
 
     @property
     def drops(self) -> SavedDrops:
-        """The guards that it leaves out, and the values that it serves alone."""
+        """The guards that the artefact does not check, and the values it is limited to."""
         code = {(kind, source): text for kind, source, text in self._rows("DROPPED_GUARD_CODE", 3)}
         slots, risky, alike = (
             [(kind, source) for kind, source in self._rows(name, 2)]
@@ -118,7 +118,8 @@ class PrecompileText:
 
     @property
     def checks(self) -> list[tuple[str, tuple[str, ...]]]:
-        """What the driver of one graph checks of a call: of what, and what."""
+        """The checks that the driver of one graph makes: (the checked value, its conditions); [] for an artefact of
+        frames."""
         if self.of_frames:
             return []
         return [found for found in self._checks() if found[1]][:_MOST_CHECKS]
@@ -162,7 +163,8 @@ class PrecompileText:
 
 
 def precompile_text(data: bytes) -> PrecompileText | None:
-    """See the module."""
+    """The parts of a precompile artefact.  None for any other file, SavedFileError for one that is damaged or has
+    another format."""
     if not data.startswith(BEGINNING):
         return None
     try:

@@ -24,14 +24,14 @@ _MOST = 20_000
 
 
 def is_boxed(data: bytes) -> bool:
-    """Whether ``data`` begins as such a file."""
+    """Whether ``data`` begins as a file of torch's caches or one of ``aot_compile``."""
     return any(
         data[_SUM:LONGEST_HEAD].startswith(len(name).to_bytes(_LENGTH, "big") + name) for name in (_CACHED, _AHEAD)
     )
 
 
 def unboxed(data: bytes) -> Pairs | None:
-    """``entries``: for an artefact of torch's caches a name for each, and its pickle; ``artifact``: one pickle."""
+    """The pickles in such a file, by name: ``artifact``, or the entries of torch's caches.  None for any other file."""
     if not is_boxed(data):
         return None
     boxes = _Boxes(data)
@@ -44,7 +44,8 @@ def unboxed(data: bytes) -> Pairs | None:
 
 
 def cached_entries(data: bytes) -> Pairs:
-    """What the caches had when something was compiled (``save_cache_artifacts``): type by type."""
+    """The entries of torch's caches in a file of ``save_cache_artifacts``, by type.  SavedFileError for a damaged file
+    or another format."""
     boxes = _Boxes(data)
     version = boxes.number()
     if version != _VERSION:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A guard that is not checked."""
+    """A guard that the saved code does not check."""
 
     kind: str
     source: str
@@ -24,7 +24,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class SavedDrops:
-    """What the summary of one file says."""
+    """The summary, in one file, of the guards that are not checked."""
 
     dropped: tuple[Dropped, ...] = ()
     fixed: tuple[str, ...] = ()

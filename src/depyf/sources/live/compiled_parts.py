@@ -23,7 +23,7 @@ _OWN = ("forward", "_forward", "_orig_mod", "dynamo_ctx", "_compiled_call_impl")
 
 @dataclass(frozen=True, slots=True)
 class CompiledPart:
-    """Something inside an object that has a compiler."""
+    """A module or function inside an object that is compiled separately."""
 
     path: str
     """How the object reaches it: ``layers.0``, ``layers.0.attend``."""
@@ -36,7 +36,7 @@ class CompiledPart:
 
 
 def compiled_parts(fn: Any) -> tuple[CompiledPart, ...]:
-    """() for a function, and where nothing inside is compiled by itself."""
+    """The separately compiled parts inside ``fn``; () for a function, and for an object without any."""
     if isinstance(fn, type) or type(fn) in (types.FunctionType, types.MethodType, types.BuiltinFunctionType):
         return ()
     return tuple(_parts(fn))

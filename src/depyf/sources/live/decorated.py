@@ -35,8 +35,8 @@ _LAYERS = 32
 
 
 def decorated(code: types.CodeType) -> Place | None:
-    """The function for which ``code`` is being compiled, where it is a decorator's; asked from torch's bytecode
-    hook."""
+    """The decorated function whose call compiles ``code``, the inner function of a decorator; None for other code.
+    Call it from torch's bytecode hook."""
     if not code.co_freevars or "<locals>" not in getattr(code, "co_qualname", "<locals>"):
         return None
     known = _compiling(code)
@@ -51,7 +51,7 @@ def by_object(record: CodeRecord, code: types.CodeType, again: bool = False) -> 
 
 
 def of_object(record: CodeRecord, first: Callable[[], Any], again: bool = False) -> CodeRecord:
-    """The same; ``first``: what tells the object."""
+    """As ``by_object``.  ``first``: returns the object."""
     name = record.decorated.function if record.decorated is not None else record.qualname
     method = name.rpartition(".")[2]
     optimizer = getattr(sys.modules.get("torch.optim"), "Optimizer", None)
@@ -68,7 +68,7 @@ def of_object(record: CodeRecord, first: Callable[[], Any], again: bool = False)
 
 
 def decorated_functions(function: types.FunctionType) -> list[types.FunctionType]:
-    """What a decorator's inner function closes over, and what that does."""
+    """The functions in the closure of ``function``, and in their closures."""
     found: list[types.FunctionType] = []
     todo = [function]
     while todo and len(found) < _LAYERS:
@@ -92,7 +92,7 @@ def _compiling(code: types.CodeType) -> dict[str, Any]:
 
 
 def stands_for(code: types.CodeType, closure: Any, variables: Any) -> Place | None:
-    """The same, given the cells and the variables of the call."""
+    """As ``decorated``, given the cells and the variables of the call."""
     if not isinstance(closure, tuple) or not isinstance(variables, dict):
         return None
     for cell in closure:

@@ -62,9 +62,9 @@ def remember(
     live: types.FunctionType | None = None,
     ahead: weakref.ref[Any] | None = None,
 ) -> None:
-    """Make ``code`` reachable from the files in ``directory``, where ``function`` is its compile ids without
-    the last number and ``record`` is what the page was made of; ``live`` is the function itself where it is known,
-    ``ahead`` what is called where that is compiled ahead of time."""
+    """Make ``code`` reachable from the files in ``directory``.  ``function``: its compile ids without the last number;
+    ``record``: the record that the page was made from; ``live``: the function, where known; ``ahead``: the callable,
+    where it was compiled ahead of time."""
     guards = {entry.key.text: tuple(guard.expression for guard in entry.guards) for entry in record.entries}
     place = os.path.realpath(directory), function
 
@@ -88,15 +88,13 @@ def forget(directory: str) -> None:
 
 
 def wrote(path: str | os.PathLike[str], text: str) -> None:
-    """This process has written the page ``text`` to ``path``."""
+    """Remember that this process has written the page ``text`` to ``path``."""
     _PAGES[os.path.realpath(path)] = _digest(text)
 
 
 def page_text(path: Path) -> str:
-    """The text of a page, which may be executed: it is, to the letter, what this process wrote there.
-
-    DepyfError for every other file, whatever it holds.
-    """
+    """The text of a page, which may be executed.  DepyfError unless it is exactly what this process wrote to
+    ``path``."""
     known = _PAGES.get(os.path.realpath(path))
     if known is None:
         raise DepyfError(
@@ -164,7 +162,7 @@ class LiveFrame:
         return {**arguments, **free}, Globals(scope if scope is not None else self.function().__globals__)
 
     def original(self, shown: Callable[..., Any]) -> Callable[..., Any]:
-        """What runs when no entry fits: the function itself, without compiling it."""
+        """A function that runs the program's function uncompiled, as torch does where no entry fits."""
 
         @functools.wraps(shown)
         def run(*args: Any, **kwargs: Any) -> Any:
@@ -227,7 +225,7 @@ class LiveGuard:
         raise RuntimeError(f"GuardManager check failed, reason: {self.entry.manager.check_verbose(L)}")
 
     def steps(self, L: dict[str, Any]) -> EntryAnswer:
-        """Every guard evaluated for ``L``, with what it wants and what is there."""
+        """Every guard evaluated for ``L``, with the wanted and the found value."""
         return ask_entry(self.entry, L)
 
     def __getitem__(self, number: int) -> LiveLeaf:
@@ -309,7 +307,7 @@ class LiveGuard:
 
 
 class LiveLeaf:
-    """One guard of an entry, answered by torch; None wherever it cannot be asked."""
+    """One guard of an entry, evaluated by torch; ``check`` returns None where torch cannot be asked."""
 
     def __init__(self, guard: LiveGuard, number: int) -> None:
         self._guard = guard
@@ -394,8 +392,8 @@ def live_frame(file: str, function: str) -> LiveFrame:
 
 
 def part(node: ast.stmt) -> tuple[str, str]:
-    """What a statement of a page is, and of which frame or guard: ``("confirmed", "guard_0_0")``; ``("", "")`` for
-    others."""
+    """The kind of a statement in a page and the frame or guard it belongs to: ``("confirmed", "guard_0_0")``; ("", "")
+    for other statements."""
     decorator = node.decorator_list[0] if isinstance(node, ast.FunctionDef) and node.decorator_list else None
     if isinstance(decorator, ast.Attribute) and isinstance(decorator.value, ast.Name):
         return decorator.attr, decorator.value.id

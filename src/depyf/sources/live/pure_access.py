@@ -124,7 +124,8 @@ def attribute(value: Any, name: str, default: Any = None) -> Any:
 
 
 def _is_field(found: types.GetSetDescriptorType) -> bool:
-    """Of a type written in C, whose fields run no Python; a tensor's do (``pure_tensors`` reads them)."""
+    """Whether it is a field of a type written in C, which runs no Python.  Fields of tensors do: ``pure_tensors`` reads
+    those."""
     owner = found.__objclass__
     return not _flags(owner) & _HEAP_TYPE and short_name(owner) != "TensorBase"
 
@@ -166,7 +167,7 @@ _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescrip
 
 
 def cell_contents(cell: Any, default: Any = None) -> Any:
-    """What a cell holds; ``default`` for an empty one, and for what is no cell."""
+    """The content of a cell; ``default`` for an empty cell and for any other object."""
     try:
         return cell.cell_contents if type(cell) is types.CellType else default
     except ValueError:
@@ -238,7 +239,7 @@ _TORCH_FUNCTION = _TorchFunction()
 
 @contextlib.contextmanager
 def untouched() -> Iterator[None]:
-    """Inside, looking at a tensor calls no ``__torch_function__``: neither a mode nor a subclass notices."""
+    """While the block lasts, reading a tensor calls no ``__torch_function__`` of a mode or a subclass."""
     import torch
 
     off = torch._C._is_torch_function_enabled() and not torch._C._is_torch_function_all_disabled()

@@ -258,7 +258,7 @@ def symbol_of(value: Any) -> str:
 
 
 def referent(reference: Any) -> Any:
-    """What torch's weak reference refers to, None if that is gone; ``reference`` itself if it is no such reference."""
+    """The object of torch's weak reference; None if it is gone.  Any other object is returned unchanged."""
     found = attribute(reference, "ref")
     if not is_a(found, weakref.ref):
         return reference
@@ -337,7 +337,7 @@ def _read(value: Any, read: Callable[[], _Told | None]) -> _Told | None:
 
 @contextlib.contextmanager
 def out_of_reach() -> Iterator[None]:
-    """Inside, no mode of the program or of torch sees an operation on a plain tensor, and autograd records none."""
+    """While the block lasts, no mode sees an operation on a plain tensor, and autograd records none."""
     from torch.utils._python_dispatch import _disable_current_modes
 
     with torch._C.DisableTorchFunction(), _disable_current_modes(), torch.no_grad():

@@ -89,7 +89,7 @@ def _of_torch(value: Any) -> bool:
 
 
 def _enum(value: Any) -> str:
-    """As ``enum.Enum`` itself shows a member."""
+    """A member of an enum as ``enum.Enum`` itself shows it."""
     inner = attribute(value, "_value_")
     text = repr(inner) if type(inner) in SCALARS else f"a {class_name(type(inner))}"
     return f"<{class_name(type(value))}.{attribute(value, '_name_', '?')}: {text}>"

@@ -28,7 +28,7 @@ _ADDED = re.compile(r"^(tmp|graph_out|random_values)_\d+$")
 
 
 def as_dynamo_wrote(code: types.CodeType) -> tuple[types.CodeType, Options] | None:
-    """The code to decompile, and how, where Dynamo wrote ``code``; None where it did not, as far as can be known."""
+    """The code to decompile and the options for it, where Dynamo wrote ``code``; None where that is not known."""
     original = _made_of(code)
     if original is None and not any(map(_INVENTED.match, code.co_names)):
         if code.co_name.startswith(RESUME_PREFIX) and _is_loaded():
@@ -43,7 +43,7 @@ def as_dynamo_wrote(code: types.CodeType) -> tuple[types.CodeType, Options] | No
 
 
 def saved_originals(units: Iterable[CodeUnit]) -> dict[tuple[object, ...], CodeUnit]:
-    """Of the code in one file, by its place, that of which Dynamo may have made the rest."""
+    """The code objects in one file that may be originals of Dynamo's code, by their place."""
     found: dict[tuple[object, ...], CodeUnit] = {}
     for unit in units:
         if not any(map(_INVENTED.match, unit.names)):

@@ -23,7 +23,7 @@ _COUNTING = type(functools.lru_cache(len))
 
 
 def origin(code: types.CodeType) -> types.CodeType | None:
-    """The user's code object that ``code`` is the rest of; None where ``code`` is no resume function."""
+    """The user's code object that the resume function ``code`` continues; None for other code."""
     try:
         from torch._dynamo.resume_execution import ContinueExecutionCache
 
@@ -39,7 +39,7 @@ def origin(code: types.CodeType) -> types.CodeType | None:
 
 
 def is_rest(code: types.CodeType) -> bool:
-    """Whether it is a resume function; of one that was loaded only its name says so."""
+    """Whether ``code`` is a resume function; for a loaded one only its name tells."""
     return origin(code) is not None or code.co_name.startswith(RESUME_PREFIX)
 
 
@@ -57,8 +57,7 @@ def resume_targets(entry: LiveEntry) -> list[tuple[str, types.CodeType]]:
 
 
 def unchanged_arguments(code: types.CodeType) -> frozenset[str]:
-    """The parameters of ``code`` that it never binds anew: in the rest of it after a graph break they are what the call
-    gave, under the same name."""
+    """The parameters that ``code`` never assigns: in its resume functions they still have the values of the call."""
     unit = CodeUnit.from_code(code)
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     changed = {

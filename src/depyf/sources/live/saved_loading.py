@@ -12,7 +12,7 @@ FUNCTION, PRECOMPILED = "function", "precompiled"
 
 
 def load_saved(kind: str, path: str, cache: str) -> Any:
-    """What the file makes; raises what it or torch raises."""
+    """The object that torch loads from ``path``; raises what torch or the file raises."""
     import torch
 
     if kind == PRECOMPILED:

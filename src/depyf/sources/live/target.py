@@ -210,7 +210,7 @@ def _links(callback: Any) -> list[Any]:
 
 
 def innermost_backend(callback: Any) -> Any:
-    """The compiler inside what torch's frame evaluation calls; None where that compiles nothing."""
+    """The backend inside the callback of torch's frame evaluation; None where nothing is compiled."""
     if callback is None or isinstance(callback, bool):
         return None
     for _ in range(64):

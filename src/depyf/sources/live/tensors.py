@@ -46,12 +46,12 @@ class TensorDifference:
 
 
 def relative_tolerance(dtype: Any) -> float:
-    """The default for a torch dtype; 0 for numbers that are not rounded."""
+    """The default relative tolerance for a dtype; 0 for integers and booleans."""
     return _RTOL.get(str(dtype).removeprefix("torch."), 0.0)
 
 
 def statistics(value: Any) -> Statistics:
-    """Of one tensor."""
+    """The statistics of a tensor."""
     import torch
 
     plain = value.detach()

@@ -20,7 +20,7 @@ _listeners: list[GraphEdited] = []
 
 
 def listen(heard: GraphEdited) -> Callable[[], None]:
-    """``heard`` is called from now on, in any thread; returns what ends that."""
+    """Call ``heard`` for each edited graph, in any thread; returns a function that ends this."""
     _listeners.append(heard)
 
     def end() -> None:
@@ -31,7 +31,7 @@ def listen(heard: GraphEdited) -> Callable[[], None]:
 
 
 def tell_of(compile_id: str, stage: str, path: str) -> None:
-    """To every recording."""
+    """Tell all listeners that the edited file ``path`` is used for this compilation and stage."""
     for heard in _listeners:
         heard(compile_id, stage, path)
 
@@ -48,7 +48,7 @@ def take_out_of_force(path: str) -> None:
 
 
 def edited_by(made: types.CodeType) -> str:
-    """Why nothing is proven of ``made``: it is the text of an edited file; "" for code of Dynamo's."""
+    """Why ``made`` is not proven: it is compiled from an edited file; "" for code of Dynamo."""
     return f"{EDITED}: this is the text of {made.co_filename}" if made.co_filename in _paths else ""
 
 
@@ -66,12 +66,12 @@ _edits: dict[str, dict[str, EditInForce]] = {}
 
 
 def keep_edit(compile_id: str, edit: EditInForce) -> None:
-    """What is compiled under ``compile_id`` is made with this, as long as the block lasts."""
+    """Remember that ``compile_id`` is compiled with ``edit``."""
     _edits.setdefault(compile_id, {})[edit.path] = edit
 
 
 def forget_edits(paths: Iterable[str]) -> None:
-    """The block with these files has ended, and what was compiled in it is gone."""
+    """Forget the edits of ``paths``, whose block has ended."""
     gone = set(paths)
     for compile_id, edits in list(_edits.items()):
         kept = {path: edit for path, edit in edits.items() if path not in gone}
@@ -82,12 +82,13 @@ def forget_edits(paths: Iterable[str]) -> None:
 
 
 def edits_of(compile_id: str) -> tuple[EditInForce, ...]:
-    """The edits that an entry of this process was made with."""
+    """The edits with which an entry of this process was compiled."""
     return tuple(_edits.get(compile_id, {}).values())
 
 
 def notes_of(used: Iterable[tuple[str, str]], stage: str) -> tuple[str, ...]:
-    """What the page of a graph of this stage says; ``used``: stage and path of each edited file of its compilation."""
+    """The notes for the page of a graph of this stage.  ``used``: stage and path of each edited file of its
+    compilation."""
     return tuple(
         f"{EDITED}: what runs here is the text of {path}"
         if stage == own and own != WRAPPER

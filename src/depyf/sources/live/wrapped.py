@@ -33,12 +33,12 @@ _LAYERS = 8
 
 
 def is_wrapper(code: types.CodeType) -> bool:
-    """Whether it is the code of torch's wrapper around a callable."""
+    """Whether ``code`` is that of torch's wrapper around a callable."""
     return code.co_freevars == ("fn",) and code.co_filename.replace("\\", "/").endswith("_dynamo/external_utils.py")
 
 
 def is_module_call(code: types.CodeType) -> bool:
-    """Whether it is torch's code that calls the ``forward`` of any module."""
+    """Whether ``code`` is torch's code that calls the ``forward`` of any module."""
     return code.co_name == "_wrapped_call_impl" and code.co_filename.replace("\\", "/").endswith(
         "/torch/nn/modules/module.py"
     )
@@ -62,18 +62,18 @@ def wrapped_call() -> WrappedCall | None:
 
 
 def of_wrapper(function: types.FunctionType) -> Any:
-    """The object that a wrapper of torch's calls; None where ``function`` is none."""
+    """The object that a wrapper of torch calls; None where ``function`` is no such wrapper."""
     return cell_contents(function.__closure__[0]) if is_wrapper(function.__code__) and function.__closure__ else None
 
 
 def call_of(called: Any, path: str = "") -> WrappedCall:
-    """The same of an object that is known; ``path``: what it is called, instead of a global variable."""
+    """The record of a call of ``called``.  ``path``: its name, instead of that of a global variable."""
     name = f"{path} ({_kind(called)})" if path else _name(called, sys._getframe(1))
     return WrappedCall(name, _parameters(called))
 
 
 def module_called(code: types.CodeType, guards: Iterable[GuardRecord]) -> WrappedCall | None:
-    """For torch's code that calls any module: the module, if ``guards`` say its class."""
+    """The module that torch's module-call code calls, if ``guards`` tell its class; None for other code."""
     if not is_module_call(code):
         return None
     found = filter(None, (class_wanted(guard.expression) for guard in guards))

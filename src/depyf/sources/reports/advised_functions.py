@@ -20,13 +20,12 @@ OF_LOGGERS = "logging.Logger."
 
 
 def function_named(name: str) -> Any:
-    """The function of that name of those that an advice adds to an option; None for another name, and where there is
-    none."""
+    """The function that an advice adds to an option, by its name in the advice; None for none."""
     return next((function for known, function in advised_functions() if known == name), None)
 
 
 def advised_functions() -> Iterator[tuple[str, Any]]:
-    """All of them, with their names."""
+    """The functions that an advice may add to an option, with their names."""
     for name, (module, attribute) in _NAMED.items():
         if (function := vars(sys.modules[module]).get(attribute) if module in sys.modules else None) is not None:
             yield name, function

@@ -54,7 +54,7 @@ NOTHING_KNOWN = BrokenAt()
 
 
 def traced_frames(traced: tuple[TracedFrame, ...]) -> list[StackFrame]:
-    """The same with their lines of source."""
+    """The traced frames with their source lines, without those of torch."""
     found = []
     for frame in traced:
         line = linecache.getline(frame.filename, frame.line).rstrip("\n")

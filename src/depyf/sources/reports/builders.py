@@ -104,13 +104,13 @@ class EntryBuilder:
     callers: tuple[RunningFrame, ...] = ()
 
     def is_other(self, work: int) -> bool:
-        """Whether it has ended, or was made otherwise: torch began to count anew."""
+        """Whether ``work`` is another compilation: this one has ended, or was made in another way."""
         return self.closed or self.made is not Made.AHEAD or self.work not in (0, work)
 
 
 @dataclass
 class GraphBuilder:
-    """A graph as it arrived; ``record`` is rewritten when a better text for it is found."""
+    """A reported graph.  ``record`` is replaced when a better text is found."""
 
     record: GraphRecord
     attempt: int

@@ -33,7 +33,7 @@ class RunningFrame:
 
     @property
     def code(self) -> tuple[str, str, int]:
-        """What tells its code object from others."""
+        """The file, name and first line that identify the code object."""
         return self.filename, self.name, self.first
 
 

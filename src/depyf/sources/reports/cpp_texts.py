@@ -15,7 +15,7 @@ _CPP = {
 
 
 def as_python(event: str, text: str) -> str:
-    """The text of the event."""
+    """The text of the event as Python: C++ becomes a module that assigns it to ``cpp_wrapper_src``."""
     if event not in _CPP:
         return text
     raw = f"r'''\n{text}'''" if "'''" not in text and not text.endswith(("\\", "'")) else repr(text)

@@ -37,7 +37,7 @@ from depyf.sources.reports.recompiles import resolved, resolved_refusal, special
 
 
 def no_limit() -> int | None:
-    """Where torch's options are not known."""
+    """The ``recompile_limit`` where torch's options are unknown: None."""
     return None
 
 
@@ -180,7 +180,8 @@ def _failure(entry: EntryBuilder, live: bool) -> str:
 
 
 def whole_steps(functions: tuple[FunctionRecord, ...]) -> tuple[FunctionRecord, ...]:
-    """The breaks in optimizers with their advice, for a calling function that calls backward()."""
+    """The functions, with the advice ``for_step`` for breaks in ``optimizer.step()`` where the caller also calls
+    ``backward()``."""
     steps = {
         (place.filename, place.function)
         for function in functions
@@ -203,8 +204,8 @@ def whole_steps(functions: tuple[FunctionRecord, ...]) -> tuple[FunctionRecord, 
 
 
 def as_seen_from_outside(functions: tuple[FunctionRecord, ...]) -> tuple[FunctionRecord, ...]:
-    """Breaks at a returned number get the advice of the calling frame, if the same break was reported there: what the
-    number is used for was seen then."""
+    """The functions, with the caller's advice for breaks at a returned number.  The caller reported the same break, and
+    its code shows what the number is used for."""
     first: dict[tuple[int, tuple[str, int, str]], tuple[AdviceUse, ...]] = {}
     for entry in sorted((e for f in functions for e in f.entries), key=lambda entry: entry.key.order):
         for record in entry.breaks:
@@ -225,7 +226,7 @@ def as_seen_from_outside(functions: tuple[FunctionRecord, ...]) -> tuple[Functio
 def callers_of(
     functions: Mapping[tuple[int, str], FunctionBuilder],
 ) -> Callable[[EntryBuilder], tuple[CallerRecord, ...]]:
-    """Of an entry the callers, those of functions that Dynamo saw by their number."""
+    """A function that returns the callers of an entry, with the numbers of those that Dynamo saw."""
     known = {(b.code.filename, b.code.name, b.code.line): function for function, b in functions.items()}
     return lambda entry: folded(entry.callers, lambda frame: known.get(frame.code), linecache.getline)
 
@@ -241,7 +242,8 @@ class RestParents:
         """Generation, file and the beginning of a rest's name -> lines and numbers of functions."""
 
     def parent(self, function: tuple[int, str]) -> tuple[int, str] | None:
-        """The last function of that name that begins before the rest, in the file and in the run."""
+        """The function that the resume function ``function`` continues: the last one of its name that begins before
+        it."""
         for number, builder in islice(self._functions.items(), self._indexed, None):
             name = RESUME_PREFIX + builder.code.name.replace("<", "").replace(">", "")
             key = number[0], builder.code.filename, name
@@ -256,17 +258,17 @@ class RestParents:
 def parent_by_name(
     function: tuple[int, str], functions: Mapping[tuple[int, str], FunctionBuilder]
 ) -> tuple[int, str] | None:
-    """The same of one function."""
+    """As ``RestParents.parent``, for one function."""
     return RestParents(functions).parent(function)
 
 
 def name_of_rest(begun: CodeRecord, name: str) -> str:
-    """The qualified name of the rest of a function that Dynamo calls ``name``."""
+    """The qualified name of the resume function that Dynamo calls ``name``.  ``begun``: the whole function."""
     owner = begun.qualname.rpartition(".")[0]
     return f"{owner}.{name}" if owner else name
 
 
 def function_order(function: tuple[int, str]) -> tuple[int, int, str]:
-    """As numbers."""
+    """The sort key of a function: generation and frame number as numbers."""
     generation, text = function
     return generation, int(text) if text.isdigit() else -1, text

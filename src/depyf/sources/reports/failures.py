@@ -75,8 +75,8 @@ NO_FAILURE = ToldFailure()
 def told_failure(
     data: dict[str, Any], traced: tuple[TracedFrame, ...] = (), outside: str = "", declared: str = _MARKED
 ) -> ToldFailure:
-    """``outside``: the result of ``outside_declared``.  ``declared``: how a sentence says that a size is declared
-    dynamic."""
+    """Why a compilation failed, from its metrics.  ``outside``: the result of ``outside_declared``.  ``declared``: the
+    words for how a size was declared dynamic."""
     kind, reason = str(data.get("fail_type") or ""), str(data.get("fail_reason") or "")
     if not reason:
         return NO_FAILURE
@@ -86,8 +86,8 @@ def told_failure(
 
 
 def outside_declared(data: dict[str, Any], found: Iterable[RecompileRecord]) -> str:
-    """Where sizes are declared (``dynamic_shapes=``): that the call is outside of that, which torch finds when its own
-    new guards fail; "" for another error.  ``found``: why earlier entries did not fit."""
+    """The sentence that the call is outside of the declared ``dynamic_shapes``, where torch's own new guard fails; ""
+    for other errors.  ``found``: why earlier entries did not fit."""
     failed = _OWN_GUARD.search(str(data.get("fail_reason") or ""))
     if failed is None:
         return ""
@@ -100,7 +100,7 @@ def outside_declared(data: dict[str, Any], found: Iterable[RecompileRecord]) -> 
 
 
 def pinned_constant(reason: str) -> tuple[SizeSource, int] | None:
-    """For the error of a size marked dynamic: the size, and the number that the program needs."""
+    """The size and its required number in torch's error for a size marked dynamic; None for other errors."""
     found = _CONSTANT.search(reason)
     size = size_source(found["name"]) if found is not None else None
     return (
@@ -109,7 +109,7 @@ def pinned_constant(reason: str) -> tuple[SizeSource, int] | None:
 
 
 def asks_double_backward(message: str) -> bool:
-    """Whether torch says that it was asked for the backward of a compiled backward."""
+    """Whether torch's error says that compiled code has no backward of its backward (double backward)."""
     return "does not currently support double backward" in message
 
 

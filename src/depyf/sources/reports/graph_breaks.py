@@ -261,7 +261,7 @@ def is_in_loop(text: str) -> bool:
 
 
 def told_later(text: str) -> tuple[str, str]:
-    """The cause in plain words, and torch's own, of a reason as torch keeps it: without the lines around it."""
+    """(the cause in plain words, torch's reason and explanation) of a reason that torch has kept."""
     text = _ADDRESS.sub("", text.partition("Developer debug context:")[0].strip())
     reason = text.partition("\n")[0].strip()
     explanation = " ".join(_fields(text).get("Explanation", ()))

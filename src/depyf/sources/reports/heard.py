@@ -118,11 +118,11 @@ class Heard:
                 self.on_told(key)
 
     def about(self, event: TraceEvent) -> CompileKey:
-        """The compilation that ``event`` is of."""
+        """The compilation that ``event`` belongs to."""
         return self.key(event.compile_id)
 
     def begin_frame(self, compile_id: str, event: TraceEvent) -> CompileKey:
-        """torch begins with a frame."""
+        """Begin a compilation; after ``torch._dynamo.reset()`` in a new generation."""
         key = self.key(compile_id)
         entry = self.entries.get(key)
         if entry is not None and entry.closed:  # torch._dynamo.reset() restarted the counters
@@ -133,29 +133,29 @@ class Heard:
         return key
 
     def take_graph(self, key: CompileKey, event: TraceEvent) -> None:
-        """A graph, or generated code."""
+        """Add a graph or generated code."""
         self.add_graph(key, BY_EVENT[event.name], as_python(event.name, event.payload), path_in(event), event.attempt)
 
     def take_break(self, entry: EntryBuilder, event: TraceEvent) -> None:
-        """The graph is cut."""
+        """Add a graph break."""
         if event.payload:
             entry.breaks.setdefault(event.payload, NOTHING_KNOWN)
 
     def take_recompile(self, entry: EntryBuilder, event: TraceEvent) -> None:
-        """What there was did not fit a call."""
+        """Add the reasons of a recompilation."""
         entry.recompiles = tuple(map(self.explained, parse_recompile(event.payload, reader=self.reader)))
 
     def take_guards(self, entry: EntryBuilder, event: TraceEvent) -> None:
-        """The guards are made."""
+        """Add the guards of a compilation."""
         entry.guard_text = event.payload
         entry.symbols.finish({})
 
     def take_error(self, entry: EntryBuilder, event: TraceEvent) -> None:
-        """torch gives a frame up."""
+        """Add the error with which torch gave up a frame."""
         entry.failed = entry.failed or last_line(event.payload)
 
     def take_metrics(self, entry: EntryBuilder, event: TraceEvent) -> None:
-        """torch is done with a frame, or with its backward."""
+        """Add the metrics of a frame or of its backward."""
         self.timings.setdefault(entry.key, {}).update(phases(event.name, event.data))
         skipped = event.data.get("cudagraph_skip_reason")
         if isinstance(skipped, str):
@@ -169,7 +169,7 @@ class Heard:
             self.on_closed(entry.key)
 
     def close(self, entry: EntryBuilder, event: TraceEvent) -> None:
-        """torch is done with a frame."""
+        """End a compilation."""
         entry.closed = True
         reason = event.data.get("fail_reason")
         if reason:
@@ -191,7 +191,7 @@ class Heard:
         entry.restarts = tuple(sorted(first_line(str(r)) for r in restarts)) if isinstance(restarts, list) else ()
 
     def take_symbol(self, entry: EntryBuilder, event: TraceEvent) -> None:
-        """A size that is a symbol, or what is assumed of one."""
+        """Add an event about a symbol."""
         entry.symbols.take(event.name, event.data)
 
     def guards_of(self, entry: EntryBuilder) -> tuple[GuardRecord, ...]:
@@ -201,7 +201,7 @@ class Heard:
         return entry.parsed[1]
 
     def explained(self, record: RecompileRecord) -> RecompileRecord:
-        """With what the symbols of the earlier entry tell."""
+        """``record`` with better advice, where a symbol of the earlier entry explains it."""
         earlier = self.entries.get(self.key(record.entry)) if record.entry else None
         if earlier is None:
             return record
@@ -214,12 +214,12 @@ class Heard:
         return tuple(map(self.times_of, keys))
 
     def times_of(self, key: CompileKey) -> TimesRecord:
-        """The same of one."""
+        """The times of one compilation so far."""
         seconds = sorted(self.timings.get(key, {}).items())
         return TimesRecord(key, tuple(seconds), tuple(sorted(self.phases.get(key, ()))))
 
     def renew(self, compile_id: str) -> CompileKey:
-        """torch counts from 0 again."""
+        """Start a new generation: torch has restarted its counters."""
         self._generation += 1
         self.current.clear()
         return self.key(compile_id)
@@ -266,7 +266,7 @@ class Heard:
 
 
 def path_in(event: TraceEvent) -> str:
-    """Where torch keeps the code that it reports."""
+    """The path of the generated file that ``event`` reports; "" for none."""
     return str(event.data.get("file_path") or event.data.get("filename") or "")
 
 

@@ -34,7 +34,7 @@ def _library_folders() -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def of_libraries(filename: str) -> bool:
-    """Whether a function's file is of the standard library, torch, what that stands on, or depyf, or no file at all."""
+    """Whether a file belongs to the standard library, torch, torch's dependencies or depyf, or is no file at all."""
     return filename.startswith((*_library_folders(), *_MADE, *_TorchFolders.folders)) or _elsewhere(filename)
 
 
@@ -62,7 +62,7 @@ _OF_TORCH = re.compile(
 
 @contextlib.contextmanager
 def torch_elsewhere() -> Iterator[None]:
-    """Until the end of the block files of another torch are known, too."""
+    """While the block lasts, files of a torch in another folder (that of a log) count as torch's, too."""
     try:
         yield
     finally:
@@ -71,7 +71,7 @@ def torch_elsewhere() -> Iterator[None]:
 
 
 def torch_lies_at(filename: str) -> None:
-    """A log names a file, which may tell the folder of its torch."""
+    """Note the folder of torch in ``filename``, a name from a log, if it has one."""
     found = _OF_TORCH.match(filename)
     if found is not None and found["folder"] not in _TorchFolders.folders:
         _TorchFolders.folders = (*_TorchFolders.folders, found["folder"])[-8:]
@@ -79,6 +79,6 @@ def torch_lies_at(filename: str) -> None:
 
 
 def in_torch(name: str) -> str:
-    """The whole name of a file of that torch, of which ``torch/nn/functional.py`` is known; any other as it is."""
+    """The full name of a file of that torch: of ``torch/nn/functional.py``; any other name unchanged."""
     folder = next(iter(_TorchFolders.folders), "")
     return folder + name.removeprefix("torch/") if folder and name.startswith("torch/") else name

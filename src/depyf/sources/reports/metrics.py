@@ -41,7 +41,7 @@ def _phase(name: str) -> tuple[str, float] | None:
 
 
 def cache_record(cache: str, status: str, payload: str) -> CacheRecord:
-    """What the cache answered, and for a bypass why."""
+    """The record of a cache's answer; for a bypass with torch's reason."""
     try:
         data = json.loads(payload) if payload else {}
     except ValueError:
@@ -75,7 +75,7 @@ def failure(data: dict[str, Any]) -> str:
 
 
 def last_line(text: str) -> str:
-    """The line of a traceback that names the exception."""
+    """The last line of a traceback that names an exception; the last line for other texts."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     return next((line for line in lines if _names_exception(line)), lines[-1] if lines else "")
 

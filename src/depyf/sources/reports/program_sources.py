@@ -21,7 +21,7 @@ from depyf.safety.unheard import parse, spelled_lines, spelled_out
 
 
 class ProgramSources:
-    """The text of functions, by file and line; what must be known of a whole file is found once."""
+    """Reads the source text of functions.  Each file is parsed once."""
 
     def __init__(self) -> None:
         self._expressions: dict[str, _FileExpressions | None] = {}

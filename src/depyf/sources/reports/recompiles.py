@@ -43,8 +43,7 @@ def parse_recompile(
 
 
 def refused_recompile(message: str, reader: GuardReader = PLAIN_READER) -> tuple[RecompileRecord, ...]:
-    """The same from the error that ``torch._dynamo.config.error_on_recompile`` makes of a recompilation; () for another
-    error."""
+    """As ``parse_recompile``, for the error under ``torch._dynamo.config.error_on_recompile``; () for other errors."""
     if not message.startswith("Recompiling function "):
         return ()
     reasons = [line.strip().removeprefix("- ") for line in message.splitlines() if line.strip().startswith("- ")]
@@ -91,7 +90,7 @@ FixedSizes = Mapping[str, Sequence[Sequence[int | None]]]
 
 
 def fixed_sizes(guards: Iterable[GuardRecord]) -> FixedSizes:
-    """The sizes that an entry with these guards is for."""
+    """The sizes of each tensor that ``guards`` want."""
     found: dict[str, list[Sequence[int | None]]] = {}
     for guard in guards:
         layout = layout_of(guard.expression)
@@ -101,8 +100,8 @@ def fixed_sizes(guards: Iterable[GuardRecord]) -> FixedSizes:
 
 
 def still_fixed(record: RecompileRecord, sizes: FixedSizes) -> RecompileRecord:
-    """The record with better advice where the entry that was made then, for these sizes, has a fixed size again: torch
-    makes a size dynamic that changes, unless something needs its value."""
+    """``record`` with better advice, where the new entry again has the size as a constant: something needs its value,
+    else torch would have made it dynamic.  ``sizes``: those of the new entry."""
     size = next(iter(record.differences), None)
     if size is None or size.what != "size" or size.index is None or size.small or size.relation != "==":
         return record
@@ -126,12 +125,12 @@ def _record(reason: str, call: Look, resolve: Callable[[str], str], reader: Guar
 
 
 def resolved(record: RecompileRecord, resolve: Callable[[str], str]) -> RecompileRecord:
-    """With the whole name of the file, of which torch prints the end."""
+    """``record`` with the full name of the file, which torch shortens."""
     return replace(record, place=_resolved(record.place, resolve))
 
 
 def resolved_refusal(record: RefusalRecord, resolve: Callable[[str], str]) -> RefusalRecord:
-    """The same of all guards that failed."""
+    """``record`` with the full names of the files of all failed guards."""
     return replace(record, failed=tuple(replace(one, place=_resolved(one.place, resolve)) for one in record.failed))
 
 

@@ -13,7 +13,7 @@ from depyf.run.places.place import Place
 
 @dataclass(frozen=True, slots=True)
 class ShapeQuestion:
-    """What led to an event about shapes."""
+    """What made torch ask its shape environment: an operator, a heuristic or the program."""
 
     env: Any = None
     """The ``ShapeEnv``; None where no frame holds it."""
@@ -33,7 +33,7 @@ class ShapeQuestion:
 
 @dataclass(frozen=True, slots=True)
 class FinalSymbol:
-    """What the environment knows of one symbol when the guards are made."""
+    """The final range and value of a symbol, when the guards are made."""
 
     sources: tuple[str, ...]
     range: str

@@ -42,13 +42,13 @@ class SymbolTable:
 
     @property
     def places(self) -> SymbolPlaces:
-        """What is known so far."""
+        """The source lines of the symbols so far."""
         if self._places is None:
             self._places = places_of(self.symbols.values())
         return self._places
 
     def take(self, event: str, data: dict[str, Any], asked: ShapeQuestion = NOT_ASKED) -> None:
-        """Take one event in; what it does not say stays empty."""
+        """Add one event about symbols.  Fields that it lacks stay empty."""
         self._places = None
         if asked.suppressed:  # no guard comes of it: other sizes run, too
             return
@@ -80,7 +80,7 @@ class SymbolTable:
                 self._assumed.setdefault(name, {})[shortened(expression), place] = None
 
     def finish(self, known_now: Mapping[str, FinalSymbol]) -> None:
-        """torch makes the guards now: what it knows of the symbols is final."""
+        """Store the final range and value of each symbol, when torch makes the guards."""
         self._places = None
         for name, final in known_now.items():
             known = self.symbols.get(name)
@@ -107,8 +107,7 @@ def shortened(expression: str) -> str:
 
 
 def user_place(data: dict[str, Any]) -> Place | None:
-    """The innermost line of the user that torch names in an event; where there is none but those of libraries, of
-    these."""
+    """The innermost line of the program in an event; the innermost line of a library where there is none."""
     stack = data.get("user_stack")
     frames = [frame for frame in stack if isinstance(frame, dict)] if isinstance(stack, list) else []
     if not frames:

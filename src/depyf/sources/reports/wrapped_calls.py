@@ -23,11 +23,11 @@ class WrappedCall:
     """What the positional arguments of the wrapper are called in the object's function."""
 
     def spoken(self, text: str) -> str:
-        """``text`` about the wrapper's variables, in terms of the object."""
+        """``text`` with the wrapper's variables replaced by those of the wrapped object's function."""
         return of_wrapped(text, self.parameters)
 
     def about(self, record: RecompileRecord) -> RecompileRecord:
-        """The same of a recompilation."""
+        """``record`` with the wrapper's variables replaced likewise."""
         advice = tuple(
             AdviceUse(use.id, tuple((name, self.spoken(value)) for name, value in use.values)) for use in record.advice
         )
@@ -35,7 +35,7 @@ class WrappedCall:
         return replace(record, guard=self.spoken(record.guard), advice=advice, differences=differences)
 
     def about_refusal(self, record: RefusalRecord) -> RefusalRecord:
-        """The same of all guards that failed."""
+        """``record`` with the wrapper's variables replaced in all failed guards."""
         failed = (
             replace(one, guard=self.spoken(one.guard), differences=self.of_differences(one.differences))
             for one in record.failed
@@ -43,7 +43,7 @@ class WrappedCall:
         return replace(record, failed=tuple(failed))
 
     def of_differences(self, differences: tuple[Difference, ...]) -> tuple[Difference, ...]:
-        """The same of what guards found."""
+        """``differences`` with the wrapper's variables replaced."""
         return tuple(
             replace(one, source=self.spoken(one.source), others=tuple(map(self.spoken, one.others)))
             for one in differences
@@ -52,7 +52,7 @@ class WrappedCall:
 
 @dataclass(frozen=True, slots=True)
 class PinnedSize:
-    """A size that is marked in vain."""
+    """A size marked dynamic that other, unmarked tensors fix."""
 
     by: tuple[tuple[str, int], ...]
     """The tensors that have the same size, and the dimension of each."""
@@ -60,6 +60,6 @@ class PinnedSize:
 
     @property
     def words(self) -> str:
-        """What stands beside torch's error."""
+        """The sentence added to torch's error."""
         sizes = " and ".join(f"{name}.size({index})" for name, index in self.by)
         return f"{sizes} must be the same and {'is' if len(self.by) == 1 else 'are'} not marked"

@@ -13,6 +13,6 @@ _GLOBAL = re.compile(
 
 
 def globals_in(disassembly: str) -> tuple[str, ...]:
-    """Each once."""
+    """The names of the globals, each once."""
     found = {match["name"]: int(match["number"][:9]) for match in _GLOBAL.finditer(disassembly)}
     return tuple(sorted(found, key=lambda name: found[name]))

@@ -62,7 +62,7 @@ _LONGEST = 200
 
 
 class HeardLog(Heard):
-    """What one log tells."""
+    """The records of one log, as they are read."""
 
     def __init__(self) -> None:
         super().__init__(PLAIN_READER, 0.0)
@@ -87,7 +87,7 @@ class HeardLog(Heard):
         """Compilation, name of a record and report of a break -> the line of the log."""
 
     def take(self, record: LogRecord) -> None:
-        """Take one record in; what has another form than torch's is told of in the notes."""
+        """Read one record.  A record of another form than torch's becomes a note."""
         try:
             self._take(record)
         except (TypeError, ValueError, AttributeError, LookupError, RecursionError, OverflowError) as error:
@@ -143,7 +143,7 @@ class HeardLog(Heard):
             self.phases.setdefault(self.key(ended[0]), []).append(ended[1])
 
     def code_of(self, function: tuple[int, str]) -> CodeRecord:
-        """The function with what the file of the program says of it."""
+        """The code record of a function, with its source where the program's file can be read."""
         known = self._codes.get(function)
         if known is None:
             code = self.functions[function].code
@@ -157,16 +157,16 @@ class HeardLog(Heard):
         return known
 
     def begun_by(self, function: tuple[int, str]) -> tuple[int, str] | None:
-        """The function that ``function`` is the rest of; None for a whole one."""
+        """The function that the resume function ``function`` continues; None for a whole function."""
         code = self.functions[function].code
         return self._parents.parent(function) if is_rest(code) else None
 
     def limit(self) -> int | None:
-        """torch's ``recompile_limit`` there."""
+        """The ``recompile_limit`` of the process that wrote the log."""
         return logged_limit(self.options)
 
     def take_graph(self, key: CompileKey, event: TraceEvent) -> None:
-        """As long as there is room."""
+        """Add a graph or generated code, up to a total size of all texts."""
         self._text += len(event.payload)
         if self._text > _MOST_TEXT:
             self.note("the log holds more graphs and generated code than is kept: the last ones are left out")
@@ -178,12 +178,12 @@ class HeardLog(Heard):
         self.add_graph(key, BY_EVENT[event.name], text, path, event.attempt, facts)
 
     def take_recompile(self, entry: EntryBuilder, event: TraceEvent) -> None:
-        """As torch says it, until the new entry tells what the call had."""
+        """Add torch's reasons of a recompilation.  The guards of the new entry later tell the values of the call."""
         super().take_recompile(entry, event)
         self._reasons[entry.key] = event.payload
 
     def take_symbol(self, entry: EntryBuilder, event: TraceEvent) -> None:
-        """With who called the function: the stack of ``dynamo_start`` lacks the last two callers."""
+        """Add an event about a symbol, with the callers: the stack in ``dynamo_start`` lacks the last two."""
         aside = event.name.startswith("guard_added") and self._suppressed(event.data.get("stack"))
         entry.symbols.take(event.name, event.data, _ASIDE if aside else NOT_ASKED)
         if not entry.callers:
@@ -249,7 +249,7 @@ class HeardLog(Heard):
         return found
 
     def close(self, entry: EntryBuilder, event: TraceEvent) -> None:
-        """With what the metrics tell of the process."""
+        """End a compilation, with the options of the process that the metrics contain."""
         self.options = options_in(event.data) or self.options
         entry.in_force = logged_in_force(self.options)
         broke = bool(entry.breaks)
@@ -276,5 +276,5 @@ def _code_in(data: Mapping[str, Any]) -> CodeRecord:
 
 
 def is_rest(code: CodeRecord) -> bool:
-    """Whether it is what follows a graph break, which no file has."""
+    """Whether it is a resume function, which is in no source file."""
     return code.name.startswith(RESUME_PREFIX)

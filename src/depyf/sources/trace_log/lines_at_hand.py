@@ -19,7 +19,7 @@ _SUFFIXES = (".py", ".pyw", ".pyi")
 
 
 class ProgramLines:
-    """``changed``: the files that were changed later, which would show other lines."""
+    """Reads source lines for a log.  ``changed``: the files changed after the log was written, which are not read."""
 
     def __init__(self, written: float) -> None:
         self._written = written
@@ -45,7 +45,7 @@ class ProgramLines:
 
     @contextlib.contextmanager
     def shown(self) -> Iterator[None]:
-        """Lines are read so while the block lasts; afterwards as before."""
+        """While the block lasts, ``linecache`` reads lines in this way."""
 
         def read(filename: str, module_globals: object = None) -> list[str]:
             lines = self.lines(filename)

@@ -38,12 +38,12 @@ _ABOUT = frozenset({
 
 
 def record_name(metadata: Mapping[str, Any]) -> str:
-    """What torch calls a record; "" where it does not say."""
+    """torch's name of a record; "" for none."""
     return artifact_name(metadata) or next((name for name in metadata if name not in _ABOUT), "")
 
 
 def is_wanted(metadata: Mapping[str, Any]) -> bool:
-    """Whether anything is made of such a record."""
+    """Whether depyf reads records with this ``metadata``."""
     name = artifact_name(metadata)
     if name:
         return is_read(name) or name in (VERSION, AOT_METADATA) or name.endswith((ORIGINAL, TRANSFORMED))
@@ -51,7 +51,7 @@ def is_wanted(metadata: Mapping[str, Any]) -> bool:
 
 
 class LogStrings:
-    """The strings that a log has written so far."""
+    """The numbered strings in a log, read so far."""
 
     def __init__(self) -> None:
         self._known: dict[int, str] = {}
@@ -74,22 +74,22 @@ class LogStrings:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """All of them."""
+        """All strings read so far."""
         return tuple(self._known.values())
 
     def named(self, number: int) -> str:
-        """The string of that number."""
+        """The string with this number; "" for none."""
         return self._known.get(number, "")
 
 
 def event_of(record: LogRecord, strings: LogStrings) -> TraceEvent | None:
-    """The event in ``record``, where there is one."""
+    """The event in ``record``; None for a record that holds none."""
     event = read_event(record)
     return None if event is None else with_names(event, strings.named)
 
 
 def phase_of(record: LogRecord) -> Mapping[str, Any] | None:
-    """The begin or end of a phase in ``record``, where there is one."""
+    """The begin or end of a phase in ``record``; None for a record that holds none."""
     try:
         return phase_event(record)
     except (ValueError, RecursionError):

@@ -37,12 +37,12 @@ _MOST_PAYLOAD = 1 << 28
 
 
 class NoLogError(DepyfError):
-    """There is no log of torch."""
+    """The path holds no log of torch."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """One log."""
+    """A log of one process."""
 
     path: Path
     rank: int | None
@@ -55,13 +55,13 @@ class LogFile:
 
     @contextlib.contextmanager
     def records(self) -> Iterator[LogLines]:
-        """Its records, of those that something is made of."""
+        """The records that depyf reads."""
         with opened(self.path) as file:
             yield LogLines(file, is_wanted, self._payload if self.path.name == RAW else None)
 
     @contextlib.contextmanager
     def every_record(self) -> Iterator[LogLines]:
-        """All records, those that nothing is made of, too."""
+        """All records of the log."""
         with opened(self.path) as file:
             yield LogLines(file, payload_of=self._payload if self.path.name == RAW else None)
 
@@ -129,7 +129,7 @@ def _below(folder: Path) -> list[Path]:
 
 
 def may_be_log(name: str) -> bool:
-    """Whether a file of this name is looked into."""
+    """Whether files of this name are searched for records of torch."""
     plain = name.removesuffix(".gz")
     return name == RAW or plain.endswith((".log", ".txt"))
 

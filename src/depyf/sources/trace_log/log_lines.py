@@ -34,7 +34,7 @@ _FAR = 400
 
 @dataclass(frozen=True, slots=True)
 class LogRecord:
-    """One record."""
+    """One record of a log: its metadata and its payload."""
 
     metadata: dict[str, Any]
     payload: str
@@ -45,7 +45,7 @@ class LogRecord:
 
 
 class LogLines:
-    """The records of one file, in order; ``faults`` says what could not be read."""
+    """Iterates over the records of one file.  ``faults``: what could not be read."""
 
     def __init__(
         self,

@@ -33,7 +33,7 @@ _LONGEST_NAME = 60
 
 @dataclass(frozen=True, slots=True)
 class LogContents:
-    """What one log tells."""
+    """The run in one log, and the sources that belong to it."""
 
     run: Run
     sources: dict[str, str]
@@ -44,13 +44,13 @@ class LogContents:
 
     @contextlib.contextmanager
     def lines(self) -> Iterator[None]:
-        """While the block lasts, lines of the program are read as for this log."""
+        """While the block lasts, source lines are read as for this log."""
         with torch_elsewhere(), self.program.shown():
             yield
 
 
 def read_log(log: LogFile) -> LogContents:
-    """All of it; DepyfError where the file cannot be opened."""
+    """The content of a log.  DepyfError where the file cannot be opened."""
     heard, program = HeardLog(), ProgramLines(log.changed)
     shown = printable(log.path.name)
     sources: dict[str, str] = {}

@@ -28,7 +28,7 @@ _MOST_SOURCE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class LoggedCall:
-    """What a log tells of a call beside the guards of its entry."""
+    """What a log tells about a call, besides the guards of its entry."""
 
     code: CodeRecord
     """With its parameters, where its source is at hand."""
@@ -121,7 +121,8 @@ def _modules_in(text: str) -> set[str]:
 def logged_call(
     code: CodeRecord, begun: CodeRecord | None, modules: frozenset[str], symbols: Iterable[SymbolRecord]
 ) -> LoggedCall:
-    """``symbols``: of the entry that was made for it."""
+    """What is known of the call for which an entry was compiled.  ``begun``: the whole function of a resume function;
+    ``modules``: the variables that are modules; ``symbols``: those of the entry."""
     numbers = {
         named(symbol.source): int(symbol.value)
         for symbol in symbols

@@ -37,7 +37,7 @@ _MOST = 1 << 16
 
 @dataclass
 class DescribedTensors:
-    """What torch has said of the tensors of one compilation."""
+    """torch's descriptions of the tensors in one compilation."""
 
     tensors: dict[tuple[object, object], Mapping[str, Any]] = field(default_factory=dict)
     storages: dict[tuple[object, object], int] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class DescribedTensors:
     """Where the program keeps it -> the last one described so."""
 
     def take(self, metadata: Mapping[str, Any]) -> None:
-        """One event."""
+        """Add the descriptions in one record's metadata."""
         for kind in DESCRIBED:
             data = metadata.get(kind)
             if not isinstance(data, dict) or len(self.tensors) > _MOST:
@@ -66,8 +66,8 @@ def _plain(value: object) -> object:
 def graph_facts(
     text: str, described: DescribedTensors, symbols: Iterable[SymbolRecord], guards: Iterable[GuardRecord] = ()
 ) -> GraphFacts | None:
-    """Of a graph with this text; None where it cannot be read.  ``described``: what its inputs are to the program,
-    ``guards``: the state in which it is called, both of a graph that Dynamo captured."""
+    """The facts about a graph with this ``text``; None where it cannot be parsed.  ``described`` and ``guards`` tell
+    its inputs and the state of torch, for a graph that Dynamo captured."""
     known = tuple(symbols)
     values = {one.name: _value(one.value) for one in known if one.value}
     numbers: dict[str, Number] = {name: value for name, value in values.items() if value is not None}

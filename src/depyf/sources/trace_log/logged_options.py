@@ -27,8 +27,8 @@ def options_in(data: Mapping[str, Any]) -> dict[str, object]:
 
 
 def logged_in_force(options: Mapping[str, object]) -> frozenset[str]:
-    """Those that are as advised, and with a colon at the end those that this torch does not have; what JSON cannot hold
-    (functions) is as torch begins with."""
+    """The keys of the options that were as advised, and, with a colon at the end, of those that the torch lacked.
+    Options that JSON cannot hold (functions) count as defaults."""
     if not options:
         return frozenset()
     found: set[str] = set()
@@ -47,6 +47,6 @@ def logged_in_force(options: Mapping[str, object]) -> frozenset[str]:
 
 
 def logged_limit(options: Mapping[str, object]) -> int | None:
-    """``recompile_limit``, also under its older name."""
+    """The ``recompile_limit``, also under its older name ``cache_size_limit``; None for none."""
     limit = options.get("recompile_limit", options.get("cache_size_limit"))
     return limit if isinstance(limit, int) else None

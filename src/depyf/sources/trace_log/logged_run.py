@@ -100,7 +100,7 @@ def _raw(heard: HeardLog, entries: Mapping[tuple[int, str], Iterable[EntryRecord
 
 
 class EntryReader:
-    """Makes records of the compilations that were heard so far, those of a function before those of its rests."""
+    """Makes the records of the compilations in a log.  Read a function before its resume functions."""
 
     def __init__(self, heard: HeardLog) -> None:
         names = [builder.code.filename for builder in heard.functions.values()]
@@ -111,7 +111,7 @@ class EntryReader:
         """Of functions, as far as they were told first."""
 
     def entry(self, builder: EntryBuilder) -> EntryRecord | None:
-        """The record; None where the log tells nothing of it."""
+        """The record of a compilation; None where the log has too little of it."""
         heard, key = self._heard, builder.key
         if key.function not in heard.functions:  # the log has its begin no more
             return None

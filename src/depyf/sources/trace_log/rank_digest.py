@@ -50,7 +50,7 @@ _DAYS = (0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335)
 
 @dataclass(slots=True)
 class CompilationDigest:
-    """One compilation on one rank."""
+    """The kinds and checksums of the records of one compilation on one rank."""
 
     function: str = ""
     kinds: list[str] = field(default_factory=list)
@@ -61,13 +61,13 @@ class CompilationDigest:
     ended: float = 0.0
 
     def checksum(self, at: int) -> bytes:
-        """Of the record ``at``."""
+        """The checksum of the record at index ``at``."""
         return bytes(self.checksums[at * _SIZE : (at + 1) * _SIZE])
 
 
 @dataclass(slots=True)
 class RankDigest:
-    """What the log of one rank tells."""
+    """The checksums of the log of one rank."""
 
     rank: int
     log: str
@@ -76,7 +76,7 @@ class RankDigest:
 
     @property
     def checksum(self) -> bytes:
-        """What ranks have in common that do the same."""
+        """A checksum that is equal for ranks with equal compilations."""
         whole = hashlib.blake2b(digest_size=16)
         for name in sorted(self.compilations):
             one = self.compilations[name]
@@ -85,7 +85,7 @@ class RankDigest:
 
 
 def rank_digest(rank: int, log: LogFile) -> RankDigest:
-    """Of one log; OSError where it cannot be read."""
+    """The digest of one log.  OSError where it cannot be read."""
     found = _Digesting(rank, log)
     with opened(log.path) as file:
         for record in LogLines(file, _is_compared):

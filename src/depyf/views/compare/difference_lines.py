@@ -24,8 +24,8 @@ def table(comparison: DumpComparison) -> list[str]:
 
 
 def first_change(item: StageDifference, width: int = 150) -> list[str]:
-    """The first line that is another one, as it is on both sides; [] where the file is on one side only.  Of long lines
-    the part where they differ."""
+    """The first line that differs, on both sides; [] where only one side has the file.  Long lines are cut around the
+    difference."""
     if item.where != "both":
         return []
     found = list(zip("-+", item.values or ()))
@@ -53,7 +53,8 @@ def _tells(text: str) -> bool:
 
 
 def listing(differences: Sequence[StageDifference], alone: Collection[tuple[str, str]] = ()) -> list[str]:
-    """One line per file that differs, and one for all files of a compile id in ``alone``, which one side only has."""
+    """One line for each file that differs.  All files of a compile id in ``alone``, which one side lacks, take one
+    line."""
     words = {"both": "differs", "first": "only in 1", "second": "only in 2"}
     single = [item for item in differences if (item.compile_id, item.where) not in alone]
     width = max((len(item.file) for item in single), default=0)

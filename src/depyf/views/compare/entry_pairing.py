@@ -18,7 +18,7 @@ EntryPair = tuple[EntryRecord | None, EntryRecord | None]
 
 
 def paired_entries(one: Sequence[EntryRecord], two: Sequence[EntryRecord]) -> list[EntryPair]:
-    """The entries of the first with their partners, then those of the second alone."""
+    """The entries of ``one`` with their partners in ``two`` (None for none), then the remaining entries of ``two``."""
     ours, theirs = (sorted(side, key=lambda entry: entry.key.order) for side in (one, two))
     partner: dict[int, EntryRecord] = {}
     for key in _KEYS:
@@ -38,7 +38,7 @@ def _nearness(mine: EntryRecord, other: EntryRecord) -> tuple[int, bool]:
 
 
 def guards_of_entry(entry: EntryRecord) -> frozenset[str]:
-    """What they say, without the numbers in torch's names."""
+    """The guards of an entry as text, without the numbers in torch's names."""
     return frozenset(_COUNTED.sub("N", guard.expression or guard.text) for guard in entry.guards)
 
 
@@ -47,8 +47,8 @@ _NEARLY = 0.8
 
 
 def other_value(mine: EntryRecord, other: EntryRecord) -> tuple[str, str] | None:
-    """The first guard that both have with another value: more telling than those of one side only, which follow from
-    what was compiled.  None where there is none."""
+    """The first guard that both entries have with another value, as (mine, other); None for none.  Guards of one side
+    only say less: they follow from what was compiled."""
     sides = [[guard.expression or guard.text for guard in entry.guards] for entry in (mine, other)]
     known = [{_COUNTED.sub("N", text) for text in side} for side in sides]
     ours, theirs = (
@@ -85,7 +85,7 @@ def _pair(
     key: Callable[[EntryRecord], Hashable | None],
     partner: dict[int, EntryRecord],
 ) -> None:
-    """Those of the same key, in their order."""
+    """Pair the entries with equal keys, in their order."""
     taken = {id(entry) for entry in partner.values()}
     groups: dict[Hashable, list[EntryRecord]] = {}
     for other in theirs:

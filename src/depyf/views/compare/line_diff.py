@@ -71,8 +71,8 @@ def _range(start: int, end: int) -> str:
 
 
 def in_common(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int, int]]:
-    """What both have, as (place in ``a``, place in ``b``, lines): around lines that each has once, in the same
-    order."""
+    """The common blocks of lines, as (index in ``a``, index in ``b``, length), grown around lines that are unique in
+    both (patience diff)."""
     found: list[tuple[int, int, int]] = []
 
     def add(at: int, place: int, count: int) -> None:

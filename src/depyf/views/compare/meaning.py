@@ -34,7 +34,8 @@ def meaning(name: str, text: str, asking: AskingNames | None = None) -> str:
 
 
 def code_meaning(text: str, asking: AskingNames | None = None) -> str:
-    """Python without comments, module docstring and ``del`` of local names; as it is where it cannot be parsed."""
+    """Python text without comments, module docstring and ``del`` of local names; unchanged where it cannot be
+    parsed."""
     try:
         tree = parse(text)
         first = tree.body[0] if tree.body else None

@@ -16,7 +16,7 @@ from depyf.views.pages.full_code import caller_name, frame_name, guard_name, gua
 
 
 def names_of_function(function: FunctionRecord) -> tuple[str, ...]:
-    """Of a function, apart from its entries; the first one is its own name in the program."""
+    """The names of a function on its pages, its own name first."""
     last = function.code.qualname.rpartition(".")[2]
     file = original_file(function.function, function.code).partition(".")[0]
     own = (safe_name(last), frame_name(function), file, caller_name(function), original_name(function))
@@ -24,7 +24,7 @@ def names_of_function(function: FunctionRecord) -> tuple[str, ...]:
 
 
 def names_of_entry(function: FunctionRecord, entry: EntryRecord) -> tuple[str, ...]:
-    """Of an entry, its code and its graphs."""
+    """The names of an entry, its code and its graphs on the pages."""
     own = (guard_name(entry), guards_name(entry), transformed_name(entry.key, function.code.name))
     made = entry.transformed
     graphs = (graph_name(entry.key), *(made.graphs if made is not None else ()))
@@ -33,7 +33,7 @@ def names_of_entry(function: FunctionRecord, entry: EntryRecord) -> tuple[str, .
 
 @dataclass(frozen=True, slots=True)
 class AskingNames:
-    """The names by which a page asks torch's cache."""
+    """The names by which a page calls torch's guards."""
 
     live: frozenset[str] = frozenset()
     """What stands for a function or an entry in the process that compiled."""
@@ -42,7 +42,7 @@ class AskingNames:
 
 
 def asking_names(functions: Iterable[FunctionRecord]) -> AskingNames:
-    """Of the pages of these functions."""
+    """The names by which the pages of these functions call torch's guards."""
     known = tuple(functions)
     entries = [entry for function in known for entry in function.entries]
     return AskingNames(

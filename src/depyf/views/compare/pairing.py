@@ -24,7 +24,7 @@ from depyf.views.compare.program_folder import from_folder
 
 @dataclass(frozen=True, eq=False)
 class Met:
-    """A function of one dump; ``path`` is told from the program's folder."""
+    """A function of one dump.  ``path`` is relative to the program's folder."""
 
     record: FunctionRecord
     path: str
@@ -66,7 +66,7 @@ class Met:
 
 @dataclass
 class Pairing:
-    """``pairs`` has the functions of both sides, None where one side lacks it."""
+    """The functions of two dumps in pairs; None where one dump lacks the function."""
 
     pairs: list[tuple[Met | None, Met | None]]
     lines: dict[str, dict[int, int]] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class Pairing:
     _order: dict[str, list[int]] = field(default_factory=dict)
 
     def line(self, path: str, line: int) -> int:
-        """The line of the second dump for one of the first: shifted as the next known line above it is."""
+        """The line in the second dump for a line in the first: shifted by as much as the nearest known line above."""
         known = self.lines.get(path)
         if not known:
             return line
@@ -100,12 +100,12 @@ class Pairing:
         return line + known[above] - above
 
     def place(self, place: Place, folder: str) -> Place:
-        """A place of the first dump, told from the ``folder`` of its program, with the line of the second."""
+        """``place`` of the first dump with the line of the second, and with a path relative to ``folder``."""
         path = from_folder(place.filename, folder)
         return replace(place, filename=path, line=self.line(path, place.line))
 
     def add_lines(self, path: str, one: Mapping[int, str], two: Mapping[int, str]) -> None:
-        """What else is known of the text of a file, by line."""
+        """Pair more lines of the file ``path``.  ``one`` and ``two``: line number -> text, on both sides."""
         known = self.lines.get(path)
         if known is not None and one and two:
             mine, other = sorted(one), sorted(two)
@@ -114,12 +114,13 @@ class Pairing:
                     known.setdefault(mine[at + n], other[place + n])
 
     def rename(self, text: str, home: str) -> str:
-        """``text`` of the first dump with the names of the second; ``home`` is the program's file that it is about."""
+        """``text`` of the first dump with the names of the second.  ``home``: the program's file that the text is
+        about."""
         return rename(text, {**self.words, **self.rests.get(home, {})})
 
 
 def met(functions: Iterable[FunctionRecord], at: Callable[[str], str]) -> list[Met]:
-    """The functions of a run; ``at`` tells a path from the program's folder."""
+    """The functions of a run.  ``at`` makes a path relative to the program's folder."""
     found: list[Met] = []
     for function in functions:
         code = function.code  # of what follows a break the source is our own text
@@ -251,7 +252,7 @@ def _name(pairs: Iterable[tuple[str, str]], found: Pairing) -> None:
 
 
 def _begun(function: Met) -> str:
-    """Its name; of the rest of a function that of the function."""
+    """The name of the function; for a resume function that of the function it continues."""
     rest = resumed(function.last)
     return function.last if rest is None else rest[0]
 

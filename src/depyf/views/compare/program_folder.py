@@ -29,7 +29,7 @@ def program_folders(first: Iterable[FunctionRecord], second: Iterable[FunctionRe
 
 
 def from_folder(text: str, folder: str) -> str:
-    """``text`` with the paths below ``folder`` told from there."""
+    """``text`` with the paths below ``folder`` made relative to it."""
     if not folder.strip("/"):
         return text
     return re.sub(rf"(?<![\w./-]){re.escape(folder)}", PROGRAM, text)

@@ -15,7 +15,7 @@ _MOST_RUNS = 12
 
 
 def group_lines(found: RankGroups) -> list[str]:
-    """Which ranks tell the same, where others begin to differ, who was late."""
+    """The lines about groups of ranks: which are equal, where others begin to differ, and who was late."""
     return list(_lines(found))
 
 
@@ -45,14 +45,14 @@ def group_in_words(group: RankGroup) -> str:
 
 
 def since_in_words(since: FirstDifference) -> str:
-    """The record, and where it stands in both logs."""
+    """The first record that differs, and its lines in both logs."""
     logs = [(since.line, since.log), (since.other_line, since.other_log)]
     lines = ", ".join(f"line {line} of {log}" for line, log in logs if line)
     return f"{since.id}, {since.what} ({lines})"
 
 
 def apart_in_words(seconds: float) -> str:
-    """Why it is not told who was late."""
+    """The sentence that logs which begin ``seconds`` apart do not tell which rank was late."""
     long = f"{seconds / 86400:.0f} days" if seconds > 2 * 86400 else f"{seconds / 3600:.1f} hours"
     return f"The logs begin {long} apart: they are of several runs, or the clocks differ. Who was late is not told."
 

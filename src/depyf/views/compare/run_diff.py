@@ -25,8 +25,7 @@ _MANY = 12
 def events_apart(
     first: Sequence[FunctionRecord], second: Sequence[FunctionRecord], pairs: Pairing | None = None
 ) -> list[str]:
-    """The lines; "1" and "2" are the two runs.  ``pairs`` has their functions, if those were paired by their
-    sources."""
+    """Lines on the events that differ between the runs "1" and "2".  ``pairs``: their functions, if already paired."""
     folders = program_folders(first, second)
     if pairs is None:
         pairs = pairing(*(met(f, partial(from_folder, folder=folder)) for f, folder in zip((first, second), folders)))

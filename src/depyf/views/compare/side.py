@@ -30,7 +30,8 @@ _SUMMARIES: dict[str, Callable[[RunFindings], str]] = {"shapes": shapes_page, "m
 
 @dataclass(frozen=True)
 class ComparedSide:
-    """``pairs``: None for the second dump, in whose terms both are compared."""
+    """One of the two dumps, with what is needed to compare its texts.  ``pairs``: None for the second dump, whose names
+    are used for both."""
 
     run: Run
     functions: Sequence[FunctionRecord]
@@ -41,7 +42,8 @@ class ComparedSide:
     """What takes out of a text what may differ anyway."""
 
     def meaning(self, name: str, kind: str, home: str, text: Callable[[], str]) -> str:
-        """What the file ``name`` says, which is about the program's file ``home``; ``text``: as it stands."""
+        """The text of the file ``name``, normalised for the comparison.  ``home``: the program's file that it is
+        about."""
         again = self._made_again(name, kind, text)
         found = self.normal(text() if again is None else again)
         for folder in dict.fromkeys(self.folders):

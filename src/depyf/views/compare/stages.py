@@ -60,7 +60,7 @@ _LEFT_OUT = (
 
 @dataclass(frozen=True, slots=True)
 class DumpFile:
-    """One file of a dump, as its manifest has it."""
+    """A file of a dump, with its entry in the manifest."""
 
     name: str
     stage: str
@@ -76,8 +76,8 @@ class DumpFile:
     """That of a page with several entries."""
 
     def text(self, normal: Callable[[str], str]) -> str:
-        """Without Inductor's cache, and the range of what the program passed to a graph: other data in each run, and on
-        each rank."""
+        """The text without paths of Inductor's cache and without the range of input values, which differ in every
+        run."""
         text = read_file(self.path.parent, self.path.name)
         if self.facts is not None and inputs_page(self.facts) == text:
             inputs = tuple(replace(one, passed=None) for one in self.facts.inputs)
@@ -99,7 +99,7 @@ class Dump:
 
     @property
     def name(self) -> Path:
-        """What people call it."""
+        """The path to show: that of the log, if the dump was made from one."""
         return self.folder if self.called is None else self.called
 
     @property
@@ -112,8 +112,7 @@ class Dump:
 
     @property
     def finished(self) -> bool:
-        """Whether the block was left: its process was not killed in it.  Else there is what torch had reported until
-        then."""
+        """Whether the recording ended normally.  Otherwise its process was killed."""
         return self.run.finished
 
 
@@ -151,7 +150,7 @@ class DumpComparison:
 
     @property
     def events(self) -> list[str]:
-        """What happened differently."""
+        """The events that differ, as lines."""
         return events_apart(self.first.functions, self.second.functions, self.pairs)
 
     @property
@@ -170,8 +169,7 @@ class DumpComparison:
         return self.same.get(stage, 0), alike, here.count("both"), here.count("first"), here.count("second")
 
     def alone(self) -> list[tuple[str, str]]:
-        """The compile ids that one side only has, and which: "first" or "second".  Another entry may have the same id
-        there."""
+        """The compile ids that only one side has, each with "first" or "second"."""
         if self.pairs is not None and self.pairs.pairs:
             sides = zip(("first", "second"), self.pairs.alone)
             return [(key, side) for side, keys in sides for key in sorted(keys, key=_numbers)]
@@ -378,7 +376,8 @@ def _entry_of(one: DumpFile, two: DumpFile, pairs: Pairing) -> tuple[str, bool]:
 
 
 def paired(first: Dump, second: Dump, folders: tuple[str, str]) -> Pairing:
-    """The functions of the two, and what else their graphs tell of the lines of the program."""
+    """The functions of two dumps in pairs, with the lines that their graphs name.  ``folders``: the program's
+    folders."""
     sides = []
     for dump, folder in zip((first, second), folders):
         sides.append(met(dump.functions, partial(from_folder, folder=folder)))
@@ -446,15 +445,15 @@ def dumps_in(folder: Path, *, unfinished: bool = False) -> dict[int, Path]:
 
 
 def ranks_of_two(first: Path, second: Path) -> tuple[dict[int, Path], dict[int, Path]] | None:
-    """The ranks of two runs of several; None where one of the folders is a dump itself.  DepyfError where one has
-    none."""
+    """The dumps of the ranks of two distributed runs; None where one of the folders is itself a dump.  DepyfError where
+    one has none."""
     if any((folder / MANIFEST).exists() or not rank_folders(folder) for folder in (first, second)):
         return None
     return dumps_in(first, unfinished=True), dumps_in(second, unfinished=True)
 
 
 def without_device(text: str) -> str:
-    """``cuda:3`` -> ``cuda:N``, and a rank's own folder alike: ranks differ in these and mean the same."""
+    """``text`` with device numbers and rank folders replaced: ``cuda:3`` becomes ``cuda:N``."""
     text = re.sub(r"\b(cuda|xpu|hpu):\d+", r"\1:N", text)
     text = re.sub(r"\bstream\d+\b", "streamN", text)  # of Inductor's wrappers: that of the device
     text = re.sub(r"\b(device_index|index|get_raw_stream|_DeviceGuard|set_device)(=|\()\d+", r"\1\2N", text)

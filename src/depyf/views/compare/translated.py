@@ -19,7 +19,7 @@ from depyf.views.compare.program_folder import PROGRAM
 
 
 def translated(run: Run, pairs: Pairing, folders: tuple[str, str]) -> Run:
-    """``run`` is that of the first dump; ``folders``: those of the program on both sides."""
+    """``run`` of the first dump with the names, lines and paths of the second.  ``folders``: the program's folders."""
     return _Translation(run, pairs, folders).run()
 
 

@@ -66,8 +66,9 @@ def write_pages(
     steppable: frozenset[str] = frozenset(),
     wrote: Callable[[Path, str], None] = lambda path, page: None,
 ) -> tuple[Run, bool]:
-    """``note``: told of what could not be made; ``steppable``: the files in which breakpoints stop; ``wrote``: called
-    with each page of a function that was written.  Returns the run with all notes, too."""
+    """Write all pages of a run; returns the run with added notes, and whether the manifest was written.  ``note`` gets
+    a line on each error; ``steppable``: the files in which breakpoints stop; ``wrote``: called with each written page
+    of a function."""
     notes: dict[str, None] = dict.fromkeys(run.notes)
 
     def noted(text: str) -> None:

@@ -32,7 +32,7 @@ class Level(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A kind of finding."""
+    """A kind of finding, as a rule of SARIF."""
 
     id: str
     name: str
@@ -138,7 +138,7 @@ RULES: tuple[Rule, ...] = tuple(_RULES.values())
 
 @dataclass(frozen=True, slots=True)
 class LocatedFinding:
-    """One thing that is said of a line."""
+    """A finding at a line of the program."""
 
     rule: Rule
     level: Level
@@ -155,13 +155,14 @@ class LocatedFinding:
 
     @property
     def message(self) -> str:
-        """All of it in one line."""
+        """The finding, its cost and its first way out, in one line."""
         way = f"; way out: {self.ways[0]}" if self.ways else ""
         return f"{self.text}{f' ({self.cost})' if self.cost else ''}{way}"
 
 
 def of_cause(cause: Cause, level: Level | None = None) -> LocatedFinding:
-    """``level``: where None, what is needed is a note, an error of torch an error, and the rest a warning."""
+    """The finding for a cause.  ``level``: by default NOTE for a cause that is needed, ERROR for an error of torch,
+    else WARNING."""
     usual = Level.NOTE if cause.needed else Level.ERROR if cause.kind is CauseKind.FAILED else Level.WARNING
     ways = [f"{way.text} ({way.predicted})" if way.predicted else way.text for way in cause.ways]
     ways = ways or [text for use in cause.advice[:1] if (text := text_of(use))]
@@ -201,7 +202,7 @@ def findings_of(causes: Iterable[Cause], observations: Iterable[Observation]) ->
 
 
 def over_budget(text: str, place: Place | None = None, ways: tuple[str, ...] = (), subject: str = "") -> LocatedFinding:
-    """That there is more of something than the budget allows."""
+    """The finding that a number is above its limit in the budget."""
     rule = _RULES[OVER_BUDGET]
     return LocatedFinding(
         rule, Level.ERROR, one_line(text), place, column_of(place), "", tuple(map(one_line, ways)), subject
@@ -234,7 +235,7 @@ def shown_path(filename: str) -> str:
 
 
 def located(finding: LocatedFinding) -> str:
-    """``model.py:14:9: warning: what it is [rule]``, as compilers write it."""
+    """The finding as compilers print it: ``model.py:14:9: warning: text [rule]``."""
     place = finding.place
     at = f"{printable(shown_path(place.filename))}:{place.line}:{finding.column}: " if place is not None else ""
     return f"{at}{finding.level.value}: {finding.message} [{finding.rule.id}]"

@@ -14,7 +14,7 @@ _WORDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice"}
 
 
 def github(findings: Iterable[LocatedFinding]) -> list[str]:
-    """One command for each; GitHub shows the first ten of a level of each step."""
+    """One workflow command for each finding.  GitHub shows the first ten of each level in a step."""
     return [_command(finding) for finding in findings]
 
 

@@ -24,7 +24,7 @@ _ROOT = "SRCROOT"
 
 
 def sarif(findings: Iterable[LocatedFinding], succeeded: bool = True) -> dict[str, Any]:
-    """One run of depyf; ``succeeded``: the program came to its end."""
+    """The SARIF log of one run of depyf.  ``succeeded``: whether the program came to its end."""
     numbers = {rule.id: number for number, rule in enumerate(RULES)}
     met: Counter[str] = Counter()
     results = []
@@ -95,7 +95,7 @@ def _location(place: Place, column: int) -> dict[str, Any]:
 
 
 def _fingerprint(finding: LocatedFinding) -> str:
-    """The same where lines above are inserted: the text of the line, not its number."""
+    """A checksum of the line's text, not its number: it stays the same when lines above are inserted."""
     place = finding.place
     parts = [finding.rule.id, finding.subject]
     parts += [shown_path(place.filename), place.function, place.text or str(place.line)] if place is not None else []

@@ -24,7 +24,7 @@ _LONGEST = 80
 
 @dataclass
 class CallNode:
-    """A function at one place of the tree."""
+    """A function in the call tree."""
 
     function: FunctionRecord
     after_break: bool = False
@@ -97,8 +97,8 @@ def _tree(run: Run) -> dict[_Function, CallNode]:
 def call_path(
     function: FunctionRecord, callers: tuple[CallerRecord, ...], functions: dict[_Function, FunctionRecord]
 ) -> list[tuple[FunctionRecord, Place | None]]:
-    """The functions from the root to ``function``, each with the line that called it: the rest of a function right
-    below it, a function that calls itself once."""
+    """The functions from the root to ``function``, each with the line that called it.  A resume function stands right
+    below its function; a recursive function stands once."""
     path: list[tuple[FunctionRecord, Place | None]] = []
     call: Place | None = None
     for caller in (*callers, CallerRecord(Place("", 0), function.function)):

@@ -153,12 +153,12 @@ def _imports(functions: Iterable[FunctionRecord]) -> str:
 
 
 def caller_name(function: FunctionRecord) -> str:
-    """The name under which the page defines what a call does."""
+    """The page's name of the function that shows what a call does."""
     return called(function.resume_names, function.code.name)
 
 
 def called(resume_names: tuple[str, ...], name: str) -> str:
-    """``caller_name`` of a function that is called so by other transformed code, and ``name`` by itself."""
+    """The identifier for a function on a page: the name by which transformed code calls it, else ``name``."""
     name = without_changing_parts(resume_names[0]) if resume_names else name
     if name.isidentifier() and not keyword.iskeyword(name):
         return name
@@ -201,12 +201,12 @@ def frame_name(function: FunctionRecord) -> str:
 
 
 def guard_name(entry: EntryRecord) -> str:
-    """What the page calls the entry in torch's cache."""
+    """The page's name of an entry in torch's cache."""
     return f"guard_{entry.key.slug}"
 
 
 def guards_name(entry: EntryRecord) -> str:
-    """The function of the page that asks its guards."""
+    """The page's name of the function that evaluates the guards of an entry."""
     return f"guards_{entry.key.slug}"
 
 
@@ -215,7 +215,7 @@ def entry_id(entry: EntryRecord) -> str:
 
 
 def shown(entry: EntryRecord) -> bool:
-    """Whether the page has guards and code for this compilation; otherwise it says why there is none."""
+    """Whether the page has guards and code for this compilation; otherwise it has the reason."""
     return entry.transformed is not None or bool(entry.guards)
 
 
@@ -224,12 +224,12 @@ def original_name(function: FunctionRecord) -> str:
 
 
 def original_of(caller: str) -> str:
-    """The name under which the page has the original of what it calls ``caller``."""
+    """The page's name of the original of the function ``caller``."""
     return f"__original_{caller.lstrip('_')}"
 
 
 def other_names(function: FunctionRecord) -> tuple[str, ...]:
-    """What transformed code calls it beside ``caller_name``."""
+    """The other names by which transformed code calls the function, besides ``caller_name``."""
     names = dict.fromkeys(map(without_changing_parts, function.resume_names[1:]))
     return tuple(name for name in names if name.isidentifier() and name != caller_name(function))
 

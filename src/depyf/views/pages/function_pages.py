@@ -19,7 +19,7 @@ from depyf.safety.escape import one_line
 
 
 def source_of(code: CodeRecord) -> str:
-    """What a page shows as the source of a function."""
+    """The source of a function as a page shows it."""
     return code.source or "(its source cannot be read)"
 
 
@@ -54,7 +54,7 @@ def transformed_page(
 
 
 def transformed_lines(key: CompileKey, function: CodeRecord, transformed: TransformedRecord) -> LineTable | None:
-    """The lines of the program that the lines of the file come from; None for one that holds no text of ours."""
+    """The program's lines that the lines of the file come from; None for a file without decompiled text."""
     if not transformed.source:
         return None
     above = [NO_ORIGIN] * (len(_head(key, function, transformed)) + 1)

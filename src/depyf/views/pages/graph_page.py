@@ -120,7 +120,7 @@ def quick_page(record: GraphRecord) -> str:
 
 
 def printed_part(page: str) -> str:
-    """The lines of ``page`` that torch printed; all of it where it is no page of a graph."""
+    """The lines of ``page`` that torch printed; the whole text where it is no page of a graph."""
     lines = page.split("\n")
     first = next((number for number, line in enumerate(lines) if line.startswith("class ")), None)
     if first is None or not page.startswith(_HEAD):

@@ -57,7 +57,7 @@ SCREENS = 90
 
 @dataclass(frozen=True, slots=True)
 class IndexSection:
-    """A part of the index; where it is too long it moves to ``page``, and ``summary`` takes its place."""
+    """A section of the index.  A long one moves to ``page``, and ``summary`` takes its place."""
 
     title: str
     lines: Sequence[str]
@@ -212,7 +212,7 @@ No function came to Dynamo while this was recorded. That is so where
 
 
 def provisional_page() -> str:
-    """What stands in the index while the program runs, and stays there if it dies; finished compile ids are added."""
+    """The index while the program runs.  It stays if the process dies; compile ids are appended when they finish."""
     return (
         "# What torch.compile did: not finished\n\n"
         "The program is still inside `prepare_debug`, or it died there. The transformed code and the "

@@ -14,7 +14,7 @@ _ACTIVE = re.compile(r"<(?=[a-zA-Z/!?])|\[(?=[^\]]*\]\()|\||`")
 
 
 def code(text: str) -> str:
-    """``text`` as a code span, between more back quotes than it holds in a row."""
+    """``text`` as a Markdown code span."""
     shown = printable(text)
     longest = max(map(len, re.findall("`+", shown)), default=0)
     mark = "`" * (longest + 1)
@@ -22,10 +22,10 @@ def code(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A name or a path among other words: nothing in it is markup."""
+    """``text`` with escapes for Markdown's special characters."""
     return _ACTIVE.sub(r"\\\g<0>", printable(text))
 
 
 def message(text: str) -> str:
-    """What torch or an exception says, on one line; it may quote code with back quotes, and nothing else."""
+    """A message of torch or an exception on one line, with its Markdown escaped except code spans."""
     return re.sub(_ACTIVE.pattern.removesuffix("|`"), r"\\\g<0>", one_line(text))

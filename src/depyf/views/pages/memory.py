@@ -36,7 +36,7 @@ _UNPLANNED = "No graph was compiled by Inductor, so there is no plan of allocati
 
 
 def memory_page(found: RunFindings) -> str:
-    """The whole page; "" where nothing is known of memory."""
+    """The text of ``memory.md``; "" where no memory is known."""
     memories = found.memories
     if not memories:
         return ""
@@ -61,7 +61,7 @@ def memory_page(found: RunFindings) -> str:
 
 
 def memory_section(found: RunFindings, page: str) -> list[str]:
-    """A line or two for the index; ``page`` is the name of ``memory.md``."""
+    """A line or two for the index.  ``page``: the file name of ``memory.md``."""
     memories = [memory for memory in found.memories if memory.kept is not None]
     if not memories:
         return []

@@ -55,7 +55,7 @@ def report(title: str, place: str, *parts: Part, chips: Sequence[Markup] = ()) -
 
 
 def chip(text: str, kind: str = "") -> Markup:
-    """What is said of what follows, in a frame; ``kind``: "" or "good", "warn", "bad"."""
+    """A framed label for what follows it.  ``kind``: "" or "good", "warn", "bad"."""
     return joined([fact(text, kind), _unseen(": ")])
 
 

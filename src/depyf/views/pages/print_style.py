@@ -14,7 +14,7 @@ from depyf.views.pages.markdown import code, message, plain
 
 @dataclass(frozen=True, slots=True)
 class PrintStyle:
-    """How a medium shows source text, names and messages, each on one line, and what begins a line of detail."""
+    """How a medium (Markdown, terminal) formats code, names and messages, and what begins a line of detail."""
 
     name: Callable[[str], str]
     """Of a function."""

@@ -40,7 +40,7 @@ _json = json.JSONEncoder(ensure_ascii=False).encode
 
 @dataclass(frozen=True)
 class RunFindings:
-    """What several pages of a run tell: found once, when the first of them asks."""
+    """Results that several pages of a run use, each computed at the first access."""
 
     run: Run
     line_of: Callable[[Place | None], str] = line_text
@@ -48,7 +48,7 @@ class RunFindings:
 
     @functools.cached_property
     def shapes(self) -> tuple[tuple[FunctionRecord, FunctionShapes], ...]:
-        """The functions with sizes that are no constants."""
+        """The functions with dynamic sizes, each with its table of sizes."""
         return tuple((function, table) for function in self.run.functions if (table := shapes_of(function)) is not None)
 
     @functools.cached_property
@@ -58,7 +58,7 @@ class RunFindings:
 
     @functools.cached_property
     def guards(self) -> tuple[FunctionGuards, ...]:
-        """What the guards of each function cost."""
+        """The cost of the guards of each function."""
         return guard_bill(self.run)
 
     @functools.cached_property
@@ -71,7 +71,8 @@ class RunFindings:
 
 
 def shapes_data(found: RunFindings) -> str:
-    """Each size of each function with what it may be, and what decided; then the conditions on several sizes."""
+    """The dynamic sizes of each function as JSON text: allowed values, what decided, and conditions on several
+    sizes."""
     if not found.shapes:
         return ""
     page = [shape_rows(function, table, table.code.shown, found) for function, table in found.shapes]
@@ -79,7 +80,7 @@ def shapes_data(found: RunFindings) -> str:
 
 
 def shape_rows(function: FunctionRecord, table: FunctionShapes, title: str, found: RunFindings) -> dict[str, Any]:
-    """The table of one function as JSON values; ``title``: what it is called."""
+    """The table of one function as JSON values.  ``title``: the name of the function."""
 
     def size(row: SizeRow) -> dict[str, Any]:
         return {
@@ -113,8 +114,8 @@ def shape_rows(function: FunctionRecord, table: FunctionShapes, title: str, foun
 
 
 def memory_data(found: RunFindings) -> str:
-    """What each graph keeps for its backward, computes again, and the peak of what Inductor's code allocates; in
-    bytes."""
+    """The memory of each graph in bytes as JSON text: kept for the backward, recomputed, and the peak of Inductor's
+    buffers."""
     stored = tuple(_memory(memory, found) for memory in found.memories)
     return indented(plain(MemoryFile(stored))) + "\n" if stored else ""
 
@@ -164,7 +165,7 @@ def _plan(plan: AllocationPlan | None) -> StoredPlan | None:
 
 
 def guards_data(found: RunFindings) -> str:
-    """Each guard once, one line a guard; an entry lists those that it has, by their number."""
+    """The guards as JSON text, each once on a line; an entry lists the numbers of its guards."""
     numbers: dict[str, int] = {}
     entries = []
     for function in found.run.functions:

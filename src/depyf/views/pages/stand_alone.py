@@ -15,8 +15,8 @@ from depyf.decompiler.emit.entry import MAKER
 
 
 def without_defaults(source: str, node: ast.FunctionDef | ast.AsyncFunctionDef, decorator: str) -> str:
-    """The ``def`` that ``source`` is, parsed as ``node``, under ``decorator`` instead of its own decorators; a default
-    value that is more than a literal is ``...`` in it, and stands in a comment above."""
+    """The definition ``source``, parsed as ``node``, under ``decorator`` instead of its own decorators.  A default that
+    is no literal is replaced by ``...`` and shown in a comment above."""
     lines = source_lines(source)
     shown: list[str] = []
     for argument, value in reversed(_defaults(node.args)):
@@ -61,14 +61,14 @@ Numbered = list[tuple[int, str]]
 
 
 def function_text(source: str, decorator: str) -> Numbered:
-    """The lines of ``source`` with ``decorator`` above its function, which is no part of another one and a ``def``."""
+    """The lines of ``source``, a function that is not nested, with ``decorator`` above it."""
     lines = _decorated(_standing_alone(_unwrapped(_numbered(source))), decorator)
     last = max(at for at, (_, line) in enumerate(lines) if line)
     return lines[: last + 1]
 
 
 def without_future(source: str) -> str:
-    """``source`` as part of a larger file, where a ``__future__`` import may no longer stand."""
+    """``source`` without ``__future__`` imports, as part of a larger file."""
     return _joined(_numbered(source))
 
 

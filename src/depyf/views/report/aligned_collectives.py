@@ -31,7 +31,7 @@ _MOST = 4000
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """One call; ``line`` is its line in ``file``."""
+    """A call of a collective operator in a graph."""
 
     operator: str
     type: str
@@ -46,7 +46,7 @@ class Collective:
 
     @property
     def same_as(self) -> tuple[str, str, str]:
-        """What ranks have in common that do the same."""
+        """A key that is equal for equal collectives on several ranks."""
         return self.operator, self.type, self.constants
 
     def to_json(self) -> dict[str, Any]:
@@ -58,7 +58,7 @@ class Collective:
 
 @dataclass
 class AlignedRow:
-    """What each rank has at one place of the sequence."""
+    """The collective of each rank at one position of the sequence."""
 
     first: Collective
     of: dict[int, Collective] = field(default_factory=dict)
@@ -99,7 +99,7 @@ def _merged(rows: list[AlignedRow], rank: int, own: list[Collective]) -> list[Al
 
 
 def collectives_of(view: DumpView) -> list[Collective]:
-    """Those of AOTAutograd's graphs, where there are any; else those of the captured ones."""
+    """The collectives in AOTAutograd's graphs; in the captured graphs where there are none."""
     graphs = [file for file in view.files if file.kind == "graph" and file.key is not None]
     lowered = {file.key for file in graphs if file.stage in (FORWARD, BACKWARD)}
     chosen = [f for f in graphs if f.stage in (FORWARD, BACKWARD) or (f.stage == CAPTURED and f.key not in lowered)]

@@ -31,7 +31,8 @@ SHOWN = (".py", ".cpp", ".txt", ".md", ".h", ".cu")
 
 
 class DumpView:
-    """What one folder holds.  DumpError where it is no folder, or holds nothing of a dump."""
+    """The content of one dump folder, read when asked for.  DumpError where ``folder`` is no folder, or holds nothing
+    of a dump."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
@@ -99,7 +100,8 @@ class DumpView:
         return {file.name: file for file in self.files}
 
     def of(self, key: CompileKey, stage: str = "", kind: str = "") -> list[FileRecord]:
-        """The files of one compilation, in the order of the manifest; of one stage, or of one kind, where asked for."""
+        """The files of one compilation, in the order of the manifest; only those of ``stage`` and ``kind``, if
+        given."""
         return [
             file
             for file in self._by_key.get(key, ())
@@ -114,7 +116,7 @@ class DumpView:
         return found
 
     def text(self, name: str) -> str | None:
-        """The text of a file; None where it cannot be read, which is then said in ``missing``."""
+        """The text of a file; None where it cannot be read, with a line in ``missing``."""
         if name not in self._texts:
             try:
                 self._texts[name] = read_file(self.folder, name)

@@ -37,7 +37,7 @@ def report_in(folder: Path) -> Path:
 
 
 def render(folder: Path, other: Path | None = None) -> str:
-    """The page as text."""
+    """The report as HTML text.  DumpError where a folder is no dump."""
     needs_libraries()
     view = DumpView(folder)
     second = DumpView(other) if other is not None else None
@@ -76,12 +76,12 @@ def render(folder: Path, other: Path | None = None) -> str:
 
 
 def lowest_rank(view: DumpView) -> DumpView:
-    """``view``; where it holds nothing but the dumps of ranks, that of the lowest one."""
+    """``view``, or the dump of the lowest rank where the folder holds only dumps of ranks."""
     return view if view.known or not view.ranks else next(iter(view.ranks.values()))
 
 
 def _group(file: FileRecord) -> str:
-    """What its text is packed with: the compile id as in file names, "page" for files of no compilation."""
+    """The key by which texts are packed: the compile id as in file names, "page" for files of no compilation."""
     return file.key.slug if file.key is not None else "page"
 
 
@@ -126,7 +126,7 @@ def needs_libraries() -> None:
 
 
 def write_page(page: str, output: Path) -> Path:
-    """Write ``page`` to ``output``, whole or not at all; returns ``output``."""
+    """Write ``page`` to ``output``, whole or not at all; returns ``output``.  DumpError where that is not possible."""
     try:
         write_whole(str(output.absolute()), page)
     except OSError as error:

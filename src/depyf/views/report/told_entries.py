@@ -25,7 +25,7 @@ _STATES = {
 
 @dataclass(frozen=True, slots=True)
 class ToldEntry:
-    """One compilation, or attempt at one."""
+    """A compilation, or an attempt, with its duration in seconds."""
 
     record: EntryRecord
     seconds: float | None
@@ -49,7 +49,7 @@ class ToldEntry:
 
     @property
     def state(self) -> str:
-        """As ``assets/js/told.js`` knows it."""
+        """The state as a string that ``assets/js/told.js`` reads."""
         return "broke" if self.compiled and self.record.broke else _STATES[self.record.state]
 
     def to_json(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class ToldEntry:
 
 @dataclass(frozen=True, slots=True)
 class ToldFunction:
-    """One function with its compilations, in the order of their compile ids."""
+    """A function with its compilations, in the order of their compile ids."""
 
     record: FunctionRecord
     entries: tuple[ToldEntry, ...]
@@ -91,7 +91,7 @@ class ToldFunction:
 
     @property
     def seconds(self) -> float | None:
-        """Of all its compilations; None where no time is known."""
+        """The seconds of all its compilations; None where no time is known."""
         known = [entry.seconds for entry in self.entries if entry.seconds is not None]
         return round(sum(known), 6) if known else None
 
@@ -106,7 +106,7 @@ def written(place: Place | None) -> str:
 
 
 def told_functions(view: DumpView) -> list[ToldFunction]:
-    """Every function, in the order of the run."""
+    """The functions of the run, in order."""
     seconds = view.run.seconds_of
     known = {function.function: function for function in view.run.functions}
     return [
@@ -124,7 +124,7 @@ def told_functions(view: DumpView) -> list[ToldFunction]:
 
 
 def titles(view: DumpView) -> dict[CompileKey, str]:
-    """Compilation -> its function, as all panels call it."""
+    """Compilation -> the title of its function, the same in all panels."""
     return {entry.key: function.title for function in told_functions(view) for entry in function.entries}
 
 

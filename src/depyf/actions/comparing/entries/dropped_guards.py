@@ -53,7 +53,7 @@ _TENSOR, _MARKS = "check_tensor", "no_dynamic_marks"
 
 @dataclass(frozen=True, slots=True)
 class GraphOperation:
-    """An operation of a graph, with the numbers that it has as constants."""
+    """An operation of a graph, with its constants."""
 
     operation: tuple[str, str]
     """What kind of node it is, and what it calls."""
@@ -63,14 +63,15 @@ class GraphOperation:
 
 @dataclass(frozen=True, slots=True)
 class EntryAnew:
-    """What is kept of an entry that was made anew, and is gone."""
+    """The guards and operations of an entry that was compiled again for comparison."""
 
     guards: tuple[GuardRecord, ...] = ()
     operations: tuple[GraphOperation, ...] = ()
 
 
 def entry_anew(calls: Calls, entry: LiveEntry) -> EntryAnew:
-    """For the same call, without a symbol: then each value that is read has a guard, and is a constant in the graph."""
+    """Compile ``entry`` again for the same call without symbols: each value that the code reads then has a guard, and
+    is a constant in the graph."""
     found: list[EntryAnew] = []
     backend = calls.backend if any(True for _ in _operations(entry)) else "eager"
     calls.anew(backend, dynamic=False, then=lambda: found.append(_kept(calls.entries_anew)))
@@ -100,7 +101,7 @@ def _called(node: Any) -> str:
 
 
 def failing_guards(calls: Calls, entry: LiveEntry) -> tuple[str, ...]:
-    """Those of its own guards that the call does not meet: it ran without being asked them."""
+    """Sentences on the guards of ``entry`` that this call does not meet, though torch ran the entry."""
     target = calls.target
     if target is None:
         return ()
@@ -117,7 +118,7 @@ def _changed(differences: tuple[Difference, ...], guard: str, place: Place | Non
 
 
 def dropped(calls: Calls, entry: LiveEntry, own: CallOutcome) -> tuple[str, ...]:
-    """``own``: what the entry did."""
+    """Sentences on the guards that ``entry`` lacks for this call.  ``own``: the outcome of the entry."""
     recorded = tuple(_recorded(calls, entry))
     if recorded:
         return recorded
@@ -242,7 +243,7 @@ def _literal(text: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """The first operation that is another one, or is somewhere else, in a graph made anew."""
+    """The first operation in which two graphs of one function differ."""
 
     before: GraphOperation
     now: GraphOperation
@@ -262,7 +263,8 @@ class Parting:
 
 
 def parting(before: Sequence[GraphOperation], now: Sequence[GraphOperation]) -> Parting | None:
-    """Where two graphs of one function part: there its code went another way, or another number was read."""
+    """The first difference of two graphs of one function: in an operation, its constants or its line.  None for
+    none."""
     for one, other in zip(before, now):
         if one.operation != other.operation or len(one.numbers) != len(other.numbers):
             return Parting(one, other)

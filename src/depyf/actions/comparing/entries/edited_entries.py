@@ -19,7 +19,7 @@ _MOST = 4
 
 
 def why_edited(entry: str, edits: Sequence[EditInForce]) -> tuple[str, ...]:
-    """The causes, and who compares each file."""
+    """Sentences that name the edited files of ``entry``, and how to compare each with the original."""
     files = counted(len(edits), "edited file")
     causes = [f"the layer is the edit: entry {entry} was compiled with {files} of a dump"]
     for edit in edits:

@@ -30,7 +30,7 @@ _MOST = 16
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """Why an entry ran that no longer fits."""
+    """Why torch ran an entry that no longer fits."""
 
     causes: tuple[str, ...] = ()
     """A sentence each; () where it is not known."""
@@ -39,7 +39,7 @@ class Stale:
 
 
 def why_stale(calls: Calls, entry: LiveEntry, own: CallOutcome) -> Stale:
-    """``own``: what the entry did."""
+    """Why torch ran ``entry`` although it no longer fits.  ``own``: the outcome of the entry."""
     found = _hooks(calls, own)
     if found is not None:
         return found

@@ -28,7 +28,7 @@ _PATIENCE = 5.0
 
 
 class AddedEntries:
-    """Those of one block, from ``open`` to ``close``."""
+    """The precompile entries of one block, between ``open`` and ``close``."""
 
     def __init__(self) -> None:
         self.inside: dict[int, types.CodeType] = {}
@@ -48,13 +48,14 @@ class AddedEntries:
         return True
 
     def takes(self, code: types.CodeType) -> bool:
-        """Whether ``code`` may get entries: not where it has those of the program, or of an outer block."""
+        """Whether entries may be added to ``code``: it has none of the program or of an outer block."""
         from torch._C._dynamo.eval_frame import _debug_get_precompile_entries
 
         return any(known is code for known in self._codes) or not _debug_get_precompile_entries(code)
 
     def add(self, code: types.CodeType, question: Question, runs: types.CodeType) -> None:
-        """``runs`` has the parameters, cells and free variables of ``code``."""
+        """Add an entry to ``code``: where ``question`` is answered with yes, ``runs`` runs.  It must have the
+        parameters, cells and free variables of ``code``."""
         from torch._C._dynamo.eval_frame import _load_precompile_entry
 
         if not any(known is code for known in self._codes):

@@ -19,7 +19,7 @@ _STDLIB = sysconfig.get_paths()["stdlib"]
 
 
 class AtAStop:
-    """From ``start`` to ``stop``."""
+    """Between ``start`` and ``stop``, torch compiles no frame that a debugger calls at a stop."""
 
     def __init__(self) -> None:
         self._before: Callable[..., Any] | None = None
@@ -81,7 +81,7 @@ _COMPILE = object()
 
 
 def not_this_time(code: types.CodeType) -> Any:
-    """torch's word for: run this frame and what it calls as Python, now; ``_COMPILE`` where it has none."""
+    """torch's result for "run this frame and its callees as Python, this time"; ``_COMPILE`` where torch has none."""
     try:
         from torch._dynamo.types import ConvertFrameReturn, FrameAction, FrameExecStrategy
 

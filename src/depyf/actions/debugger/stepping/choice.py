@@ -45,8 +45,8 @@ def _of_region(code: types.CodeType, entries: tuple[LiveEntry, ...]) -> tuple[Li
 
 
 def asked_backend(frame: types.FrameType | None, forced: bool = True) -> Any:
-    """The backend that the innermost ``torch.compile`` wrapper on the stack asks for; None where there is no wrapper.
-    ``forced``: or the one that the stance forces."""
+    """The backend of the innermost ``torch.compile`` wrapper on the stack; None without a wrapper.  ``forced``: a
+    backend that the stance forces counts as well."""
     eval_frame = sys.modules["torch._dynamo.eval_frame"]
     while frame is not None and frame.f_code.co_name != "compile_wrapper":
         frame = frame.f_back

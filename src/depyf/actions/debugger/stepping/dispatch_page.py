@@ -30,7 +30,7 @@ from depyf.sources.live.pure_access import as_torch_sees, untouched
 
 
 class FollowedGlobals(Globals):
-    """The globals as guards see them, and the name of the guards that torch found to hold; "" where none do."""
+    """The globals as guards see them.  ``chosen``: the page's name of the guards that hold; "" for none."""
 
     def __init__(self, live: dict[str, Any], chosen: str) -> None:
         super().__init__(live)
@@ -48,20 +48,21 @@ _CALL = _Call()
 
 @dataclass
 class DispatchPage:
-    """One page, and what it calls."""
+    """The executed text of one page, and the names that it defines."""
 
     names: dict[str, Any]
     guards: dict[str, str] = field(default_factory=dict)
     """Compile id -> the name of its guard on the page."""
 
     def dispatcher(self, name: str) -> types.FunctionType | None:
-        """The function of the page that shows what a call does."""
+        """The function ``name`` of the page, which evaluates the guards of a call; None where there is none."""
         found = self.names.get(name)
         return found if isinstance(found, types.FunctionType) else None
 
     @contextlib.contextmanager
     def following(self, L: dict[str, Any], scope: dict[str, Any], compile_id: str) -> Iterator[None]:
-        """Inside, the page sees a call with the locals ``L``, for which torch runs the entry ``compile_id``."""
+        """While the block lasts, the page evaluates a call with the locals ``L``, for which torch runs
+        ``compile_id``."""
         before, _CALL.entered = _CALL.entered, (L, FollowedGlobals(scope, self.guards.get(compile_id, "")))
         try:
             with untouched():
@@ -137,7 +138,7 @@ class FollowedGuard(list["FollowedLeaf"]):
 
 
 class FollowedLeaf:
-    """One guard of an entry, answered by torch; None wherever it cannot be asked."""
+    """One guard of an entry, evaluated by torch; ``check`` returns None where torch cannot be asked."""
 
     def __init__(self, guard: LiveGuard, number: int) -> None:
         self._guard = guard

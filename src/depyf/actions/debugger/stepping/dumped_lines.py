@@ -19,7 +19,7 @@ from depyf.sources.live.caches.entries import cache_entries
 
 
 class DumpedLines:
-    """The entries of one block, and what torch would run for the call that is being looked at."""
+    """The entries of one block that run with the lines of the dump."""
 
     def __init__(self, entries: AddedEntries) -> None:
         self._entries = entries
@@ -28,17 +28,18 @@ class DumpedLines:
         self._open = True
 
     def prepare(self, code: types.CodeType) -> list[tuple[types.CodeType, types.CodeType]]:
-        """What runs for ``code`` and is text of depyf, each with the same with the lines of the dump."""
+        """For each entry of ``code`` that runs depyf's text: its code object, and the same with the lines of the
+        dump."""
         running = [entry.code for entry in cache_entries(code)]
         return [(one, dumped(one, lines)) for one in running if (lines := lines_in_dump(one)) is not None]
 
     def add(self, code: types.CodeType, prepared: list[tuple[types.CodeType, types.CodeType]]) -> None:
-        """An entry for each; ``choose`` must be called before they are asked."""
+        """Add an entry for each prepared pair.  Call ``choose`` before torch evaluates them."""
         for number, (running, runs) in enumerate(prepared, 1):
             self._entries.add(code, self._answer(running, number == len(prepared)), runs)
 
     def choose(self, code: types.CodeType, L: dict[str, Any]) -> None:
-        """A call with the locals ``L``: find out what torch would run."""
+        """Find out which entry torch would run for a call of ``code`` with the locals ``L``."""
         found = None
         if self._open:
             with Door("depyf: a call cannot be shown in the dump"):
@@ -46,7 +47,7 @@ class DumpedLines:
         self._choice[threading.get_ident()] = None if found is None else found.code
 
     def close(self) -> None:
-        """From now on torch runs its own."""
+        """Let torch run its own entries from now on."""
         self._open = False
 
     def _answer(self, running: types.CodeType, last: bool) -> Question:

@@ -17,7 +17,7 @@ Follow = Callable[[dict[str, Any]], None]
 
 
 class FollowedAhead:
-    """What is set for one ``depyf.debug()``."""
+    """The guard checks replaced during one ``depyf.debug()``."""
 
     def __init__(self) -> None:
         self._set: list[tuple[Any, Callable[[Any], Any]]] = []
@@ -25,7 +25,7 @@ class FollowedAhead:
         """The threads that run a page: a call at the prompt of the debugger there is not followed."""
 
     def add(self, manager: Any, follow: Follow) -> None:
-        """Follow the calls that ask ``manager``; what ``follow`` raises goes on into the program."""
+        """Call ``follow`` before each guard check of ``manager``.  Its exceptions reach the program."""
         own = getattr(type(manager), _METHOD, None)
         if own is None or _METHOD in vars(manager):
             return
@@ -44,7 +44,7 @@ class FollowedAhead:
         self._set.append((manager, check))
 
     def stop(self) -> None:
-        """The guard managers are as they were."""
+        """Restore the guard managers."""
         for manager, check in self._set:
             if vars(manager).get(_METHOD) is check:
                 delattr(manager, _METHOD)

@@ -97,7 +97,7 @@ class Dispatcher:
     """Show the program's own choice, though torch is made to run another backend (``depyf.debug(level=...)``)."""
 
     def follow(self, L: dict[str, Any]) -> None:
-        """Run the dispatcher on the locals that torch looks at."""
+        """Run the dispatcher for a call with the locals ``L``, before torch evaluates its guards."""
         self.show(L, *self._choice(L))
 
     def show(self, L: dict[str, Any], entry: LiveEntry | None, scope: dict[str, Any]) -> None:
@@ -135,7 +135,7 @@ class Dispatching:
 
     @property
     def follows(self) -> bool:
-        """Whether this torch asks us before it looks for compiled code."""
+        """Whether this version of torch lets depyf look at a call before it looks for compiled code."""
         return self._open
 
     def start(self, session: Session) -> None:
@@ -171,7 +171,7 @@ class Dispatching:
         self._lines.add(code, in_dump)
 
     def stop(self) -> None:
-        """torch is as it was before ``start``."""
+        """Undo ``start``."""
         self._open = False
         self._ahead.stop()
         self._lines.close()
@@ -283,7 +283,7 @@ class Dispatching:
 
 
 def debugged() -> bool:
-    """Is there a debugger that could stop?  Without one, the page is not visible."""
+    """Whether a debugger is there that could stop.  Without one the page need not run."""
     if sys.gettrace() is not None:
         return True
     monitoring = getattr(sys, "monitoring", None)

@@ -33,7 +33,7 @@ def require_triton() -> None:
 
 
 class InterpretedKernel:
-    """Has the place of a compiled kernel in a generated wrapper: it is called as ``kernel.run(*args, stream=...)``."""
+    """Replaces a compiled kernel in a generated wrapper, which calls ``kernel.run(*args, stream=...)``."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -169,7 +169,7 @@ def rewritten(function: types.FunctionType) -> Callable[..., Any]:
 
 
 class Interpreting:
-    """From ``start`` to ``stop``: kernels are interpreted; what a kernel calls is, too."""
+    """Between ``start`` and ``stop``, Triton kernels and the functions they call run in Triton's interpreter."""
 
     def __init__(self) -> None:
         self._undo: list[tuple[Any, dict[str, Any]]] = []
@@ -210,7 +210,7 @@ class Interpreting:
         return kernel
 
     def put(self, module: types.ModuleType, name: str, path: Path) -> None:
-        """The kernel ``name`` of a loaded wrapper runs as lines of ``path``, which has its text."""
+        """Run the kernel ``name`` of a loaded wrapper as lines of the file ``path``, which holds its text."""
         kernel = vars(module).get(name)
         if not isinstance(kernel, InterpretedKernel):  # the wrapper was loaded before
             self._replaced.append((module, name, kernel))

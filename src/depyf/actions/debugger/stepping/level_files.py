@@ -47,7 +47,7 @@ lines."""
 
 
 class LevelFiles:
-    """Finds or writes the file for each piece of code; ``stepping`` undoes it."""
+    """Finds or writes the file for each piece of code of a level.  ``stepping`` exchanges the code, and undoes it."""
 
     def __init__(self, session: Session, stepping: Stepping, level: str, instrument: Instrument | None) -> None:
         self._level = level
@@ -71,11 +71,11 @@ class LevelFiles:
             pause_for_new_file(", ".join(new))
 
     def pauses(self) -> bool:
-        """Is there something to tell before what was compiled runs?"""
+        """Whether there are new files to announce before the compiled code runs."""
         return bool(self._new)
 
     def note(self, text: str) -> None:
-        """Tell the user what could not be done; the program goes on."""
+        """Print what could not be done; the program continues."""
         say(f"depyf: {text}")
 
     def graph(self, stage: str, module: Any, compile_id: str, text: str = "") -> None:
@@ -188,7 +188,7 @@ class LevelFiles:
         self._new += map(str, fresh)
 
     def transformed(self, code: types.CodeType, made: types.CodeType) -> types.CodeType | None:
-        """The proven code to run for ``made``, as lines of the dumped file that says the same; None without one."""
+        """The proven code for ``made`` with the lines of the dumped file that has the same text; None for none."""
         function = self._function_of(code)
         graph = self._found.get(current_compile_id())
         for entry in (

@@ -56,7 +56,7 @@ class LevelRun:
     """What was compiled, by its id, and the entries it had before."""
 
     def start(self) -> None:
-        """Force the level from now on; torch compiles again whatever is called."""
+        """Force the level from now on: torch compiles every called function again."""
         import torch
         from torch._dynamo.convert_frame import register_bytecode_hook
 
@@ -68,7 +68,7 @@ class LevelRun:
         self._stance = torch.compiler.set_stance(force_backend=self._backend)
 
     def stop(self) -> None:
-        """The stance, the hook and torch's caches are as they were before ``start``."""
+        """Restore the stance, the hook and torch's caches."""
         steps: list[Callable[[], object]] = []
         if self._stance is not None:
             steps.append(functools.partial(self._stance.__exit__, None, None, None))
@@ -174,7 +174,7 @@ class LevelRun:
         return paused
 
     def _pause_in(self, compiled: Any) -> None:
-        """The same for what inductor compiled."""
+        """Announce new files before code that Inductor compiled runs."""
         call = getattr(compiled, "current_callable", None)
         if call is None or not self.files.pauses():
             self.files.pause()
@@ -260,7 +260,7 @@ def outliving(backend: Callable[..., Any]) -> tuple[Callable[..., Any], Callable
 
 @contextlib.contextmanager
 def no_caches() -> Iterator[None]:
-    """Inductor and AOTAutograd compile for real, and store nothing."""
+    """While the block lasts, Inductor and AOTAutograd read and write no caches."""
     import torch._functorch.config as functorch_config
     import torch._inductor.config as inductor_config
 

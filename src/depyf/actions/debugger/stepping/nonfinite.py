@@ -62,7 +62,7 @@ class NonFiniteWatch:
 
     @property
     def nothing_found(self) -> str:
-        """What to say at the end of a block without a stop; "" where there was one."""
+        """The line for the end of a block without a stop; "" where there was one."""
         what = "a NaN" if self.kind == "nan" else "an infinity"
         return "" if self.found else (
             f"no line of a graph created {what} in this block. PyTorch's own kernels ran the graphs here, one "

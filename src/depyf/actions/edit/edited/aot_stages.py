@@ -25,7 +25,7 @@ _ENTRY = "aot_module_simplified"
 
 
 class AotStages:
-    """From ``start`` to ``stop``."""
+    """Between ``start`` and ``stop``, AOTAutograd compiles edited graphs in place of its own."""
 
     def __init__(self, run: EditedRun) -> None:
         self._run = run

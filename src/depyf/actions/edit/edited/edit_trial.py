@@ -26,8 +26,8 @@ _FEWEST_CALLS, _MOST_CALLS = 5, 200
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one call, with its backward where there is one: seconds, and bytes beyond the inputs at the peak (-1: not
-    known)."""
+    """The seconds of one call, with its backward if it has one, and the peak memory in bytes beyond the inputs (-1:
+    unknown)."""
 
     seconds: float
     peak: int
@@ -35,7 +35,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class EditedGraph:
-    """One compiled graph, edited and as torch made it."""
+    """The comparison of one compiled graph with its edited version."""
 
     function: str
     compile_id: str
@@ -72,7 +72,7 @@ def tried(
 
 
 def apart(expected: list[Any], got: list[Any]) -> TensorDifference | None:
-    """The first difference; None where all values are the same."""
+    """The first difference between two lists of values; None where all are the same."""
     if len(expected) != len(got):
         return TensorDifference(
             f"{len(expected)} values", f"{len(got)} values", 0, (), (0.0, 0.0), "not as many values"
@@ -82,7 +82,7 @@ def apart(expected: list[Any], got: list[Any]) -> TensorDifference | None:
 
 
 def _costs(sides: tuple[Compiled, ...], inputs: tuple[Any, ...]) -> list[Cost]:
-    """Of the sides in turn, so that what else the machine does is the same for all: the fastest call of each."""
+    """The fastest call of each side.  The sides take turns, so that other load on the machine affects all alike."""
     own = copied(inputs)
     best = [float("inf")] * len(sides)
     with steady_random_numbers():
@@ -113,7 +113,7 @@ def _once(side: Compiled, own: tuple[Any, ...]) -> None:
 
 
 def wait() -> None:
-    """Until the devices have done what they were given."""
+    """Wait until all devices have finished."""
     import torch
 
     if torch.cuda.is_available():
@@ -184,7 +184,7 @@ class EditedNodes:
 
 
 def plain_copy(module: Any) -> Any:
-    """A copy of a graph that takes its inputs one by one, whatever nested structure its own call takes."""
+    """A copy of a graph that takes its inputs as a flat list of arguments."""
     from torch.fx.graph import CodeGen
 
     graph = module.graph
@@ -196,5 +196,5 @@ def plain_copy(module: Any) -> Any:
 
 
 def input_values(module: Any) -> tuple[Any, ...]:
-    """What torch knows of each input of a graph."""
+    """The example values (``meta``) of the inputs of a graph."""
     return tuple(node.meta.get("val") for node in module.graph.nodes if node.op == "placeholder")

@@ -45,7 +45,7 @@ _R = TypeVar("_R")
 
 
 class Edited:
-    """See ``depyf.edited``."""
+    """The context manager of ``depyf.edited``."""
 
     def __init__(self, folder: str | os.PathLike[str], quiet: bool = False, compares: bool = False) -> None:
         """``quiet``: the caller says what was used; ``compares``: each graph is compared with the original."""
@@ -75,7 +75,7 @@ class Edited:
         return False
 
     def end(self) -> DepyfError | None:
-        """All is as before the block; returns an error where an edited file was never used."""
+        """Undo all edits.  Returns the error for an edited file that was never used; None for none."""
         if self.run is None:
             return None
         with Door("depyf: the end of depyf.edited()", warn):
@@ -83,7 +83,7 @@ class Edited:
         return self.run.uses.missing()
 
     def lines(self) -> list[str]:
-        """What was used so far, a line a file."""
+        """One line for each edited file: how it was used so far."""
         if self.run is None:
             return []
         uses = self.run.uses
@@ -94,7 +94,7 @@ class Edited:
         )
 
     def comparison(self) -> EditedComparison:
-        """What was compared so far."""
+        """The comparisons made so far."""
         run = self.run
         return EditedComparison(
             tuple(run.trials or ()) if run is not None else (),
@@ -209,7 +209,7 @@ class EditedRun:
 
     @property
     def compilation(self) -> EditedCompilation | None:
-        """What torch compiles in this thread."""
+        """The compilation in progress in this thread; None for none."""
         graph: EditedCompilation | None = getattr(self._now, "graph", None)
         if graph is not None:
             return graph
@@ -274,7 +274,7 @@ class EditedRun:
                         self.first_nodes.append(f"first node that differs: {name}, {file.path}:{line}: {apart.reason}")
 
     def counted(self, made: Any, files: list[EditedFile]) -> Any:
-        """``made``, which torch will call, with a count of its calls for the files that are in it."""
+        """``made``, which torch will call, wrapped to count its calls for the edited ``files`` in it."""
         if not files:
             return made
         call = None if isinstance(made, types.FunctionType) else getattr(made, "current_callable", None)
@@ -291,7 +291,8 @@ class EditedRun:
 
     @contextlib.contextmanager
     def compiling(self, compilation: EditedCompilation) -> Iterator[None]:
-        """What is compiled inside belongs to ``compilation``: a backward is compiled when it is first needed."""
+        """While the block lasts, this thread compiles for ``compilation``, such as a backward when it is first
+        needed."""
         before = getattr(self._now, "graph", None)
         self._now.graph = compilation
         try:
@@ -301,7 +302,8 @@ class EditedRun:
 
     @contextlib.contextmanager
     def own_errors(self, compilation: EditedCompilation) -> Iterator[None]:
-        """An error of an edited file leaves the block as it is, whatever the compilers inside wrapped it in."""
+        """While the block lasts, an error of an edited file is raised as EditError, not as the error torch makes of
+        it."""
         try:
             yield
         except Exception as error:
@@ -313,7 +315,8 @@ class EditedRun:
             raise found from None
 
     def checked(self, step: Callable[..., _R], *args: Any) -> _R:
-        """``step(*args)``; what is wrong with a file is kept, for torch wraps the errors of backends."""
+        """Call ``step`` with the arguments.  An EditError is kept as well as raised, because torch wraps errors of
+        backends."""
         try:
             return step(*args)
         except EditError as error:

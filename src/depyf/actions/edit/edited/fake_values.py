@@ -21,7 +21,8 @@ KEYS = ("val", "example_value")
 
 
 def fill_values(file: EditedFile, made: Retraced, module: Any) -> None:
-    """Give the nodes of ``made`` the values, and check what the graph returns against ``module``, which torch made."""
+    """Set the example values of the nodes of ``made``, and compare its outputs with those of torch's ``module``.
+    EditError where they do not fit."""
     old = {node.name: node for node in module.graph.nodes}
     key = _key(old.values())
     same: set[Any] = set()

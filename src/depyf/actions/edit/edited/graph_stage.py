@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
 
 def exchanged(run: EditedRun, compilation: EditedCompilation, stage: str, module: Any) -> EditedFile | None:
-    """``module`` computes what the edited file for it says from now on; which that is, or None where there is none.
-
-    EditError, at a line, where the file cannot take its place.
-    """
+    """Replace the computation of ``module`` by that of its edited file, and return the file; None where there is none.
+    EditError, with a line, where the file does not fit."""
     file = run.uses.file_for(compilation, stage, lambda file: printings(module))
     if file is not None:
         before = plain_copy(module) if run.trials is not None else None
@@ -52,10 +50,8 @@ def _put(file: EditedFile, made: Retraced, module: Any) -> dict[str, int]:
 
 
 def edited_subgraphs(file: EditedFile, module: Any) -> list[tuple[Any, str, Any]]:
-    """(owner, attribute, new module) of each subgraph, a class in the class of ``module``, whose text was edited.
-
-    The modules that torch made stay as they are: a graph to compare with may share them.
-    """
+    """(owner, attribute, new module) of each edited subgraph, a class inside the class of ``module``. torch's modules
+    are not changed: another graph may share them.  EditError for a class that is no subgraph."""
     import torch
 
     found: list[tuple[Any, str, Any]] = []

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class InductorStages:
-    """From ``start`` to ``stop``."""
+    """Between ``start`` and ``stop``, Inductor compiles edited graphs and loads edited code in place of its own."""
 
     def __init__(self, run: EditedRun) -> None:
         self._run = run
@@ -43,7 +43,7 @@ class InductorStages:
         """Files of kernels that could not be built."""
 
     def failed(self, path: str) -> None:
-        """Torch wrote the file for an edited kernel, and it could not be built: it goes, too."""
+        """Note the file ``path`` of an edited kernel that could not be built, so that it is removed at the end."""
         self._failed.append(path)
 
     def start(self) -> None:

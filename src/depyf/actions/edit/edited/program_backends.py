@@ -25,7 +25,7 @@ Compiler = Callable[[Callable[..., Any], Any, Any], Any]
 
 
 class ProgramBackends:
-    """From ``start`` to ``stop`` each frame is compiled through ``on_frame``, each graph through ``compiler``."""
+    """Between ``start`` and ``stop``, each frame is compiled through ``on_frame``, each graph through ``compiler``."""
 
     def __init__(self, on_frame: OnFrame, compiler: Compiler) -> None:
         self._on_frame, self._compiler = on_frame, compiler

@@ -21,7 +21,7 @@ from depyf.views.pages.wrap import wrap
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """How one entry of the function is called."""
+    """The recorded call for which one entry was compiled."""
 
     entry: DumpedEntry
     name: str

@@ -65,7 +65,7 @@ def functions_text(
     rewritten: Mapping[str, Rewritten],
     free: Mapping[str, tuple[str, ...]],
 ) -> str:
-    """The whole module."""
+    """The text of the module with the package's functions.  ``free``: the free variables of each code object."""
     every = [rewritten[entry.name] for entry in function.entries]
     parts = [_head(function, names), _imports(every, any(free.values()))]
     for code in function.codes:

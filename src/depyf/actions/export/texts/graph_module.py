@@ -18,10 +18,8 @@ from depyf.safety.escape import printable
 
 
 def graph_text(page: str, name: str, title: str, facts: GraphFacts, recorded: frozenset[str]) -> tuple[str, list[str]]:
-    """The text of the module that defines ``name``, and the constants that it takes from ``hooks``.
-
-    ``recorded``: the constants whose values are kept in the package.
-    """
+    """The text of the module that defines the graph ``name``, and the constants that it reads from ``hooks``.
+    ``recorded``: the constants whose values are in the package.  CannotRender for a page without a readable graph."""
     graph = read_graph(page, "")
     if graph is None:
         raise CannotRender("its page holds no graph that can be read")

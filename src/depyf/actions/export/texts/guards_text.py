@@ -20,7 +20,7 @@ from depyf.views.pages.wrap import WIDTH, split_call, wrap
 def guards_text(
     function: CompiledFunction, names: CodeNames, guards: dict[str, tuple[SortedGuard, ...]], checks: frozenset[str]
 ) -> str:
-    """The whole module; ``checks``: the functions that ``checks.py`` may have."""
+    """The text of the module ``guards``.  ``checks``: the names of the functions in ``checks.py``."""
     bodies = [
         _entry(entry, names.entries[entry.name], guards[entry.name])
         for code in function.codes
@@ -42,7 +42,7 @@ def guards_text(
 
 
 def called_in(text: str) -> set[str]:
-    """The names that a module's text calls."""
+    """The names of the functions that ``text`` calls."""
     return {n.func.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
 
 

@@ -14,8 +14,8 @@ from depyf.safety.escape import printable
 
 @dataclass(slots=True)
 class Hooks:
-    """``wanted``: name -> what it stands for.  ``known``: name -> its text, and what it stands for; the guards told
-    it."""
+    """The hooks of a package.  ``wanted``: name -> what the user must provide.  ``known``: name -> its text and what it
+    is, for a value that guards determine."""
 
     wanted: dict[str, str] = field(default_factory=dict)
     known: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class Hooks:
 
 
 def hooks_text(hooks: Hooks, package: str, function: str) -> str:
-    """``hooks.py``."""
+    """The text of ``hooks.py``."""
     about = [
         "Fill in what is wanted before the first call, from your own code:",
         "",

@@ -17,7 +17,7 @@ _BLOCKS = ("body", "orelse", "finalbody")
 
 @dataclass(slots=True)
 class DroppedStatements:
-    """The statements that go, the outermost ones; and the first statement of each block that is otherwise empty."""
+    """The statements to remove, and the first statement of each block that this empties."""
 
     statements: set[ast.stmt] = field(default_factory=set)
     emptied: set[ast.stmt] = field(default_factory=set)
@@ -26,8 +26,8 @@ class DroppedStatements:
 def left_out(
     function: ast.FunctionDef, unwanted: Callable[[ast.stmt], bool], is_constant: Callable[[ast.expr], bool]
 ) -> DroppedStatements:
-    """``unwanted``: the statements to leave out.  ``is_constant``: expressions beside literals whose evaluation does
-    nothing, and whose value is true or false without asking the program."""
+    """The statements of ``function`` to remove.  ``unwanted`` selects them.  ``is_constant``: an expression without
+    effects whose truth value is known."""
     found = DroppedStatements()
     while _more(function, found, unwanted, is_constant):
         pass

@@ -35,7 +35,7 @@ _CELL = re.compile(r"__cell_(\w+)")
 
 @dataclass(slots=True)
 class Rewritten:
-    """The text, and what it needs around it."""
+    """The text of a transformed function in a package, and the names that it needs."""
 
     text: str = ""
     shadowed: bool = False

@@ -19,7 +19,7 @@ from depyf.run.guards.known_kinds import facts_in
 
 @dataclass(slots=True)
 class Known:
-    """What is known of one value: all may be missing."""
+    """What guards and recorded inputs tell of one value.  Every field may be empty."""
 
     kind: str = ""
     """The qualified name of its type."""
@@ -55,7 +55,7 @@ class Known:
 
 
 class GuardedValues:
-    """Variables by mapping ("L", "G") and name."""
+    """What is known of each variable, by its mapping ("L" or "G") and name."""
 
     def __init__(self) -> None:
         self.roots: dict[tuple[str, str], Known] = {}
@@ -75,7 +75,7 @@ class GuardedValues:
         return known
 
     def weight(self, node: ast.expr) -> int:
-        """How much is known of the value at a path."""
+        """The number of facts known about the value at a path."""
         path = path_of(node)
         known = self.find(path) if path is not None else None
         if known is None:
@@ -119,12 +119,13 @@ class GuardedValues:
 
 
 def about_size(path: Path) -> bool:
-    """Whether it is a size of a tensor, which the tensor has already."""
+    """Whether the path leads to a size of a tensor, which is known from the tensor itself."""
     return any(key in ("shape", "size") for _, key in path.steps)
 
 
 def place(path: Path | None, renamed: Mapping[str, Path] | None) -> Path | None:
-    """``path`` in the terms of the function that was called first; None where it is not known there."""
+    """``path`` with the variables of a resume function replaced by those of the original function; None where that is
+    not possible."""
     if path is None or renamed is None or path.mapping == "G":
         return path
     start = renamed.get(path.name)

@@ -32,7 +32,7 @@ class Model:
     values: dict[str, str] = field(default_factory=dict)
 
     def also(self, other: Model) -> None:
-        """Add what only another call reads."""
+        """Add the parts that only ``other``, the same model in another call, has."""
         for own, more in (
             (self.kinds, other.kinds),
             (self.parameters, other.parameters),
@@ -44,7 +44,8 @@ class Model:
 
 
 class Maker:
-    """Makes expressions; ``models`` collects the models that they need, ``hooks`` what nobody knows."""
+    """Writes expressions that make the values of a call.  ``models`` collects the models needed, ``hooks`` the unknown
+    values."""
 
     def __init__(self, hooks: Hooks) -> None:
         self.hooks = hooks

@@ -103,7 +103,7 @@ class AliasGuard(GuardKind):
 
 
 def _sides(tree: ast.expr) -> tuple[ast.expr, ast.expr] | None:
-    """Of ``a is b``, where neither is a literal."""
+    """The two sides of ``a is b``, where neither is a literal."""
     if not isinstance(tree, ast.Compare) or len(tree.ops) != 1 or not isinstance(tree.ops[0], ast.Is):
         return None
     one, other = tree.left, tree.comparators[0]

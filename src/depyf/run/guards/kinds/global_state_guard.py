@@ -96,7 +96,7 @@ class GlobalStateGuard(GuardKind):
         return tuple(Difference(self.name, "", _part(name), None, "==") for name in dict.fromkeys(map(_part, names)))
 
     def guard_text(self, text: str, differences: tuple[Difference, ...]) -> str:
-        """torch's own words name its fields."""
+        """How the failed guard is shown: torch's field names are replaced by the names of the settings."""
         if _CHANGED.match(text) is None:
             return text
         said = ", ".join(dict.fromkeys(name for d in differences if (name := called_so(d.what))))
@@ -131,7 +131,7 @@ class GlobalStateGuard(GuardKind):
 
 
 def called_so(name: str) -> str:
-    """What a part of the state is called."""
+    """The name of a setting in torch's global state, for a reader."""
     return next((said for part, said, _ in _SETTINGS if name.startswith(part)), name.replace("_", " "))
 
 

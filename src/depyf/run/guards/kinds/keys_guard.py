@@ -133,7 +133,7 @@ class KeysGuard(GuardKind):
         return f"{named(differences[0].source)} is there" if differences[0].what == THERE else text
 
     def values(self, difference: Difference) -> tuple[str, str]:
-        """What was wanted is the guard itself."""
+        """The wanted and the found keys; "" where the guard itself says what is wanted."""
         if difference.what == KEYS:
             return difference.wanted.text, difference.found.text
         return "", ""
@@ -174,8 +174,8 @@ def _member(tree: ast.expr) -> tuple[ast.expr, ast.expr, str] | None:
 
 
 def _attribute(tree: ast.expr) -> tuple[ast.expr, str, bool] | None:
-    """Of ``hasattr(x, 'k')``, ``not hasattr(x, 'k')`` and ``hasattr(x, 'k') == False``: the value, the attribute, the
-    answer."""
+    """The value, the attribute and the answer in ``hasattr(x, 'k')``, ``not hasattr(x, 'k')`` and ``hasattr(x, 'k') ==
+    False``."""
     wanted = True
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
         tree, wanted = tree.operand, False

@@ -97,7 +97,8 @@ class LengthGuard(GuardKind):
         return GuardSide(f"a {kind} with as many items as when it was compiled{known}")
 
     def reported(self, text: str, look: Look) -> tuple[Difference, ...] | None:
-        """torch says what it found wrong, not what it wanted: this is the number of when it was compiled."""
+        """The differences in torch's message ``len(x) != 3``.  Its number is the wanted length, that at compile
+        time."""
         match = _FOUND.match(text)
         tree = tree_of(f"len({match['source']}) == {match['count']}") if match is not None else None
         return self.differences(tree, look, holds=False) if tree is not None else None
@@ -115,7 +116,7 @@ class LengthGuard(GuardKind):
         return name if name.startswith("len(") else f"len({name})"
 
     def sentence(self, difference: Difference, placed: bool, shown: Callable[[str], str]) -> str:
-        """Where one of the two is empty; of other lengths the numbers say it."""
+        """Why code was compiled again, where one of the lengths is 0; "" for other lengths."""
         before, now = _items(difference.wanted.text), _items(difference.found.text)
         if NO_ITEMS not in (before, now) or not now:
             return ""

@@ -101,7 +101,7 @@ class ObjectGuard(GuardKind):
         return f"{named(first.source)} is the object of when it was compiled" if first.what == _ALIVE else text
 
     def values(self, difference: Difference) -> tuple[str, str]:
-        """What was wanted is the guard itself."""
+        """("", a description of the object found): the guard itself names the wanted object."""
         return "", difference.found.text.partition(", ")[2] or difference.found.text
 
     def aspect(self, difference: Difference) -> str:

@@ -118,8 +118,8 @@ class OpaqueGuard(GuardKind):
         return GuardSide("as when it was compiled" if called(tree) in self.checks else in_program(ast.unparse(tree)))
 
     def reported(self, text: str, look: Look) -> tuple[Difference, ...] | None:
-        """Anything that is no expression, or calls a function of torch's that no kind has a name for; what a guard
-        raised is no guard."""
+        """A difference for any message that is no expression, or that calls a function unknown to all kinds.  None for
+        other messages."""
         tree = tree_of(text)
         if tree is not None and not _calls_torch(tree):
             return None

@@ -186,7 +186,8 @@ def _dimension(source: str) -> SizeSource | None:
 
 
 def _bounded(tree: ast.expr) -> tuple[ast.expr, str, GuardSide] | None:
-    """Of a comparison with literals: what is compared, how, and with what; ``2 <= x <= 8`` wants ``2 <= _ <= 8``."""
+    """The compared value, the relation and the bounds in a comparison with literals: ``2 <= x <= 8`` wants ``2 <= _ <=
+    8``."""
     if not isinstance(tree, ast.Compare):
         return None
     if len(tree.ops) == 2 and is_literal(tree.left) and is_literal(tree.comparators[1]):

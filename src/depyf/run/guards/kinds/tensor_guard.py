@@ -178,7 +178,7 @@ class TensorGuard(GuardKind):
 
 @dataclass(frozen=True, slots=True)
 class TensorLayout:
-    """What an expression of this kind says of sizes and strides; None: any."""
+    """The sizes and strides that a ``check_tensor`` guard wants; None: any."""
 
     tensor: str
     sizes: tuple[int | None, ...]
@@ -188,11 +188,11 @@ class TensorLayout:
 
     @property
     def of_parameter(self) -> bool:
-        """Whether it is of a parameter, whose sizes are no symbols."""
+        """Whether the tensor is an ``nn.Parameter``: torch does not make its sizes symbols."""
         return f"check_tensor({self.tensor}, 'Parameter'" in self.rest
 
     def allows(self, other: TensorLayout | None) -> bool:
-        """Whether it holds of the tensor that ``other`` is a guard on."""
+        """Whether this guard accepts every tensor with the layout ``other``."""
         if other is None or self.rest != other.rest or len(self.sizes) != len(other.sizes):
             return False
         pairs = zip((*self.sizes, *self.strides), (*other.sizes, *other.strides), strict=True)
@@ -201,7 +201,7 @@ class TensorLayout:
 
 @functools.lru_cache(maxsize=4096)
 def layout_of(expression: str) -> TensorLayout | None:
-    """The sizes and strides that an expression wants; None for another one."""
+    """The sizes and strides that ``expression`` wants; None where it is no ``check_tensor`` guard."""
     match = _LAYOUT.search(expression) if "check_tensor(" in expression else None
     if match is None:
         return None
@@ -263,7 +263,7 @@ def _apart(these: set[str], those: set[str]) -> str:
 
 
 def size_advice(difference: Difference) -> Uses:
-    """A size of a tensor differs."""
+    """The advice where a size of a tensor differs, the best first."""
     last = [use(_DROP_LAST[role]) for role in difference.roles if role in _DROP_LAST]
     symbols = list(_symbol_advice(difference))
     if difference.padded and not difference.small:  # another kind of way than to make a symbol of the size

@@ -116,7 +116,7 @@ def _is_tensor(difference: Difference) -> bool:
 
 
 def class_advice(difference: Difference, expected: str, actual: str) -> Uses:
-    """A value is of another class than the ``expected`` one."""
+    """The advice where a value has another class than ``expected``."""
     name = named(difference.source)
     if _NONE in (expected, actual):
         return (use("with-and-without", name=name),)

@@ -108,7 +108,7 @@ class ValueGuard(GuardKind):
         return known if known.text else literal_side(wanted)
 
     def stated(self, difference: Difference) -> tuple[str, str]:
-        """With their classes where values that may be equal are of two."""
+        """The wanted and the found value, with their classes where equal values may be of two classes."""
         wanted, found = difference.wanted, difference.found
         if not _of_two_classes(difference) or wanted.kind == "NoneType":
             return wanted.text, found.text
@@ -172,7 +172,7 @@ def _of_two_classes(difference: Difference) -> bool:
 
 
 def _compared(tree: ast.expr) -> tuple[ast.expr, ast.expr] | None:
-    """Of ``value == literal`` and ``value is None`` both sides; None where the value is computed."""
+    """Both sides of ``value == literal`` or ``value is None``; None where the value is computed."""
     if not isinstance(tree, ast.Compare) or len(tree.ops) != 1:
         return None
     left, right = tree.left, tree.comparators[0]

@@ -25,7 +25,7 @@ class ViewGuard(GuardKind):
         return _owner(tree) is not None
 
     def differences(self, tree: ast.expr, look: Look, holds: bool) -> tuple[Difference, ...]:
-        """() where it is a view as well: then something of its base differs."""
+        """The difference; () where the value in the call is a view as well: then something about its base differs."""
         owner = _owner(tree)
         if owner is None or holds:
             return ()

@@ -46,7 +46,8 @@ class AheadWork:
     """The object whose method is compiled; None where it is a function, and for what is loaded."""
 
     def failure(self) -> dict[str, Any]:
-        """What torch's metrics say of a compilation at a call that failed, and do not say here; {} where it did not."""
+        """The fields of torch's metrics for a failed compilation, which torch leaves out here; {} for one that
+        succeeded."""
         if self.error is None:
             return {}
         said: dict[str, Any] = {"fail_type": short_name(type(self.error)), "fail_reason": str(self.error)}
@@ -63,7 +64,7 @@ def _stack(error: BaseException) -> list[traceback.FrameSummary]:
 
 
 def ahead_work() -> AheadWork | None:
-    """What this thread compiles ahead of time or loads."""
+    """The compilation ahead of time or the loading in progress in this thread; None for none."""
     if "torch._dynamo.aot_compile" not in sys.modules:
         return None
     frame: types.FrameType | None = sys._getframe(1)
@@ -81,7 +82,7 @@ def ahead_work() -> AheadWork | None:
 
 
 def package_work() -> int:
-    """Tells what AOTInductor compiles for a package at this moment from others; 0 where this thread compiles none."""
+    """A number for AOTInductor's compilation in progress in this thread; 0 for none."""
     frame: types.FrameType | None = sys._getframe(1)
     for _ in range(_DEEPEST):
         if frame is None:
@@ -94,7 +95,7 @@ def package_work() -> int:
 
 @dataclass(frozen=True, slots=True)
 class LoadedWork:
-    """An entry of a function that is loaded at this moment."""
+    """An entry of a function that torch is loading now."""
 
     code: types.CodeType
     number: int
@@ -102,7 +103,7 @@ class LoadedWork:
 
 
 def loaded_work(event: str) -> LoadedWork | None:
-    """The entry that the event of this name is of, where this thread loads it from torch's cache."""
+    """The entry that torch loads in this thread while it reports ``event``; None for none."""
     frame: types.FrameType | None = sys._getframe(1)
     for _ in range(_DEEPEST):
         if frame is None:

@@ -26,7 +26,7 @@ _NAMED: dict[int, tuple[weakref.ref[Any], str, Made]] = {}
 
 
 def name_ahead(function: Any, compile_id: str, made: Made) -> weakref.ref[Any]:
-    """A recording calls ``function`` so; a reference to it."""
+    """Store the compile id that a recording gives to ``function``; returns a weak reference to it."""
     place, named = id(function), _NAMED
 
     def gone(reference: weakref.ref[Any]) -> None:
@@ -39,14 +39,14 @@ def name_ahead(function: Any, compile_id: str, made: Made) -> weakref.ref[Any]:
 
 
 def ahead_alive() -> list[Any]:
-    """All functions of this process that were compiled ahead of time."""
+    """All functions in this process that were compiled ahead of time."""
     module = sys.modules.get("torch._dynamo.aot_compile")
     kind = attribute(module, "AOTCompiledFunction")
     return [one for one in gc.get_referrers(kind) if type(one) is kind] if isinstance(kind, type) else []
 
 
 def known_name(function: Any) -> str:
-    """What a recording calls ``function``; "" where none has seen it."""
+    """The compile id that a recording has given to ``function``; "" for none."""
     return _NAMED[id(function)][1] if id(function) in _NAMED else ""
 
 
@@ -78,7 +78,7 @@ def ahead_functions(value: Any) -> tuple[Any, ...]:
 
 
 def apart_entries(function: Any, number: int = 0) -> tuple[LiveEntry, ...]:
-    """What a call of ``function`` tries, in that order; ``number`` as of ``ahead_entry``."""
+    """The entries that a call of ``function`` tries, in order.  ``number`` as for ``ahead_entry``."""
     dispatch = dispatch_of(function)
     if dispatch is None:
         return (ahead_entry(function, number),)
@@ -87,7 +87,8 @@ def apart_entries(function: Any, number: int = 0) -> tuple[LiveEntry, ...]:
 
 
 def ahead_entry(function: Any, number: int = 0) -> LiveEntry:
-    """Its code and its guards; ``number``: which of a model's it is, where no recording has named it."""
+    """The entry of ``function``.  ``number``: its index among those of a model, used where no recording has named
+    it."""
     artifacts = attribute(function, "_artifacts")
     manager = attribute(artifacts, "guard_manager")
     scope = attribute(manager, "global_scope")
@@ -107,7 +108,7 @@ def backend_of(function: Any) -> str | None:
 
 
 def known_backend(function: Any) -> str | None:
-    """The same, where ``torch.compile`` knows a backend of that name; a function of the program has another life."""
+    """As ``backend_of``, for names in torch's list of backends; None for a backend of the program."""
     import torch
 
     found = backend_of(function)
@@ -120,8 +121,8 @@ def checks_guards(function: Any) -> bool:
 
 
 def original_of_ahead(function: Any, alive: list[types.FunctionType]) -> types.FunctionType:
-    """The function that it was made of. Of the program: one of ``alive`` with its code. Of a loaded one: the stored
-    code, with the globals of its module; with the stored globals, if the program has not imported the module."""
+    """The original of ``function``: one of ``alive`` with its code.  For a loaded function: the stored code with the
+    globals of its module, or the stored globals where the module is not imported."""
     dispatch = dispatch_of(function)
     if dispatch is not None:
         return _original_of_frame(dispatch)
@@ -159,7 +160,7 @@ def _globals_at(filename: str) -> dict[str, Any] | None:
 
 
 def original_code(function: Any) -> types.CodeType:
-    """The code that it was made of."""
+    """The program's code object that ``function`` was compiled from.  TypeError where torch keeps none."""
     dispatch = dispatch_of(function)
     if dispatch is not None:
         return dispatch.code

@@ -14,7 +14,7 @@ _DUMPED: dict[int, tuple[weakref.ref[types.CodeType], types.CodeType]] = {}
 
 
 def remember_dumped(made: types.CodeType, dumped: types.CodeType) -> None:
-    """``dumped`` was recompiled from the text that was proven of ``made``."""
+    """Remember that ``dumped`` was recompiled from the proven text of ``made``."""
     place, known = id(made), _DUMPED
 
     def gone(reference: weakref.ref[types.CodeType]) -> None:
@@ -25,6 +25,6 @@ def remember_dumped(made: types.CodeType, dumped: types.CodeType) -> None:
 
 
 def dumped_code(made: types.CodeType) -> types.CodeType | None:
-    """What runs as lines of a dump; None where there is no such text."""
+    """The recompiled code of ``made``, with the lines of the dump; None for none."""
     found = _DUMPED.get(id(made))
     return found[1] if found is not None and found[0]() is made else None

@@ -39,14 +39,15 @@ _LEFT_OUT: weakref.WeakKeyDictionary[Any, tuple[GuardRecord, ...]] = weakref.Wea
 
 
 def left_out_guards(note: Callable[[str], None]) -> tuple[GuardRecord, ...]:
-    """Those of the guards that torch reports at this moment; ``note`` is told what could not be read."""
+    """The guards that a filter left out, called while torch reports guards.  ``note`` gets a line where they cannot be
+    read."""
     with Door("which guards were left out could not be told", note):
         return _of_builder(building_guards())
     return ()
 
 
 def building_guards() -> Mapping[str, Any]:
-    """What torch knows while it reports the guards of a compilation; {} at another moment."""
+    """The variables of torch's function that builds guards, while it runs; {} otherwise."""
     frame: types.FrameType | None = sys._getframe(1)
     for _ in range(_DEEPEST):
         if frame is None:
@@ -58,7 +59,7 @@ def building_guards() -> Mapping[str, Any]:
 
 
 def left_out_of(manager: Any) -> tuple[GuardRecord, ...]:
-    """What was left out of these guards of a live entry, as far as a recording heard it."""
+    """The guards that a filter left out of the entry with this guard manager; () where no recording noted them."""
     try:
         return _LEFT_OUT.get(manager, ())
     except TypeError:  # no object that a weak reference can have
@@ -131,7 +132,7 @@ def _by_value(kind: str, text: str) -> str:
 
 
 def _tensor_text(guard: Any, graph: Any) -> str:
-    """As torch prints it; "" where the tensor is gone."""
+    """The guard on a tensor as torch prints it; "" where the tensor is gone."""
     from torch._dynamo import guards
 
     reference = guard.obj_weakref
@@ -180,7 +181,7 @@ def _who(keep: Any, guard: Any) -> str:
 
 
 def filter_words(keep: Any) -> str:
-    """A filter of guards, in words."""
+    """The name of a guard filter, for a reader."""
     code = attribute(keep, "__code__")
     if not is_a(code, types.CodeType):
         return f"guard_filter_fn ({type(keep).__name__})"

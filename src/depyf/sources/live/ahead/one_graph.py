@@ -20,7 +20,7 @@ from depyf.sources.live.pure_tensors import is_tensor, tensor
 
 @dataclass(frozen=True, slots=True)
 class OneGraph:
-    """The artefact of one graph; the fields are the literals of its text."""
+    """An artefact with one graph.  The fields are literals in its text."""
 
     backend: str
     count: int
@@ -38,7 +38,7 @@ class OneGraph:
     """Sizes, dtype and device of each of those."""
 
     def refusals(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[str]:
-        """Why its driver raises for this call, in the order in which it looks; nothing where it runs the graph."""
+        """Why the driver rejects this call, in its order of checks; nothing where it runs the graph."""
         if kwargs:
             yield f"it takes no arguments by name, such as {next(iter(kwargs))}"
             return
@@ -89,7 +89,7 @@ class OneGraph:
             yield from _of_tensor(name, value, shape, dtype, device)
 
     def checks(self) -> Iterator[str]:
-        """What it wants of a call, in words."""
+        """The conditions that the driver checks for a call, in words."""
         yield f"{self.count} argument{'' if self.count == 1 else 's'}, none by name"
         yield from (f"argument {position} is a module" for position in self.modules)
         for number, (shape, dtype, device) in enumerate(zip(self.shapes, self.dtypes, self.devices)):
@@ -100,7 +100,7 @@ class OneGraph:
 
 
 def one_graph_of(value: Any) -> OneGraph | None:
-    """A loaded artefact of one graph."""
+    """The loaded artefact of one graph that ``value`` is; None for any other object."""
     function = forward_of(value)
     said = attribute(function, "__globals__")
     if type(said) is not dict or "GRAD_PARAM_INDICES" not in said or "NUM_POSITIONAL_ARGS" not in said:
@@ -121,7 +121,7 @@ def one_graph_of(value: Any) -> OneGraph | None:
 
 
 def graph_of_capture(module: Any) -> OneGraph:
-    """The same of a graph that was captured here: the driver gets these fields as literals."""
+    """The artefact of a graph that was captured in this process."""
     columns = [
         (*getattr(module, f"_param_{part}"), *getattr(module, f"_buffer_{part}"))
         for part in ("shapes", "dtypes", "devices")

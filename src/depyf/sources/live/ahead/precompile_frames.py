@@ -21,7 +21,7 @@ _DEEPEST = 2000
 
 @dataclass(frozen=True, slots=True)
 class PrecompileWork:
-    """Holds live objects: keep it only while looking."""
+    """A capture or a load in progress.  Holds live objects: keep it only while looking."""
 
     work: int
     """Tells this work from others as long as it lasts."""
@@ -34,7 +34,7 @@ class PrecompileWork:
 
 
 def precompile_work() -> PrecompileWork | None:
-    """What this thread captures or loads."""
+    """The capture or load in progress in this thread; None for none."""
     if "torch._precompile" not in sys.modules:
         return None
     frame: types.FrameType | None = sys._getframe(1)

@@ -54,7 +54,7 @@ _RESTS: dict[int, tuple[weakref.ref[types.CodeType], weakref.ref[Any], int]] = {
 
 
 def remember_rest(function: Any, dispatch: Dispatch) -> types.CodeType:
-    """``function`` is called where the code before a graph break ends; the code of ``dispatch``."""
+    """Remember that ``function`` is the resume function with the code of ``dispatch``; returns that code."""
     code, place, known = dispatch.code, id(dispatch.code), _RESTS
 
     def gone(reference: weakref.ref[types.CodeType]) -> None:
@@ -68,20 +68,21 @@ def remember_rest(function: Any, dispatch: Dispatch) -> types.CodeType:
 
 
 def rest_of_artefact(code: types.CodeType) -> tuple[Dispatch, int] | None:
-    """The callable for this code, if the code is a resume function of a loaded artefact; and its number."""
+    """The dispatch of the resume function of a loaded artefact that has this code, and its number; None for other
+    code."""
     found = _RESTS.get(id(code))
     dispatch = dispatch_of(found[1]()) if found is not None and found[0]() is code else None
     return None if found is None or dispatch is None else (dispatch, found[2])
 
 
 def backend_of_precompiled(value: Any) -> str | None:
-    """The name of the backend."""
+    """The name of the backend of an artefact; None for any other object."""
     found = attribute(value, "_backend")
     return found if type(found) is str else None
 
 
 def forward_of(value: Any) -> Any:
-    """What a call reaches: that of a loaded artefact, or ``value`` itself where it is a function."""
+    """The function that a call of ``value`` runs, for a loaded artefact or a function; None for other objects."""
     kind = attribute(sys.modules.get(_MODULE), "PrecompiledModule", ())
     found = attribute(value, _LOADED) if type(value) is kind else value
     return found if type(found) is types.FunctionType else None

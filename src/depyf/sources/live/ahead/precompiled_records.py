@@ -48,7 +48,7 @@ def _kind_of_capture() -> type | None:
 
 
 def precompiled_alive() -> list[Any]:
-    """Captures of one graph that were called, and what was loaded."""
+    """The live captures of one graph that were called, and the loaded artefacts."""
     module = sys.modules.get(_MODULE)
     kinds = {attribute(module, name) for name in ("_MakeFxCapture", "PrecompiledModule")} - {None}
     found = [one for one in gc.get_objects() if type(one) in kinds] if kinds else []
@@ -72,7 +72,7 @@ class _Seen:
 
 
 class PrecompiledRecords:
-    """From the beginning of a recording to its end."""
+    """Records the precompiled artefacts that are made or loaded during a recording."""
 
     def __init__(self, capture: Capture, add: Callable[[EntryBuilder, types.CodeType, LiveEntry], None]) -> None:
         """``add``: writes down the code of an entry that did not come to the hook."""
@@ -89,7 +89,7 @@ class PrecompiledRecords:
             setattr(kind, _WRITES, self._seen)
 
     def stop(self) -> None:
-        """torch's class is as it was."""
+        """Restore torch's class."""
         seen, kind = self._seen, _kind_of_capture()
         self._seen = None
         if seen is None or kind is None:
@@ -99,7 +99,7 @@ class PrecompiledRecords:
             setattr(kind, _WRITES, seen.own)
 
     def records(self) -> tuple[PrecompiledGraph, ...]:
-        """Called at the end, before functions and graphs are frozen."""
+        """The records of all artefacts.  Call it at the end, before functions and graphs are frozen."""
         known = {id(reference()) for reference, _ in self._found}
         for one in precompiled_alive():
             if id(one) not in self._before and id(one) not in known:

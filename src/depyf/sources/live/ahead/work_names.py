@@ -7,14 +7,14 @@ from __future__ import annotations
 
 
 class WorkNames:
-    """Counts the work of each kind."""
+    """Compile ids for compilations to which torch gives none, numbered by prefix."""
 
     def __init__(self) -> None:
         self._names: list[tuple[int, str]] = []
         """Which work it was (0: it has ended), and its name."""
 
     def name(self, work: int, prefix: str) -> str:
-        """The name of ``work``, which begins so."""
+        """The compile id of ``work`` (an ``id()``), beginning with ``prefix``; made at the first call."""
         known = dict(self._names)
         if work not in known:
             known[work] = f"{prefix}{sum(name.startswith(prefix) for _, name in self._names)}/0"
@@ -22,5 +22,5 @@ class WorkNames:
         return known[work]
 
     def let_go(self, work: int) -> None:
-        """It has ended; other work may be told by the same number."""
+        """Forget ``work``, which has ended: its ``id()`` may be used again."""
         self._names = [(0 if known == work else known, name) for known, name in self._names]

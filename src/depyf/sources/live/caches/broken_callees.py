@@ -26,11 +26,9 @@ def with_places_in_callees(
     called: Mapping[CompileKey, str],
     direct: Set[tuple[Function, Function]],
 ) -> tuple[FunctionRecord, ...]:
-    """The innermost functions first: what they met is known when those around them are looked at.
-
-    ``called``: what the code of an entry calls where its graph ends, as torch names a source; ``direct``: callers and
-    callees with nothing of a library between them.
-    """
+    """The functions, with breaks inside a callee shown at their place there; callees are resolved first.  ``called``:
+    entry -> the callee at the end of its graph, as a source of torch.  ``direct``: (caller, callee) without library
+    code between them."""
     done: dict[tuple[int, str], FunctionRecord] = {}
     for function in reversed(functions):
         whole = function.resume_of or function.function

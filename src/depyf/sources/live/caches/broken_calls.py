@@ -33,7 +33,7 @@ class _Watched:
 
 
 class BrokenCalls:
-    """From ``start`` to ``stop``."""
+    """Notes which resume functions are called between ``start`` and ``stop``."""
 
     def __init__(self) -> None:
         self._watched: dict[tuple[int, str], _Watched] = {}
@@ -45,7 +45,8 @@ class BrokenCalls:
                     self._watch(entry.globals, name, origin(code) or code)
 
     def stop(self) -> tuple[types.CodeType, ...]:
-        """The functions that were called up to a break, in the order in which torch compiled them."""
+        """The functions that ran up to a graph break, in the order in which torch compiled them; the globals are
+        restored."""
         watched, self._watched = list(self._watched.values()), {}
         found: dict[int, types.CodeType] = {}
         for one in watched:

@@ -25,7 +25,7 @@ _OF_TORCH = "G['__import_torch"
 
 @dataclass(frozen=True, slots=True)
 class CallAtBreak:
-    """The last call of the program: not of a graph, of the rest of the function, or of torch's functions."""
+    """The last call of the program in an entry's code; not a call of a graph, a resume function or torch."""
 
     source: str
     """"" where it is not reached from a variable."""
@@ -35,7 +35,7 @@ class CallAtBreak:
 
 
 def call_at_break(code: types.CodeType) -> CallAtBreak | None:
-    """Of ``code``, which Dynamo made."""
+    """The call at which the graph of Dynamo's ``code`` ends; None where it makes none."""
     try:
         lowered = lower(CodeUnit.from_code(code))
     except DepyfError:

@@ -54,14 +54,14 @@ def _asked(options: Options, number: dict[str, tuple[str, int]]) -> tuple[Any, .
 
 
 class AlikeCodes:
-    """The decompilations of one recording, by what their code objects share."""
+    """A cache of decompilations, for code objects that differ only in generated names and in their place."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, _KnownCode] = {}
 
     def key(self, made: types.CodeType, options: Options) -> bytes | None:
-        """A key that two code objects share if they differ only in such names and in their place; None where it cannot
-        be said."""
+        """A key that is equal for code objects that differ only in generated names and in their place; None for code
+        that cannot be cached."""
         if made.co_name in made.co_names or any(type(const) is types.CodeType for const in made.co_consts):
             return None
         number = {name: (name.rpartition("_at_")[0] or GRAPH, at) for at, name in enumerate(_globals(made))}

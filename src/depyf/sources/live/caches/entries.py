@@ -34,8 +34,8 @@ class LiveEntry:
 
 
 def cache_entries(code: types.CodeType) -> tuple[LiveEntry, ...]:
-    """The entries of ``code`` that torch may still run, in the order it tries them; () where there are none.  Of the
-    rest of a function in a loaded artefact: its variants."""
+    """The entries of ``code`` that torch may run, in the order it tries them; () for none.  For a resume function of a
+    loaded artefact: its variants."""
     loaded = rest_of_artefact(code)
     if loaded is not None:
         dispatch, frame = loaded

@@ -77,8 +77,7 @@ class InnerFunctions:
                 self._add(compile_id, compiled, stack)
 
     def of(self, code: types.CodeType) -> tuple[InnerFunction, ...]:
-        """What was compiled inside ``code`` or the rest of it after a graph break, in the order of the first
-        compilation."""
+        """The functions compiled inside ``code`` or its resume functions, in the order of their first compilation."""
         found = self._found.get(id(_whole(code)), {}).values()
         return tuple(
             InnerFunction(

@@ -178,12 +178,12 @@ def is_graph_module(value: Any) -> bool:
 
 
 def is_generated(code: types.CodeType) -> bool:
-    """Written by torch.fx, whose functions live in ``<eval_with_key>`` "files"."""
+    """Whether torch.fx generated the code: its file name is ``<eval_with_key>``."""
     return code.co_filename.startswith("<eval_with_key>")
 
 
 def is_wrapper(function: types.FunctionType) -> bool:
-    """A function of a module that Inductor generated (its file is in Inductor's cache)."""
+    """Whether ``function`` belongs to a module that Inductor generated."""
     return "async_compile" in function.__globals__ and function.__module__ != "torch._inductor.async_compile"
 
 

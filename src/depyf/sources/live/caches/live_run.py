@@ -79,8 +79,8 @@ _NO_LINE = Place("", 0)
 
 
 def live_run(targets: Sequence[Target], paths: Sequence[str] = (), codes: Sequence[types.CodeType] = ()) -> Run:
-    """``paths``: what each of ``targets`` is called in the object that was asked about, "" where it is that; ``codes``:
-    other functions."""
+    """The run in the live caches of ``targets``.  ``paths``: the path of each target in the object asked about, "" for
+    the object itself; ``codes``: further functions."""
     found = _LiveFunctions(since_reset(recent_compilations()), targets, paths)
     for code in (*(target.code for target in targets), *codes):
         found.add(code)
@@ -350,7 +350,7 @@ def _operations(live: LiveEntry) -> int | None:
 
 
 def backend_name(backend: Any) -> str:
-    """The name under which the program gave a backend."""
+    """The name of a backend, as the program gave it to torch.compile."""
     if isinstance(backend, str):
         return backend
     name = getattr(backend, "compiler_name", None) or getattr(backend, "__name__", None)

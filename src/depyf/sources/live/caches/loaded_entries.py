@@ -22,7 +22,7 @@ ADDED = "_depyf_added"
 
 @dataclass(frozen=True, slots=True)
 class LoadedEntry:
-    """One of them.  Holds live objects: keep it only while looking."""
+    """A cache entry that torch loaded.  Holds live objects: keep it only while looking."""
 
     compile_id: str
     manager: Any
@@ -46,13 +46,13 @@ _KNOWN: dict[int, _Loaded] = {}
 
 
 def name_loaded(code: types.CodeType, compile_id: str) -> None:
-    """torch loads the entries of ``code`` under this id."""
+    """Give the loaded entries of ``code`` the frame number of ``compile_id``."""
     frame = compile_id.rpartition("/")[0]
     _known(code, frame).frame = frame
 
 
 def loaded_entries(code: types.CodeType) -> tuple[LoadedEntry, ...]:
-    """Those of ``code``; () where there are none, and in a torch that has none."""
+    """The loaded entries of ``code``; () where there are none, also in versions of torch without them."""
     found = _managers(code)
     if not found:
         return ()
@@ -79,7 +79,7 @@ def _managers(code: types.CodeType) -> list[Any]:
 
 
 def hidden_guards(code: types.CodeType) -> tuple[Any, ...]:
-    """The guards of the entries of which nothing tells the code."""
+    """The guard managers of loaded entries whose code cannot be found."""
     return tuple(_managers(code)[len(loaded_entries(code)) :])
 
 

@@ -15,10 +15,8 @@ from typing import Any, ClassVar
 
 
 class CalledBodies:
-    """From ``start`` to ``stop``: interpreting a graph whose code is one of ``codes`` means calling it.
-
-    Several may be on at once, and end in any order: torch's own functions come back with the last.
-    """
+    """Between ``start`` and ``stop``, a graph whose code is one of ``codes`` is called where torch would interpret it.
+    Several blocks may overlap and end in any order; the last one restores torch's functions."""
 
     _on: ClassVar[list[CalledBodies]] = []
     _torch: ClassVar[dict[str, Callable[..., Any]]] = {}

@@ -37,7 +37,7 @@ class _Wrapped:
 
 
 class WrappedObjects:
-    """The objects among ``targets`` that are called through the wrapper."""
+    """The objects among ``targets`` that torch calls through its wrapper function."""
 
     def __init__(self, targets: Sequence[Target], paths: Sequence[str]) -> None:
         self._objects = [
@@ -47,21 +47,21 @@ class WrappedObjects:
         ]
 
     def entries(self, code: types.CodeType, live: tuple[LiveEntry, ...]) -> tuple[LiveEntry, ...]:
-        """Those of an object that is asked about; all where the code is no wrapper."""
+        """The entries in ``live`` of objects among the targets; all where ``code`` is no wrapper."""
         own = [one for one in self._objects if one.code is code]
         return tuple(entry for entry in live if any(one.has(entry) for one in own)) if own else live
 
     def shared(self, code: types.CodeType) -> bool:
-        """Whether the code has entries of other objects."""
+        """Whether ``code`` also has entries of other objects."""
         live = cache_entries(code)
         return len(self.entries(code, live)) < len(live)
 
     def name(self, code: types.CodeType) -> str:
-        """What the code stands for; "" where it is no wrapper."""
+        """The names of the objects that the wrapper ``code`` calls; "" for other code."""
         return _names([one.call.name for one in self._objects if one.code is code])
 
     def of(self, code: types.CodeType, entry: LiveEntry | None) -> WrappedCall | None:
-        """The object for which an entry was made; of several that may be it, all names."""
+        """The object for which ``entry`` was compiled, with all names where several fit; None where none does."""
         own = [one for one in self._objects if one.code is code]
         made = [one for one in own if entry is not None and entry.backend is not None and entry.backend is one.backend]
         fit = made or [one for one in own if entry is None or one.has(entry)]

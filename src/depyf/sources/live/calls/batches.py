@@ -34,7 +34,7 @@ _TRAINER = "transformers.trainer.Trainer"
 
 @dataclass(frozen=True, slots=True)
 class BatchSizes:
-    """What loaders in use give: batches of these sizes, the last one smaller where there are not enough samples."""
+    """The batch sizes of the data loaders in use.  The last batch may be smaller."""
 
     whole: frozenset[int] = frozenset()
     of_trainer: bool = False
@@ -43,7 +43,7 @@ class BatchSizes:
     """How to pad to one length, where one of them pads each batch to its longest sample."""
 
     def about(self, difference: Difference) -> Difference:
-        """The difference, with the role of a last batch where it is one, or with what pads it."""
+        """``difference`` with the role of a last batch, or with the way to pad, where one applies."""
         if difference.what != "size" or difference.relation != "==":
             return difference
         if difference.index:  # samples are along dimension 0
@@ -59,7 +59,7 @@ class BatchSizes:
 
 
 def batch_sizes() -> BatchSizes:
-    """Those of the loaders that are in use; nothing where none is."""
+    """The batch sizes of the data loaders in use; empty for none."""
     loaders = instances_of("torch.utils.data.dataloader", "_BaseDataLoaderIter")
     sizes = frozenset(size for size in map(_whole, loaders) if size is not None)
     padding = next(filter(None, map(_padding, loaders)), "")

@@ -20,24 +20,24 @@ from depyf.sources.live.calls.schedulers import SetOptions, set_options
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """What was found for one call."""
+    """What is known about the values in one call."""
 
     batches: BatchSizes = field(default_factory=BatchSizes)
     options: SetOptions = field(default_factory=SetOptions)
 
     def about(self, difference: Difference) -> Difference:
-        """The difference with what is known of its value."""
+        """``difference`` with what is known about its value."""
         return self.options.about(self.batches.about(difference))
 
     def of_record(self, record: RecompileRecord) -> RecompileRecord:
-        """The same of a recompilation, with the advice on it."""
+        """``record`` with what is known about its values, and with the advice that follows."""
         found = tuple(map(self.about, record.differences))
         if found == record.differences:
             return record
         return replace(record, differences=found, advice=advice(found, record.place))
 
     def of_refusal(self, record: RefusalRecord) -> RefusalRecord:
-        """The same of all guards that failed."""
+        """``record`` with what is known about the values of all failed guards."""
         failed = [replace(one, differences=tuple(map(self.about, one.differences))) for one in record.failed]
         return replace(record, failed=tuple(failed))
 
@@ -52,7 +52,7 @@ class RefusedCall:
 
 
 def call_facts(records: Iterable[RecompileRecord], variables: Mapping[str, Any]) -> CallFacts:
-    """What there is to know where these guards failed."""
+    """What is known about the values of the failed guards in ``records``.  ``variables``: those of the call."""
     differences = [one for record in records for one in record.differences]
     return CallFacts(
         batch_sizes() if any(one.what == "size" for one in differences) else BatchSizes(),

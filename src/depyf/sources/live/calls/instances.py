@@ -13,7 +13,7 @@ from typing import Any
 
 
 def instances_of(module: str, name: str) -> list[Any]:
-    """Those of the class and of the classes below it."""
+    """The live instances of the class ``name`` in ``module`` and of its subclasses; [] where it is not imported."""
     found = sys.modules.get(module)
     base = vars(found).get(name) if found is not None else None
     if not isinstance(base, type):

@@ -24,7 +24,8 @@ _CONTAINERS = (list, tuple, dict)
 
 
 def pinned_size(reason: str, place: Place | None) -> PinnedSize | None:
-    """``place``: the line that needed the size."""
+    """The size that torch's error ``reason`` is about.  ``place``: the line that fixed it.  None for another error, or
+    where nothing is found."""
     pinned = pinned_constant(reason)
     if pinned is None or place is None:
         return None
@@ -50,7 +51,7 @@ def _names(line: str) -> frozenset[str]:
 
 
 def _variables() -> Mapping[str, Any]:
-    """Those of the call that torch compiles."""
+    """The variables of the call that torch is compiling."""
     frame: types.FrameType | None = sys._getframe(1)
     for _ in range(_DEPTH):
         if frame is None:

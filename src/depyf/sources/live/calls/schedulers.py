@@ -28,14 +28,14 @@ class SetOptions:
     by: tuple[tuple[str, str], ...] = ()
 
     def about(self, difference: Difference) -> Difference:
-        """The difference, with who sets the option."""
+        """``difference`` with the scheduler that sets its option, where there is one."""
         name = _option(difference.source) if OPTION in difference.roles else ""
         by = dict(self.by).get(name, "")
         return replace(difference, set_by=by) if by else difference
 
 
 def set_options(variables: Mapping[str, Any]) -> SetOptions:
-    """Those of the optimizers among ``variables``."""
+    """The options that live schedulers set in the optimizers among ``variables``."""
     found: dict[str, str] = {}
     for scheduler in instances_of(_MODULE, "LRScheduler"):
         known = own_attributes(scheduler) or {}

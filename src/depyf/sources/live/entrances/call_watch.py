@@ -32,14 +32,15 @@ After = Callable[[Any, BaseException | None], None]
 
 
 class Watcher(Protocol):
-    """Who is told."""
+    """Gets told of the calls of compiled functions."""
 
     def entered(self, made: Any, call: CompileCall, args: tuple[Any, ...], kwargs: dict[str, Any]) -> After | None:
-        """``made``: what torch.compile returned to ``call``."""
+        """A call of ``made``, which torch.compile returned to ``call``, begins.  Returns what to call at its end, or
+        None."""
         ...
 
     def ended(self) -> None:
-        """There are no more calls."""
+        """The watch has ended: there are no more calls."""
         ...
 
 
@@ -55,7 +56,7 @@ class CallWatch:
         self._open = True
 
     def made(self, context: Any, made: Any, wrapped: Any, call: CompileCall) -> None:
-        """torch has made a callable of ``wrapped``, for a call of the program."""
+        """Watch the calls of ``made``, which torch made of ``wrapped``."""
         hooks = attribute(context, "enter_exit_hooks")
         if self._open and type(hooks) is list:
             hook = _Hook(functools.partial(self._entered, call), made, wrapped)

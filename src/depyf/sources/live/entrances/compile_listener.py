@@ -97,8 +97,8 @@ def _counted(call: CompileCall, made: Iterable[_Made]) -> CompileCall:
 
 
 class CompileCalls:
-    """From ``start`` to ``stop``; ``told`` is given a record whenever there is more to say, ``problem`` what went
-    wrong; a compilation while ``hears`` says no does not belong to the program."""
+    """Records the calls of torch.compile between ``start`` and ``stop``.  ``told`` gets each new or changed record,
+    ``problem`` a line on an error.  While ``hears`` returns False, compilations are ignored."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class CompileCalls:
             self._let_go()
 
     def records(self) -> tuple[CompileCall, ...]:
-        """Those of one line and one thing as one, in the order of the calls."""
+        """One record for each line and wrapped object, in the order of the calls."""
         with self._lock:
             return tuple(map(self._record, self.lines))
 
@@ -238,7 +238,7 @@ def _nothing_compiled() -> bool:
 
 
 def switched_off() -> tuple[str, ...]:
-    """What keeps torch from compiling anything in this process."""
+    """The settings that keep torch from compiling anything in this process."""
     config: Any = sys.modules.get("torch._dynamo.config")
     found = [f"{name}=1" for name in _VARIABLES if os.environ.get(name) == "1"]
     option = getattr(config, "disable", False) is True

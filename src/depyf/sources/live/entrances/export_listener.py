@@ -30,7 +30,7 @@ _LINE = re.compile(r"\((?P<file>[^()\n]+):(?P<line>\d+) in (?P<function>[^()\n]+
 
 
 class FailedExports:
-    """From ``start`` to ``stop``."""
+    """Records failed calls of ``torch.export`` between ``start`` and ``stop``."""
 
     def __init__(self, problem: Callable[[str], None]) -> None:
         self._problem = problem
@@ -61,7 +61,7 @@ class FailedExports:
             self._put(ours, before)
 
     def records(self) -> tuple[FailedExport, ...]:
-        """Each once."""
+        """The failed calls, each once."""
         return tuple(dict.fromkeys(self._found))
 
     def _put(self, there: Any, new: Any) -> None:

@@ -28,7 +28,7 @@ _OF_COMPILING = ("torch._dynamo.exc", "torch._inductor.exc")
 
 
 def program_error(error: BaseException | None) -> ProgramError | None:
-    """None for no error, and for one that only ends the program: ``SystemExit``, ``KeyboardInterrupt``."""
+    """The record of an uncaught exception.  None for no exception, ``SystemExit`` and ``KeyboardInterrupt``."""
     if error is None or not is_a(error, Exception):
         return None
     lines = list(of_program(traced(error)))

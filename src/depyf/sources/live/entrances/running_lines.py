@@ -23,7 +23,7 @@ Running = tuple[types.CodeType, int]
 
 
 def running(frame: types.FrameType | None) -> Iterator[Running]:
-    """The line of the frame and of each that led to it, the innermost first."""
+    """The current line of ``frame`` and of each of its callers, the innermost first."""
     for _ in range(_DEPTH):
         if frame is None:
             return
@@ -32,7 +32,7 @@ def running(frame: types.FrameType | None) -> Iterator[Running]:
 
 
 def traced(error: BaseException) -> Iterator[Running]:
-    """The lines that led to the error, the innermost last."""
+    """The lines in the traceback of ``error``, the innermost last."""
     traceback = error.__traceback__
     while traceback is not None:
         yield traceback.tb_frame.f_code, traceback.tb_lineno
@@ -40,14 +40,14 @@ def traced(error: BaseException) -> Iterator[Running]:
 
 
 def of_program(lines: Iterator[Running]) -> Iterator[Running]:
-    """Those that are not of a library."""
+    """The lines that belong to no library."""
     for code, line in lines:
         if not of_libraries(code.co_filename) and not installed(code.co_filename):
             yield code, line
 
 
 def place_of(code: types.CodeType, line: int) -> Place:
-    """The line, with its text where the source is there; ``linecache`` keeps no file more than before."""
+    """The place of a line, with its text where the source can be read.  Nothing stays in ``linecache``."""
     known = code.co_filename in linecache.cache
     text = source_line(code.co_filename, line)[:LONGEST_LINE]
     if not known:

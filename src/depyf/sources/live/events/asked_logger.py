@@ -23,7 +23,7 @@ Heard = Callable[[types.FrameType], None]
 
 
 class AskedLogger:
-    """From ``start`` to ``stop``; an exception of who hears is told to the door, and does not get into torch."""
+    """Listens at a logger of torch between ``start`` and ``stop``.  Exceptions of the listener go to ``door``."""
 
     def __init__(self, module: str, name: str, hear: Heard, door: Door) -> None:
         """``name``: of the variable of the module that holds the logger."""
@@ -40,7 +40,7 @@ class AskedLogger:
         return self._logger is not None
 
     def start(self) -> None:
-        """Where the module is loaded; else call it again later."""
+        """Attach to the logger.  Does nothing while its module is not loaded: call it again later."""
         logger = getattr(sys.modules.get(self._module), self._name, None)
         if self.on or not isinstance(logger, logging.Logger):
             return
@@ -55,8 +55,7 @@ class AskedLogger:
         return bool(self._asked(level))
 
     def stop(self) -> None:
-        """The logger is as it was, but for listeners that are still on; where one came around this one, that puts it
-        back."""
+        """Detach from the logger.  Other listeners that are still attached stay."""
         logger, self._logger = self._logger, None
         if logger is None or vars(logger).get(_ASKED) != self._is_enabled_for:
             return

@@ -16,7 +16,7 @@ _GIVES_UP = ("Unsupported", "UserError", "SkipFrame")
 
 
 def raises(error: str) -> bool:
-    """Whether torch raises its ``error`` (the name of the class) into the program, asked while it reports that."""
+    """Whether torch raises ``error`` (a class name) into the program.  Call it while torch reports the error."""
     from torch._dynamo import config
 
     if gives_up(error):
@@ -25,14 +25,14 @@ def raises(error: str) -> bool:
 
 
 def raised_then(error: str) -> bool:
-    """The same of a compilation that is over; whether it had ``fullgraph=True`` is not known any more."""
+    """Whether torch raised ``error`` in a past compilation, assuming that it was without ``fullgraph=True``."""
     from torch._dynamo import config
 
     return bool(error) and not gives_up(error) and not config.suppress_errors
 
 
 def gives_up(error: str) -> bool:
-    """Whether ``error`` (the name of a class of torch) says that Dynamo leaves a function alone, unless it must not."""
+    """Whether ``error`` (a class name) makes Dynamo run the function as Python, unless graph breaks are errors."""
     return any(name in _GIVES_UP for name in _class_names(error))
 
 

@@ -87,7 +87,8 @@ class CallValues:
         return full_name(type(value))
 
     def ask(self, name: str, *arguments: Any, **named: Any) -> Any:
-        """What kinds ask of a value; the state of torch is another one while it compiles."""
+        """The answer to the question ``name`` of a guard kind.  UnknownValueError where it is about the state of torch,
+        which differs while torch compiles."""
         if name == "measured":
             (node,) = arguments
             counted = node if isinstance(node, ast.Call) else ast.Call(ast.Name("len", ast.Load()), [node], [])
@@ -101,14 +102,14 @@ class CallValues:
         raise UnknownValueError
 
     def shown(self, source: str) -> str:
-        """``L['n']``, ``n``, ``self.k``, ``G['MODE']``, ``len(names)`` as text; "" where it cannot be told."""
+        """The value of a source (``L['n']``, ``self.k``, ``len(names)``) as text; "" where it cannot be read."""
         try:
             return self.side(self.value(ast.parse(source.strip(), mode="eval").body)).text
         except (UnknownValueError, SyntaxError, ValueError, RecursionError):
             return ""
 
     def roles(self, source: str) -> tuple[str, ...]:
-        """What the value of this expression is to the program."""
+        """The roles of the value of ``source`` in the program, such as an option of an optimizer."""
         tree = tree_of(source)
         if tree is None:
             return ()
@@ -176,8 +177,8 @@ class CallValues:
 
 
 def is_receiver(code: types.CodeType, variable: str, classes: tuple[type, ...]) -> bool:
-    """Whether ``variable``, an object of ``classes``, is what a method was called on: one of them defines the
-    function.  A decorator that passes everything on calls it ``args[0]``."""
+    """Whether ``variable``, an object of ``classes``, is the ``self`` of the method ``code``.  For a decorator's inner
+    function with ``*args`` that is ``args[0]``."""
     whole = origin(code) or code
     if not whole.co_argcount and whole.co_flags & inspect.CO_VARARGS:
         first = f"{whole.co_varnames[whole.co_kwonlyargcount]}[0]"
@@ -264,7 +265,7 @@ def _callers() -> Iterator[types.FrameType]:
 
 
 def inner_variables(code: types.CodeType) -> frozenset[str]:
-    """The arguments of a resume function that are no arguments of the user's function."""
+    """The arguments of a resume function that the original function does not have."""
     user = origin(code)
     if user is None:
         return frozenset(code.co_varnames) if code.co_name.startswith(RESUME_PREFIX) else frozenset()

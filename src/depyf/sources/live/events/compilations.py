@@ -15,7 +15,7 @@ from depyf.sources.reports.callers import RunningFrame, kept_frames
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """One attempt of Dynamo at one frame."""
+    """One attempt of Dynamo to compile a frame, from torch's compilation metrics."""
 
     compile_id: str
     name: str
@@ -39,28 +39,28 @@ class Compilation:
 
     @property
     def frame(self) -> int:
-        """The number of the function: ``3`` of ``3/1``; -1 where torch counts otherwise."""
+        """The frame number in the compile id: 3 for ``3/1``; -1 where torch numbers it otherwise."""
         number = self.compile_id.partition("/")[0]
         return int(number) if number.isdigit() else -1
 
     @property
     def first(self) -> bool:
-        """It was the first one of its function."""
+        """Whether it is the first compilation of its function."""
         return self.frame >= 0 and self.compile_id.endswith("/0")
 
     @property
     def refused(self) -> bool:
-        """torch did not begin with it, for the function has as many entries as it may have: then it keeps no name."""
+        """Whether torch did not start it because of the recompile limit."""
         return not self.name and bool(self.failure_kind) and bool(self.recompiled_because)
 
     @property
     def made_nothing(self) -> bool:
-        """No graph came of it."""
+        """Whether it produced no graph."""
         return bool(self.name) and (self.operations is None or (not self.compiled and bool(self.failure)))
 
     @property
     def metrics(self) -> dict[str, Any]:
-        """Why it failed, by the names of torch's ``compilation_metrics``."""
+        """The reason of a failure, by the field names of torch's ``compilation_metrics``."""
         return {
             "fail_type": self.failure_kind,
             "fail_reason": self.failure,
@@ -70,7 +70,7 @@ class Compilation:
 
 
 def recent_compilations() -> tuple[Compilation, ...]:
-    """Oldest first; () where this torch does not keep them."""
+    """The compilations that torch remembers, the oldest first; () where this version keeps none."""
     try:
         from torch._dynamo.utils import get_compilation_metrics
     except ImportError:
@@ -79,8 +79,8 @@ def recent_compilations() -> tuple[Compilation, ...]:
 
 
 def since_reset(compilations: Iterable[Compilation]) -> tuple[Compilation, ...]:
-    """Those after the last ``torch._dynamo.reset()``, which counts functions from 0 again: a compile id comes twice
-    then, or that of a first compilation after one with a higher number."""
+    """The compilations after the last ``torch._dynamo.reset()``, which restarts the numbers of functions.  It shows
+    where a compile id repeats, or where a first compilation has a smaller number than an earlier one."""
     kept: list[Compilation] = []
     for found in compilations:
         if found.name and any(
@@ -102,7 +102,7 @@ def has_forgotten() -> bool:
 
 
 def of_code(all_of_them: Iterable[Compilation], filename: str, line: int, name: str) -> tuple[Compilation, ...]:
-    """Those of one code object; two functions on one line with one name cannot be told apart."""
+    """The compilations of one code object.  Two functions with one name on one line are not distinguished."""
     return tuple(c for c in all_of_them if (c.filename, c.line, c.name) == (filename, line, name))
 
 

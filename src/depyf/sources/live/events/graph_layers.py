@@ -15,8 +15,8 @@ _STACK = "nn_module_stack"
 
 
 def layer_facts(module: Any) -> LayerFacts:
-    """The modules in the order in which the graph enters them, and each operation's; those of nested graphs (the pieces
-    of a split graph), too, with the path of the piece before their names."""
+    """The modules in the order in which the graph enters them, and the module of each operation.  Names in nested
+    graphs are prefixed with the path of the nested graph."""
     modules: list[tuple[str, str, int]] = []
     found: dict[tuple[int, str], int] = {}
     layers: list[tuple[str, int]] = []

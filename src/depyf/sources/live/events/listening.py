@@ -29,8 +29,8 @@ _METRICS = "compilation_metrics"
 
 
 class Listener(logging.Handler):
-    """Gives the events that are read to ``take``, begins and ends of phases to ``phase``; an exception is told
-    ``note``, and never gets into what is being compiled."""
+    """Passes the events that depyf reads to ``take``, and begins and ends of phases to ``phase``.  An exception goes to
+    ``note``, and never reaches torch."""
 
     def __init__(
         self,
@@ -55,8 +55,7 @@ class Listener(logging.Handler):
         """Silent: logging would print a traceback into the user's output."""
 
     def asked(self, known: Mapping[str, Any]) -> bool:
-        """Whether torch had better build the event that it asks for, given the variables of its function; if not, it is
-        taken where it is read."""
+        """Whether torch should build the event that it is about to log.  Other events are read here, from ``known``."""
         try:
             name = known["name"]
             if name == PHASE:
@@ -122,7 +121,7 @@ def listen(handler: Listener) -> None:
 
 
 def ignore(handler: Listener) -> None:
-    """Take ``handler`` off again, and give the logger its own list back."""
+    """Detach ``handler`` from the trace logger, and restore its list of handlers."""
     logger = logging.getLogger(TRACE_LOGGER)
     listed = logger.handlers
     logger.removeHandler(handler)  # since Python 3.14 the logger has another list afterwards

@@ -32,8 +32,7 @@ def module_path(source: str) -> str:
 
 
 def traced_module() -> str:
-    """The module that Dynamo is in the ``forward`` of, asked while it reports; "" where it is in none, or does not
-    say."""
+    """The module whose ``forward`` Dynamo is tracing; "" for none.  Call it while torch reports."""
     error = sys.exc_info()[1]
     failed = list(_of_traceback(error.__traceback__)) if error is not None else []
     for frame in [*reversed(failed), *_callers()]:

@@ -26,8 +26,8 @@ _BESIDE = ("/torch/_dynamo/", "/torch/_utils_internal.py", "/contextlib.py", "/t
 
 
 def running_frames(keep: Callable[[RunningFrame], bool]) -> tuple[RunningFrame, ...]:
-    """Those that called the function whose compilation torch reports, the outermost first.  Of libraries only what
-    ``keep`` wants; () where torch does not compile."""
+    """The callers of the function whose compilation torch reports, the outermost first.  ``keep`` selects frames of
+    libraries; () where torch does not compile."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and not frame.f_code.co_filename.endswith(_CONVERTS):
         frame = frame.f_back

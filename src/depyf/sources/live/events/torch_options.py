@@ -19,7 +19,7 @@ _MISSING = object()
 
 
 def in_force() -> frozenset[str]:
-    """The options that are as advised, and with a colon at the end those that this torch does not have."""
+    """The keys of the options that already are as advised, and, with a colon at the end, of those that torch lacks."""
     from torch._dynamo import config
 
     found: set[str] = set()

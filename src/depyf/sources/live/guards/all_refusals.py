@@ -31,8 +31,8 @@ def all_refusals(
     guards_of: Callable[[str], tuple[GuardRecord, ...]],
     told: Mapping[str, RecompileRecord],
 ) -> tuple[RefusalRecord, ...]:
-    """``own``: the guards of the new entry; ``guards_of``: those of the entry with a compile id; ``told``: what torch
-    named of each."""
+    """The guards of all earlier entries of ``code`` that fail for ``variables``.  ``own``: the guards of the new entry;
+    ``guards_of``: compile id -> guards; ``told``: compile id -> the failed guard that torch named."""
     holds = frozenset(guard.expression for guard in own)
     inner = inner_variables(code)
     found = []

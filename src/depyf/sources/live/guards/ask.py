@@ -32,7 +32,7 @@ from depyf.sources.reports.guards.guard_remarks import program_place, split_comm
 
 @dataclass(frozen=True, slots=True)
 class EntryAnswer:
-    """One cache entry asked about one set of arguments."""
+    """The guards of one cache entry, evaluated for one call."""
 
     compile_id: str
     runs: bool
@@ -58,7 +58,7 @@ class EntryAnswer:
 
     @property
     def not_asked(self) -> tuple[GuardStep, ...]:
-        """The guards of which nothing is known."""
+        """The guards that were not evaluated."""
         return tuple(step for step in self.steps if step.not_asked)
 
 
@@ -83,7 +83,7 @@ def ask_entry(
 
 
 class PartOfEntry:
-    """Those guards of one cache entry that can be asked where only some of the frame locals are there."""
+    """The guards of one cache entry that can be evaluated with only some of the frame's locals."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class PartOfEntry:
         self._guards = tuple(guard for guard in live_guards(entry, resolve) if known(guard.record.expression))
 
     def failing(self, L: dict[str, Any]) -> tuple[GuardStep, ...]:
-        """Those that fail for these locals, in torch's order."""
+        """The guards that fail for the locals ``L``, in torch's order."""
         names = namespace(self._entry, L)
         order = GuardOrder(names)
         call = CallValues(L, self._entry.scope, code=self._code)
@@ -117,7 +117,7 @@ def fits_variable(entry: LiveEntry, name: str, value: Any, code: types.CodeType)
 
 
 def knows_all(expression: str, there: set[str]) -> bool:
-    """Whether a guard looks only at globals and at the variables ``there``."""
+    """Whether a guard reads only globals and the variables ``there``."""
     used = sources(ast.parse(expression.strip(), mode="eval").body)
     return bool(used) and all(name in there or not name for name in map(_root, used))
 

@@ -19,7 +19,7 @@ UNKNOWN_KIND = KINDS[-1].name
 
 
 def asked_instead(record: RecompileRecord) -> RecompileRecord:
-    """``record``, or the one that says what failed; called where torch reports a recompilation."""
+    """``record``, or one with the failed guard where torch names none.  Call it while torch reports a recompilation."""
     if not any(difference.what in UNTOLD for difference in record.differences):
         return record
     call = refused_call()

@@ -21,12 +21,12 @@ from depyf.sources.live.pure_text import counted, describe, short, shown
 
 
 def ask(name: str, *arguments: Any, **named: Any) -> Any:
-    """The function of that name, called; KeyError where there is none."""
+    """The result of the function ``name`` of this module; KeyError where there is none."""
     return _FUNCTIONS[name](*arguments, **named)
 
 
 def dispatch_keys(value: Any) -> str:
-    """Those of a tensor, as they are where the caller is."""
+    """The dispatch keys of a tensor, in the modes of the caller."""
     from torch import _C
 
     keys = getattr(_C, "_dispatch_keys", None)
@@ -56,14 +56,14 @@ def function_modes() -> list[str]:
 
 
 def of_torch(name: str) -> Any:
-    """What is found below ``torch`` under a dotted name."""
+    """The object below ``torch`` with this dotted name; AttributeError for none."""
     import torch
 
     return operator.attrgetter(name)(torch)
 
 
 def as_shown(value: Any) -> str:
-    """``repr`` of it, the same in every run; "" where only a method of the program could tell."""
+    """A description of ``value`` that is the same in every run, and runs no code of the program."""
     return short(sets_in_order(without_addresses(shown(value) or describe(value))))
 
 

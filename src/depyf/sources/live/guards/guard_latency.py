@@ -18,8 +18,8 @@ _ROUNDS, _CHECKS = 9, 1
 
 
 def measured_latency() -> float | None:
-    """The least of some rounds: what else the machine does is in the others, and differs in each run.  None where this
-    torch does not have the guards at hand."""
+    """The seconds of one check of the guards that torch is building: the minimum of several rounds.  None where this
+    version of torch does not have them at hand."""
     frame: types.FrameType | None = sys._getframe(1)
     for _ in range(_DEEPEST):
         if frame is None:

@@ -33,25 +33,25 @@ _NOTHING = object()
 
 
 class GuardOrder:
-    """The guards that failed so far."""
+    """The order-dependent part of evaluating guards: what may be read after some guards have failed."""
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._names = names
         self._failed: set[str] = set()
 
     def failed(self, expression: str) -> None:
-        """This guard was asked, and failed."""
+        """Note that the guard ``expression`` failed."""
         self._failed.update(paths[0] for paths in _paths(expression) if paths)
 
     def follows(self, expression: str) -> str:
-        """The value that differs already, and that this guard looks at or into; "" where there is none."""
+        """The value of an earlier failed guard that this guard reads, or a part of which it reads; "" for none."""
         if not self._failed:
             return ""
         found = [text for paths in _paths(expression) for text in paths if text in self._failed]
         return min(found, key=len, default="")
 
     def may_ask(self, expression: str) -> bool:
-        """Whether looking at the values of this guard runs nothing that torch would not run either."""
+        """Whether evaluating this guard runs no code that torch would not run."""
         tree = _tree(expression)
         below = [source for source in sources(tree) if any(text in self._failed for text in _prefixes(source))]
         try:

@@ -38,7 +38,7 @@ def _classes_named(name: str) -> tuple[type, ...]:
 
 
 class LiveGuardedCall(GuardedCall):
-    """The same with what the code and its classes say."""
+    """As ``GuardedCall``, with what the live code and its classes tell."""
 
     def __init__(self, guards: Iterable[GuardRecord], code: types.CodeType) -> None:
         super().__init__(guards)

@@ -23,14 +23,14 @@ _Stack = tuple[Frame, ...]
 
 
 class LineCallers:
-    """Those of one entry; its graphs are read when they are asked for first."""
+    """The callers of lines in one entry.  Its graphs are read at the first question."""
 
     def __init__(self, entry: LiveEntry) -> None:
         self._entry = entry
         self._known: list[tuple[_Stack, tuple[type, ...]]] | None = None
 
     def of(self, place: Place | None) -> tuple[Place, ...]:
-        """The calls that led to ``place``."""
+        """The lines of the program that led to ``place``, the outermost first; () where they are unknown."""
         if place is None:
             return ()
         known = self._operations()

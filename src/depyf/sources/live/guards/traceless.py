@@ -25,7 +25,7 @@ _NOTHING = object()
 
 
 def item(container: Any, key: Any) -> Any:
-    """``container[key]``; of a dictionary only what is in it."""
+    """``container[key]``; for a dict without calling ``__missing__``.  KeyError for a missing key."""
     if not is_a(container, dict):
         return container[key]
     found = dict.get(container, key, _NOTHING)
@@ -48,7 +48,7 @@ def _at(node: ast.AST, made: ast.expr) -> ast.expr:
 
 
 def looking(tree: _Tree) -> _Tree:
-    """``tree``, changed in place."""
+    """Replace the subscripts in ``tree`` by calls of ``item``, in place; returns the tree."""
     changed: _Tree = _Looking().visit(tree)
     return changed
 

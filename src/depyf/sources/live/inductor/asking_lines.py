@@ -22,7 +22,7 @@ _LONGEST = 160
 
 
 class AskingLines:
-    """Of one compilation."""
+    """Maps nodes of one lowered graph to the lines of the program."""
 
     def __init__(self, graphs: Iterable[GraphRecord]) -> None:
         """``graphs``: those reported so far; the last one after Inductor's passes is that of the lowered graph."""
@@ -35,7 +35,7 @@ class AskingLines:
                 self._captured = dict(graph.origins.captured)
 
     def of(self, node: Any) -> Iterator[Place]:
-        """The lines, each as often as it asked."""
+        """The lines that the operation ``node`` comes from, one for each captured operation."""
         names = self._captured.get(str(node.name), ())
         stacks = [self._stacks[name] for name in names if name in self._stacks]
         for stack in stacks or [stack_of(node)]:
@@ -44,11 +44,11 @@ class AskingLines:
 
 
 def innermost(stack: tuple[Frame, ...]) -> Frame:
-    """The last frame that is not of torch; the last one where all are."""
+    """The innermost frame outside of torch; the innermost of all where there is none."""
     return next((frame for frame in reversed(stack) if package_of(frame[0]) != "torch"), stack[-1])
 
 
 def code_line(frame: Frame) -> Place:
-    """With its text."""
+    """The line of a frame as a place, with its text."""
     file, line, function = frame
     return Place(file, line, function, source_line(file, line)[:_LONGEST])

@@ -15,7 +15,7 @@ _MOVES = frozenset({"load", "store", "get_index"})
 
 
 def copy_reason(part: Any) -> str:
-    """Why ``part`` copies; "" where it does not."""
+    """Why the scheduler's node ``part`` is a copy; "" where it computes something."""
     from torch._inductor import ir
 
     node = part.node

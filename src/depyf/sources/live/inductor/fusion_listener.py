@@ -28,7 +28,7 @@ Names = frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class FusionRefusal:
-    """Two nodes that stayed two."""
+    """Two nodes of the scheduler that Inductor decided not to fuse."""
 
     first: Names
     second: Names
@@ -44,7 +44,7 @@ class _OfGraph:
 
 
 class FusionListener:
-    """From ``start`` to ``stop``; an exception is told ``note``, and does not get into torch."""
+    """Records decisions not to fuse, between ``start`` and ``stop``.  Exceptions go to ``note``, not to torch."""
 
     def __init__(self, note: Callable[[str], None]) -> None:
         door = Door("why kernels were not fused could not be told", note)
@@ -52,16 +52,16 @@ class FusionListener:
         self._graphs: weakref.WeakKeyDictionary[Any, _OfGraph] = weakref.WeakKeyDictionary()
 
     def start(self) -> None:
-        """Where torch's scheduler is loaded; else call it again later."""
+        """Attach to the scheduler's logger.  Does nothing while its module is not loaded: call it again later."""
         self._asked.start()
 
     def stop(self) -> None:
-        """The logger of torch is as it was."""
+        """Detach from the logger."""
         self._asked.stop()
         self._graphs.clear()
 
     def take(self, graph: Any) -> tuple[FusionRefusal, ...]:
-        """What was refused in ``graph`` (a ``GraphLowering``), the earliest first."""
+        """The decisions not to fuse in ``graph`` (a ``GraphLowering``), the earliest first."""
         found = self._graphs.pop(graph, None)
         return tuple(found.refused.values()) if found is not None else ()
 

@@ -36,7 +36,7 @@ LinesOf = Callable[[Any], Iterable[Place]]
 
 
 def lowering_of(graph: Any, refused: Sequence[FusionRefusal], lines_of: LinesOf) -> LoweredGraph:
-    """Of a graph whose code is written, and that is torch's current one."""
+    """The kernels and costs of ``graph``, whose code is generated and which is torch's current graph."""
     kernels = kernels_in(graph)
     reader = _Costs(graph.scheduler, kernels, lines_of)
     found = [

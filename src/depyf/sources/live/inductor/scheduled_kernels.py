@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass
 class ScheduledKernel:
-    """One node of the scheduler in the end."""
+    """A kernel: one node of the scheduler after fusion."""
 
     parts: list[Any]
     """The scheduler's nodes that it was fused from."""
@@ -32,7 +32,7 @@ class ScheduledKernel:
 
 
 def kernels_in(graph: Any) -> list[ScheduledKernel]:
-    """Without those that do nothing."""
+    """The kernels of ``graph``, without nodes that do nothing."""
     return [kernel for node in graph.scheduler.nodes if (kernel := _kernel(node)) is not None]
 
 
@@ -70,14 +70,14 @@ def _order_only(part: Any) -> set[str]:
 
 
 def leaves(scheduler: Any, buffer: str, parts: list[Any]) -> bool:
-    """Whether anything but ``parts`` uses the buffer: only then is it written."""
+    """Whether a node other than ``parts`` uses the buffer, so that it must be written to memory."""
     inside = {id(part) for part in parts}
     known = scheduler.name_to_buf.get(buffer)
     return known is None or any(id(user.node) not in inside for user in known.users if not user.is_weak)
 
 
 def is_output(scheduler: Any, buffer: str) -> bool:
-    """Whether the graph returns it."""
+    """Whether the graph returns ``buffer``."""
     from torch._inductor.scheduler import OutputNode
 
     known = scheduler.name_to_buf.get(buffer)
@@ -85,8 +85,8 @@ def is_output(scheduler: Any, buffer: str) -> bool:
 
 
 def graph_nodes(parts: Iterable[Any]) -> list[Any]:
-    """The operations of the graph that the parts were made for, each once, in the order in which they run.  A library's
-    kernel is the last of what it was made for: it names what made its inputs, too."""
+    """The operations of the graph that ``parts`` compute, each once, in execution order.  For a library's kernel only
+    the last of its origins counts, because Inductor also lists those of its inputs."""
     found = {}
     for part in parts:
         origins = sorted(node for node in getattr(part.node, "origins", None) or () if node.op == "call_function")

@@ -24,7 +24,7 @@ _ELSEWHERE = frozenset(
 
 
 def compiled_with() -> CompiledWith:
-    """Of the graph that torch is reporting now."""
+    """The backend and settings of the graph that torch is reporting now."""
     name, options = _backend(_output_graph())
     settings: dict[str, Any] = {}
     for module in _MODULES:

@@ -23,14 +23,14 @@ Told = Callable[[int, "tuple[Any, ...]", BaseException], None]
 
 
 class FailedCalls:
-    """The globals that are replaced."""
+    """Replaces graphs in the globals by functions that report a call which raises."""
 
     def __init__(self) -> None:
         self._replaced: list[tuple[dict[str, Any], str, Any, Any]] = []
 
     def watch(self, made: types.CodeType, told: Told, scope: dict[str, Any] | None = None) -> None:
-        """``told`` hears of the first call of each graph of ``made`` that raises.  ``scope`` has the graphs; None where
-        Dynamo is making ``made`` now."""
+        """Report the first call of each graph of ``made`` that raises to ``told``.  ``scope``: the globals with the
+        graphs; None while Dynamo is making ``made``."""
         from torch._dynamo import disable
 
         names = [name for name in made.co_names if COMPILED_FN.match(name)]
@@ -46,7 +46,7 @@ class FailedCalls:
             self._replaced.append((scope, name, watched, compiled))
 
     def stop(self) -> None:
-        """Put back what is still in its place."""
+        """Restore the globals that still hold a replacement."""
         replaced, self._replaced = self._replaced, []
         for scope, name, watched, compiled in replaced:
             if scope.get(name) is watched:

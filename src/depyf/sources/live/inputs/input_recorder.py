@@ -46,13 +46,13 @@ class InputRecorder:
         """File -> bytes of tensors in it."""
 
     def take(self, record: GraphRecord, module: Any) -> None:
-        """The graph ``record`` was captured: ``module`` is it."""
+        """Write the first inputs of the captured graph ``module``."""
         facts = record.facts or GraphFacts()
         constants = {item.name: _constant(module, item.name) for item in facts.constants}
         self._write(recorded_file(record), facts, _given(module), constants, how=compiled_with())
 
     def take_failed(self, record: GraphRecord, arguments: Sequence[Any], error: BaseException) -> None:
-        """A call of the graph with ``arguments`` raised ``error``."""
+        """Write the ``arguments`` of a call of the graph that raised ``error``."""
         facts = record.facts or GraphFacts()
         if len(arguments) == len(facts.inputs):
             given = {item.name: value for item, value in zip(facts.inputs, arguments)}
@@ -88,7 +88,7 @@ class InputRecorder:
             self._taken[name] = copies.taken
 
     def drop(self, record: GraphRecord) -> None:
-        """torch began the compilation again: the graph is none."""
+        """Remove the files of a graph whose compilation torch restarted."""
         for name in (recorded_file(record), failed_file(record)):
             if self._taken.pop(name, None) is not None:
                 self._writer.remove(name)

@@ -76,7 +76,7 @@ def with_offsets(gm: Any, names: list[str]) -> Any:
 
 
 def describe(node: Any) -> ProbedNode:
-    """What to tell the user about a node."""
+    """The name, operation and line of a node, for the user."""
     target = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", str(node.target))
     place = user_line(str(node.meta.get("stack_trace") or ""))
     return ProbedNode(node.name, f"{node.op} {target}", place, node_module(node))

@@ -19,7 +19,7 @@ FORK_PREFIX = "fork_"
 
 
 class Forks:
-    """Counts from the first ``watch`` on; in a child, the way to it from the process that has a dump."""
+    """Counts the forks since the first ``watch``, so that each child has its own folder."""
 
     count: ClassVar[int] = 0
     way: ClassVar[tuple[int, ...]] = ()
@@ -27,7 +27,7 @@ class Forks:
 
     @classmethod
     def watch(cls, in_child: Callable[[], None]) -> None:
-        """This process has a dump from now on; ``in_child`` is called first in each child."""
+        """Note that this process has a dump.  ``in_child`` is called in each forked child."""
         cls.way = ()
         if cls._watching or not hasattr(os, "register_at_fork"):
             return
@@ -46,7 +46,7 @@ class Forks:
 
     @classmethod
     def folder(cls, parent: Path) -> Path:
-        """Where this child writes, ``parent`` being the folder of the process with a dump that it descends from."""
+        """The folder of this child.  ``parent``: the folder of the ancestor process that has a dump."""
         return parent.joinpath(*(f"{FORK_PREFIX}{number}" for number in cls.way))
 
     @classmethod
@@ -57,7 +57,7 @@ class Forks:
 
 
 def at_end_of_worker(call: Callable[[], None]) -> None:
-    """``multiprocessing`` ends a forked worker without the calls of ``atexit``."""
+    """Call ``call`` at the end of a forked worker, where ``multiprocessing`` runs no ``atexit`` functions."""
     process = sys.modules.get("multiprocessing.process")
     if process is not None and process.parent_process() is not None:
         from multiprocessing import util

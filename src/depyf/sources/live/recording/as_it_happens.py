@@ -41,7 +41,7 @@ OnEnded = Callable[[FunctionRecord, EntryRecord, float | None], None]
 
 
 class AsItHappens:
-    """The journal of one capture."""
+    """Writes the records of one capture to the journal as they become known."""
 
     def __init__(self, capture: Capture, writer: DumpWriter, on_ended: OnEnded | None = None) -> None:
         self._on_ended = on_ended
@@ -63,7 +63,7 @@ class AsItHappens:
         self._journal.begin(Run(torch_version(), platform.python_version(), not_reported=gaps(), ranks=rank_count()))
 
     def told(self, key: CompileKey) -> None:
-        """Something was heard of the compilation ``key``."""
+        """Write the records of the compilation ``key``, if they have changed."""
         capture = self._capture
         with capture.lock, Door("the journal of the run is not complete", capture.note):
             entry, function = capture.entries.get(key), capture.functions.get(key.function)
@@ -83,23 +83,23 @@ class AsItHappens:
             self._notes = len(capture.notes)
 
     def graph(self, record: GraphRecord) -> None:
-        """torch reported a graph, or said more of one."""
+        """Write the record of a graph that torch has reported, or that has changed."""
         with Door("the journal of the run is not complete", self._capture.note):
             self._journal.put(((record.key, record.stage, record.index), record))
 
     def dropped(self, record: GraphRecord) -> None:
-        """torch began again: this graph is of an attempt that came to nothing."""
+        """Write that the graph belongs to an attempt that torch restarted."""
         with Door("the journal of the run is not complete", self._capture.note):
             self._journal.forget((record.key, record.stage, record.index))
             self._journal.add(DroppedLine(record.key, record.stage, record.index))
 
     def compile_call(self, call: CompileCall) -> None:
-        """torch.compile was called, or what it returned."""
+        """Write a call of torch.compile, or a change of its record."""
         with Door("the journal of the run is not complete", self._capture.note):
             self._journal.put(((call.place, call.wrapped, call.kind), call))
 
     def checked(self, calls: CheckedCalls) -> None:
-        """A call was compared with Python."""
+        """Write the result of comparing a call with Python."""
         with Door("the journal of the run is not complete", self._capture.note):
             self._journal.put(((calls.place, calls.function, calls.key), calls))
 

@@ -14,7 +14,7 @@ from depyf.sources.live.recording.capture import Capture
 
 
 def with_lines_of_another_run(capture: Capture) -> frozenset[str]:
-    """The file of each such graph."""
+    """The files of the graphs from a compile cache that name lines of another program."""
     with capture.lock:
         records = [graph.record for graph in capture.graphs]
         hits = {key for key, entry in capture.entries.items() if any(cache.status == "hit" for cache in entry.caches)}

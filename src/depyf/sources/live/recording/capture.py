@@ -73,7 +73,7 @@ from depyf.sources.reports.symbols import with_names
 
 
 class Capture(Heard):
-    """Everything heard since ``start``; deaf in forked children, but for ``in_child``."""
+    """Everything that torch has reported since ``start``.  A forked child records nothing; it calls ``in_child``."""
 
     def __init__(
         self,
@@ -137,12 +137,12 @@ class Capture(Heard):
 
     @property
     def here(self) -> bool:
-        """False in a forked child, which inherits the listeners but not the dump."""
+        """Whether this process started the capture: a forked child inherits its listeners."""
         return os.getpid() == self._pid
 
     @property
     def hears(self) -> bool:
-        """Not a thread that is deaf."""
+        """Whether this thread is recorded."""
         return self.here and threading.get_ident() != self.deaf
 
     def _take(self, event: TraceEvent) -> None:
@@ -170,7 +170,7 @@ class Capture(Heard):
                     self.phases.setdefault(key, []).append(ended[1])
 
     def renew(self, compile_id: str) -> CompileKey:
-        """torch counts from 0 again."""
+        """Start a new generation: torch has restarted its counters."""
         self._begun.clear()
         return super().renew(compile_id)
 
@@ -183,7 +183,7 @@ class Capture(Heard):
                 self._now = None
 
     def about(self, event: TraceEvent) -> CompileKey:
-        """What is compiled ahead of time is told by torch's frames."""
+        """The compilation of ``event``; for one ahead of time it is found in torch's frames."""
         self._now = None
         key = self.key(event.compile_id)
         known = self.entries.get(key) if key.function in self.functions else None
@@ -209,11 +209,11 @@ class Capture(Heard):
         return key
 
     def name_work(self, work: int, prefix: str) -> str:
-        """What is called so for which torch has no compile id."""
+        """The compile id for ``work``, for which torch has none."""
         return self._work.name(work, prefix)
 
     def end_work(self, work: int) -> None:
-        """It is done; other work may be told by the same number."""
+        """Forget ``work``, which has ended: its ``id()`` may be used again."""
         self._work.let_go(work)
 
     def _of_precompile(self, work: PrecompileWork) -> CompileKey:
@@ -269,7 +269,7 @@ class Capture(Heard):
             self.on_closed(entry.key)
 
     def live_entries(self, function: tuple[int, str]) -> tuple[LiveEntry, ...]:
-        """What torch may still run of a function, in the order it tries it."""
+        """The entries of a function that torch may still run, in the order it tries them."""
         builder = self.functions[function]
         if function in self.ahead:
             own = self.ahead[function]()
@@ -287,13 +287,13 @@ class Capture(Heard):
         return NOTHING_KNOWN
 
     def _asked(self, record: RecompileRecord) -> RecompileRecord:
-        """With the guard that failed, where torch does not say which."""
+        """The record with the guard that failed, where torch names none."""
         with Door("the guards of a call could not be asked", self.note):
             return asked_instead(record)
         return record
 
     def take_graph(self, key: CompileKey, event: TraceEvent) -> None:
-        """With what torch's frames hold of it."""
+        """Add a graph, with its inputs, shapes and node origins from torch's frames."""
         added = self.add_graph(
             key, BY_EVENT[event.name], as_python(event.name, event.payload), path_in(event), event.attempt,
             self._facts(event), origins=self._origins(event), lowering=self._lowering(key, event),
@@ -303,13 +303,13 @@ class Capture(Heard):
                 self.on_inputs(added, reported_graph(CAPTURED))
 
     def take_break(self, entry: EntryBuilder, event: TraceEvent) -> None:
-        """With the options that are set now, and what torch's frames tell."""
+        """Add a graph break, with the current options and the traced lines from torch's frames."""
         entry.in_force = in_force()
         if event.payload and event.payload not in entry.breaks:
             entry.breaks[event.payload] = self._at_break()
 
     def take_recompile(self, entry: EntryBuilder, event: TraceEvent) -> None:
-        """With the values of the call."""
+        """Add the reasons of a recompilation, with the values of the call."""
         self._on_refused(entry.key)
         self._find_callers(entry)  # where torch refuses, no start follows
         self._find_wrapped(entry)
@@ -323,8 +323,8 @@ class Capture(Heard):
         entry.recompiles = tuple(map(self.explained, map(facts.of_record, found)))
 
     def take_guards(self, entry: EntryBuilder, event: TraceEvent) -> None:
-        """With all guards of earlier entries that failed, asked while torch compiles: then the values are still those
-        of the call."""
+        """Add the guards.  All failed guards of earlier entries are evaluated now, while torch compiles and the values
+        of the call are unchanged."""
         entry.guard_text = event.payload
         entry.left_out = left_out_guards(self.note)
         function = self.functions.get(entry.key.function)
@@ -347,13 +347,13 @@ class Capture(Heard):
         entry.closed = entry.closed or entry.made.loaded  # nothing more is said of it
 
     def take_error(self, entry: EntryBuilder, event: TraceEvent) -> None:
-        """With what Dynamo was tracing."""
+        """Add an error, with the lines that Dynamo was tracing."""
         super().take_error(entry, event)
         with Door("where torch was tracing when it failed could not be told", self.note):
             entry.traced = entry.traced or traced_stack()
 
     def take_metrics(self, entry: EntryBuilder, event: TraceEvent) -> None:
-        """With what is told of work ahead of time by its frames."""
+        """Add metrics; for a compilation ahead of time with the fields that torch leaves out."""
         work = self._now
         if work is not None:
             event = replace(event, data={**event.data, **work.failure()})
@@ -362,7 +362,7 @@ class Capture(Heard):
         entry.raised = entry.raised or (work is not None and bool(entry.failed))
 
     def close(self, entry: EntryBuilder, event: TraceEvent) -> None:
-        """With what can be asked of the process that goes on."""
+        """End a compilation, with what can only be read from the live process."""
         self._calls.pop(entry.key, None)
         self._finish_symbols(entry)
         self._envs.pop(entry.key, None)
@@ -378,7 +378,7 @@ class Capture(Heard):
             entry.raised = raises(str(event.data.get("fail_type")))
 
     def take_symbol(self, entry: EntryBuilder, event: TraceEvent) -> None:
-        """With who asks torch's shape environment."""
+        """Add an event about a symbol, with the question that torch's shape environment was answering."""
         asked = shape_question()
         if asked.env is not None and not asked.suppressed:
             known = self._envs.get(entry.key)
@@ -431,7 +431,7 @@ class Capture(Heard):
         return []
 
     def begin_frame(self, compile_id: str, event: TraceEvent) -> CompileKey:
-        """With who called, and what a wrapper calls."""
+        """Begin a compilation, with its callers and the object that a wrapper of torch calls."""
         key = super().begin_frame(compile_id, with_names(event, interned))
         entry = self.entry(key)
         loaded = loaded_work(event.name)
@@ -466,7 +466,7 @@ class Capture(Heard):
         return None
 
     def times_of(self, key: CompileKey) -> TimesRecord:
-        """With what tracing took."""
+        """The times of a compilation, with those of traced calls."""
         traced = self.traced.get(key) or (self._inlined.of(key) if self._inlined is not None else ())
         return replace(super().times_of(key), traced=traced)
 

@@ -14,7 +14,7 @@ from depyf.sources.reports.builders import FunctionBuilder
 
 
 def code_record(code: types.CodeType) -> CodeRecord:
-    """How ``code`` is called and where it came from; without its source, which costs time."""
+    """The record of ``code``: its names, parameters and place.  Its source is not read, which would take time."""
     names = code.co_varnames
     positional = names[: code.co_argcount]
     kwonly_end = code.co_argcount + code.co_kwonlyargcount

@@ -33,7 +33,7 @@ _CALLERS = 6
 
 @dataclass(frozen=True, slots=True)
 class FormattedGraph:
-    """What one call gave."""
+    """A graph that a backend passed to ``lazy_format_graph_code``."""
 
     stage: str
     text: str
@@ -46,7 +46,8 @@ Found = Callable[[str, FormattedGraph], None]
 
 
 class Formatted:
-    """From ``start`` to ``stop``; ``problem`` is told what could not be printed."""
+    """Records the calls of ``lazy_format_graph_code`` between ``start`` and ``stop``.  ``problem`` gets a line on an
+    error."""
 
     def __init__(self, found: Found, problem: Callable[[str], None]) -> None:
         self._found = found

@@ -34,7 +34,7 @@ def _file(module: Any) -> str:
 
 
 def text_of(path: str) -> str:
-    """What the file holds; "" where it is gone."""
+    """The text of the file; "" where it no longer exists."""
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -27,7 +27,7 @@ Function = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Where a text goes on: at the beginning of ``function``, or somewhere in it; ``line`` is the program's."""
+    """The place where a text continues: at the start of ``function`` or inside it, at the program's ``line``."""
 
     function: Function
     at_start: bool
@@ -38,7 +38,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What is shown of one resume function."""
+    """The part of a resume function that its page shows."""
 
     walked: Walk
     references: Mapping[int, Reference]
@@ -51,19 +51,20 @@ class Share:
         return shortened(self.walked, marks, self.position)
 
     def with_references(self, source: str, called: Callable[[Function], str]) -> str:
-        """The text of ``code()`` with a call in the place of each mark; ``called`` names the text of a function."""
+        """``source``, the text of ``code()``, with each mark replaced by a call.  ``called``: the name of a function's
+        text."""
         for number, (_, found) in enumerate(self._ordered()):
             source = _replaced(source, number, found, called(found.function))
         return source
 
     @property
     def goes_on(self) -> tuple[int, ...]:
-        """The program's lines at which the text goes on in the middle of another."""
+        """The program's lines at which the text continues in the middle of another text."""
         found = (one.line for _, one in self._ordered() if not one.at_start)
         return tuple(dict.fromkeys(line for line in found if line is not None))
 
     def part(self, file: Callable[[Function], str]) -> Listed:
-        """What is listed of the bytecode; ``file`` has the listing of another function."""
+        """The instructions to list.  ``file``: the name of the file that lists another function."""
         notes = {at: f"and so on, as in {file(found.function)}" for at, found in self.references.items()}
         return Listed(self.walked.ops.keys(), notes, lambda offset: self.position(offset)[0])
 
@@ -72,7 +73,8 @@ class Share:
 
 
 def shares(family: Mapping[Function, types.CodeType]) -> dict[Function, Share]:
-    """The share of each of these resume functions of one function; {} where there is nothing to share out."""
+    """The part to show of each resume function of one function, where several end with the same code; {} where none
+    do."""
     members = [member for function, code in family.items() if (member := _member(function, code)) is not None]
     if len(members) < 2:
         return {}

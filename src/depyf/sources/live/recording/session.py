@@ -168,7 +168,7 @@ class Session:
             self.sleep()
 
     def sleep(self) -> None:
-        """Compress the records, which are no longer in use; leave no unfinished work in caches."""
+        """Compress the records until they are needed again, and clear caches."""
         with Door("the records could not be packed", self.capture.note):
             self._before, self._seen_before, self._loaded_before = frozenset(), frozenset(), _NO_FILES
             for cache in (
@@ -189,13 +189,13 @@ class Session:
                 self._packed = pack(self)
 
     def wake(self) -> None:
-        """Have the records again."""
+        """Restore the records after ``sleep``."""
         packed, self._packed = self._packed, None
         if packed is not None:
             unpack(self, packed)
 
     def detach(self) -> None:
-        """Listen no longer."""
+        """Remove all listeners."""
         handle, self._handle = self._handle, None
         end_edits, self._end_edits = self._end_edits, None
         for step in (
@@ -442,7 +442,7 @@ class Session:
             )  # fmt: skip
 
     def _write_graph(self, record: GraphRecord) -> None:
-        """As torch reported it: this is the path of the compilation, and the page is finished on exit."""
+        """Write the text as torch reported it, while torch compiles; the page is finished on exit."""
         self.writer.write(graph_file(record), quick_page(record))
         if self._journal is not None:
             self._journal.graph(record)
@@ -459,7 +459,7 @@ class Session:
 
     @contextlib.contextmanager
     def unheard(self) -> Iterator[None]:
-        """What torch compiles in this thread meanwhile is for an answer of ours, and not recorded."""
+        """While the block lasts, compilations in this thread are not recorded: depyf itself makes them."""
         before, self.capture.deaf = self.capture.deaf, threading.get_ident()
         loaded = loaded_files()
         try:

@@ -149,7 +149,7 @@ class TransformHook:
 
 @dataclass(frozen=True, slots=True)
 class DecompiledCode:
-    """Transformed code with its readable text.  Holds live objects: lives as long as the hook's call."""
+    """Dynamo's code with its decompiled text.  Holds live objects: it lives as long as the call of the hook."""
 
     key: CompileKey
     function: CodeRecord

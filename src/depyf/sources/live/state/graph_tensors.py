@@ -13,7 +13,7 @@ from depyf.sources.live.state.kept_tensors import KeptStorage, KeptTensor, keepa
 
 
 class GraphTensors:
-    """``with GraphTensors(gm) as held``: run the graph; ``held.copies()`` afterwards."""
+    """Keeps the tensors of a graph: ``with GraphTensors(gm) as held`` restores them at the end of the block."""
 
     def __init__(self, gm: Any) -> None:
         names = [name for name in dict.fromkeys(_names(gm)) if keepable(_tensor(gm, name))]
@@ -34,7 +34,7 @@ class GraphTensors:
 
 
 def _names(gm: Any) -> list[str]:
-    """Those that its nodes name, and what its modules hold."""
+    """The names of the tensors that a graph's nodes and its modules hold."""
     of_nodes = [node.target for node in gm.graph.nodes if node.op == "get_attr"]
     return [*of_nodes, *(name for name, _ in gm.named_parameters()), *(name for name, _ in gm.named_buffers())]
 

@@ -45,7 +45,7 @@ _OURS = ("_dynamo_", "__compiled_fn", "__resume_at", "__import_", "__builtins_di
 
 @dataclass(slots=True)
 class Image:
-    """A value: of what kind, what it is if it has no parts, and its parts."""
+    """A snapshot of a value: its kind, and its content or its parts."""
 
     kind: str
     value: Any = None
@@ -79,8 +79,8 @@ class Apart:
 
 
 class Images:
-    """Makes images of one run.  ``known``: objects that were there before it; ``memory``: the storages of their
-    tensors, by their addresses in C++."""
+    """Makes snapshots after one run.  ``known``: the objects from before it; ``memory``: their storages, by C++
+    address."""
 
     def __init__(self, known: dict[int, str], memory: dict[int, str] | None = None) -> None:
         self._known = known
@@ -247,7 +247,7 @@ def _shown_in(storage: Any, like: Any) -> Any:
 def differences(
     first: Image, second: Image, path: str, rtol: float | None = None, atol: float | None = None
 ) -> Iterator[Apart]:
-    """Where two images are not the same, in order."""
+    """The differences between two snapshots, in order."""
     if first.kind != second.kind:
         yield Apart(path, first.text, second.text, "not of the same kind")
     elif first.kind == "tensor":

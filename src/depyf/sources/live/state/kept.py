@@ -21,7 +21,7 @@ Parts = tuple[tuple[str, Any], ...]
 
 
 class Kept:
-    """One object, and what it held."""
+    """An object and its content at the time of creation."""
 
     __slots__ = ("before", "path", "value")
 
@@ -31,11 +31,11 @@ class Kept:
         self.before = self.now()
 
     def now(self) -> Parts:
-        """The parts at this moment."""
+        """The current content.  NotImplementedError in this base class."""
         raise NotImplementedError
 
     def write(self, parts: Parts) -> None:
-        """Make these the object's parts."""
+        """Replace the content of the object by ``parts``.  NotImplementedError in this base class."""
         raise NotImplementedError
 
     def changed(self) -> bool:
@@ -156,7 +156,7 @@ class KeptSlots(Kept):
 
     @staticmethod
     def of(value: Any) -> dict[str, Any]:
-        """Name -> descriptor."""
+        """The slots of ``value``: name -> descriptor."""
         return {
             name: found
             for cls in reversed(classes_of(value))
@@ -222,7 +222,7 @@ class KeptFunction(Kept):
 
 
 class KeptBy(Kept):
-    """An object that says what it is like, and takes it back: a generator of random numbers, an iterator of a list."""
+    """An object with functions that get and set its state, such as a random generator or a list iterator."""
 
     __slots__ = ("get", "put", "same")
 

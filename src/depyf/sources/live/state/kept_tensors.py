@@ -84,7 +84,7 @@ class KeptTensor(Kept):
 
     @property
     def history_lost(self) -> bool:
-        """Whether it has come to be computed by something else: autograd cannot undo that."""
+        """Whether an in-place operation has changed the tensor's autograd history, which cannot be restored."""
         return not self.leaf and self.value.grad_fn is not self.history
 
     def changed(self) -> bool:
@@ -138,7 +138,7 @@ def own_leaf(value: Any) -> Any:
 
 
 def computed_as(value: Any, leaf: Any) -> Any:
-    """``leaf``, or a copy of it that is computed: the same as ``value``: autograd forbids a write into a leaf."""
+    """``leaf``, or a non-leaf clone of it where ``value`` is no leaf: autograd forbids in-place writes to leaves."""
     import torch
 
     if value.is_leaf or not value.requires_grad:
@@ -148,5 +148,5 @@ def computed_as(value: Any, leaf: Any) -> Any:
 
 
 def own_copy(value: Any) -> Any:
-    """A copy that is to autograd what ``value`` is, without its history."""
+    """A copy of ``value`` that autograd treats alike (leaf or not), without its history."""
     return computed_as(value, own_leaf(value))

@@ -63,7 +63,7 @@ COPIED_ITERATORS: tuple[Any, ...] = (type(iter([])), type(iter(())), type(iter(r
 
 @dataclass(frozen=True, slots=True)
 class OneShot:
-    """Something that two runs cannot share."""
+    """An object that only one run can use, such as a generator or an open file."""
 
     path: str
     what: str

@@ -73,7 +73,8 @@ class _TracedTree:
 
 
 class InlinedCalls:
-    """From ``start`` to ``stop``.  ``key_now``: the compilation that is going on, None where it is not ours."""
+    """Records the calls that Dynamo inlines between ``start`` and ``stop``.  ``key_now``: returns the compilation in
+    progress, or None."""
 
     def __init__(self, key_now: Callable[[], CompileKey | None], note: Callable[[str], None]) -> None:
         door = Door("what tracing took could not be told", note)
@@ -82,11 +83,11 @@ class InlinedCalls:
         self._trees: dict[tuple[CompileKey, int], _TracedTree] = {}
 
     def start(self) -> None:
-        """Where Dynamo is loaded; else call it again later."""
+        """Attach to Dynamo's logger.  Does nothing while Dynamo is not loaded: call it again later."""
         self._asked.start()
 
     def stop(self) -> None:
-        """The logger of torch is as it was."""
+        """Detach from the logger."""
         self._asked.stop()
 
     def of(self, key: CompileKey) -> tuple[TracedCall, ...]:
@@ -94,7 +95,7 @@ class InlinedCalls:
         return tuple(call for (own, _), tree in self._trees.items() if own == key for call in _calls(tree))
 
     def found(self) -> dict[CompileKey, tuple[TracedCall, ...]]:
-        """The same of each compilation that has one."""
+        """The traced calls of each compilation that has any."""
         return {key: calls for key in dict.fromkeys(key for key, _ in self._trees) if (calls := self.of(key))}
 
     def _hear(self, frame: types.FrameType) -> None:

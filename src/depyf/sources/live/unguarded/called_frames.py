@@ -24,7 +24,7 @@ _NOT_PLAIN = 0x2A0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalledFrame:
-    """A function that is run."""
+    """A function call whose code is searched for reads without a guard."""
 
     code: types.CodeType
     globals: dict[str, Any]
@@ -35,14 +35,14 @@ class CalledFrame:
 
 
 def compiled_frame(target: Target) -> CalledFrame:
-    """That of the function which torch compiled."""
+    """The frame of the function that torch compiled."""
     function = target.function
     given = dict(zip(function.__code__.co_varnames[: function.__code__.co_argcount], target.leading))
     return CalledFrame(function.__code__, function.__globals__, "", given | free_variables(function))
 
 
 def called_frame(path: str, called: Any) -> CalledFrame | None:
-    """Of a call of this object, which the program calls ``path``."""
+    """The frame of a call of ``called``, which the program calls ``path``; None where it is not traced into."""
     if type(called) is types.FunctionType:
         return _frame(called) if _is_inlined(called) else None
     if not is_module(called) or not runs_forward(called):
@@ -51,7 +51,7 @@ def called_frame(path: str, called: Any) -> CalledFrame | None:
 
 
 def method_frame(path: str, holder: Any, name: str) -> CalledFrame | None:
-    """Of a call of ``path.name``: a method of the class of ``holder``, a function of a module."""
+    """The frame of a call of ``path.name``, a method or a function of a module; None where it is not traced into."""
     if type(holder) is types.ModuleType:
         function = vars(holder).get(name)
         return called_frame(name, function) if type(function) is types.FunctionType else None
@@ -65,7 +65,7 @@ def method_frame(path: str, holder: Any, name: str) -> CalledFrame | None:
 
 
 def member(holder: Any, name: str, default: Any) -> Any:
-    """``holder.name``; of an ``nn.Module`` also a module in it."""
+    """The attribute ``name`` of ``holder``, or its submodule of that name; ``default`` for none."""
     inner = (own_attributes(holder) or {}).get("_modules") if is_module(holder) else None
     if type(inner) is dict and name in inner:
         return inner[name]

@@ -10,7 +10,8 @@ MISSING = object()
 
 
 def in_class(cls: type, name: str, after: type | None = None) -> Any:
-    """The first of the classes of ``cls`` that has ``name`` (behind ``after``, for ``super()``); MISSING for none."""
+    """The attribute ``name`` in the first class of the MRO of ``cls`` that has it; MISSING for none.  ``after``: search
+    only after this class, as ``super()`` does."""
     order = type.mro(cls)
     for one in order[order.index(after) + 1 :] if after is not None else order:
         if name in type.__getattribute__(one, "__dict__"):

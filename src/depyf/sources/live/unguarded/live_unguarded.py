@@ -29,8 +29,8 @@ _MOST = 2000
 
 
 def reported_reads(trees: SourceTrees) -> FunctionReads | None:
-    """Of the function whose guards torch reports at this moment, with the values of the call.  None for the rest of a
-    function after a graph break: that is read with the function."""
+    """The reads of the function whose guards torch is reporting, with the values of the call.  None for a resume
+    function: its lines are read with the whole function."""
     known = building_guards()
     code, graph = known.get("f_code"), known.get("output_graph")
     variables, names = attribute(graph, "local_scope"), attribute(graph, "global_scope")
@@ -41,7 +41,7 @@ def reported_reads(trees: SourceTrees) -> FunctionReads | None:
 
 
 def guards_of_rests(entry: LiveEntry) -> Iterator[str]:
-    """The guards of what follows graph breaks: the rests of the function are compiled apart."""
+    """The guards of the resume functions that the entry leads to."""
     met: set[int] = set()
     queue = [code for _, code in resume_targets(entry)]
     while queue:
@@ -55,7 +55,7 @@ def guards_of_rests(entry: LiveEntry) -> Iterator[str]:
 
 
 def unguarded_hooks(frame: CalledFrame) -> Iterable[UnguardedValue]:
-    """Those of the modules within reach of its parameters, in one record."""
+    """One record for the hooks of all modules reachable from the parameters; () where torch guards hooks."""
     config: Any = sys.modules.get("torch._dynamo.config")
     if not getattr(config, "skip_nnmodule_hook_guards", False):
         return ()

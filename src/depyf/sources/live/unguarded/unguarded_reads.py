@@ -57,7 +57,7 @@ class SourceTrees:
         self._sources = sources or ProgramSources()
 
     def of(self, code: types.CodeType) -> ast.FunctionDef | None:
-        """None where the source cannot be read, or is none of a function alone."""
+        """The syntax tree of a function; None where its source cannot be read or holds more than one function."""
         key = code.co_filename, code.co_firstlineno, code.co_name, code.co_code
         if key not in self._known:
             self._known[key] = self._tree(code)
@@ -73,7 +73,8 @@ class SourceTrees:
 
 
 def reads_of(first: CalledFrame, trees: SourceTrees) -> tuple[ProgramRead | IdentityRead, ...]:
-    """Each value once, at the first line that reads it; () for a function of a library."""
+    """The values that the function and its callees read, each once, at the first line; () for a function of a
+    library."""
     return () if of_library(first.code.co_filename) else tuple(_reads(first, trees))
 
 
@@ -109,7 +110,7 @@ def _reads(first: CalledFrame, trees: SourceTrees) -> Iterator[ProgramRead | Ide
 
 
 def place_of(code: types.CodeType, line: int) -> Place:
-    """The line of a function; its first one is 1."""
+    """The place of line ``line`` of a function, counted from 1."""
     line += code.co_firstlineno - 1
     return Place(code.co_filename, line, code.co_name, linecache.getline(code.co_filename, line).strip())
 

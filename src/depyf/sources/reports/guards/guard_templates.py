@@ -34,7 +34,7 @@ _QUOTED = tuple(f"{check}(" for check in sorted(QUOTES))
 
 
 class GuardTemplates:
-    """Results for texts, and for values."""
+    """Caches the results of reading guards, by their text with the value replaced."""
 
     def __init__(self, read: Reader) -> None:
         self._read = read
@@ -46,7 +46,7 @@ class GuardTemplates:
         self._plain.clear()
 
     def read(self, kind: str, text: str, source: str) -> tuple[str, str]:
-        """As ``read`` does it."""
+        """As the function ``read`` passed to ``__init__``."""
         if source not in text or _VALUE in text or not self._is_plain(source):
             return self._read(kind, text, source)
         template = kind, text.replace(source, _VALUE)

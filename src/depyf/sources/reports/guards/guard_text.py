@@ -39,8 +39,8 @@ _ATTRIBUTE = re.compile(r"GetAttrGuardAccessor\((\w+)\)")
 
 
 def own_source(source: str, parent: str, accessor: str) -> str:
-    """The value that a manager looks at: torch prints one that is reached by an attribute (a class's
-    ``__dataclass_fields__``) as if it were the object itself."""
+    """The source that a guard manager reads.  For an attribute, such as ``__dataclass_fields__``, torch may print the
+    source of the object."""
     found = _ATTRIBUTE.match(accessor) if source == parent else None
     return f"{source}.{found[1]}" if found else source
 
@@ -66,7 +66,7 @@ def by_position(source: str, owner: str, index: int) -> str:
 
 
 def dict_record(source: str, kind: str, items: int) -> GuardRecord:
-    """The guard that a manager of dictionaries is, apart from its leaves; ``items``: how many of them are guarded."""
+    """The guard of a dict manager on its number of items.  ``items``: how many items are guarded."""
     text = without_addresses(items_text(source, kind, items))
     return GuardRecord(DICT_ITEMS, text, text, without_addresses(source))
 
@@ -89,8 +89,8 @@ _OBJECT_ID = re.compile(r"(?<=, )(?P<id>\d{7,})(?=\)(?:, type=<class '[\w.]+'>)?
 
 
 def of_any_object(guard: str) -> str:
-    """The guard with the same number for any object that no literal names: it is not shown, and so is read once for all
-    of them."""
+    """The guard with one fixed number in place of an object's id, so that equal guards on several objects are read
+    once.  The number is not shown."""
     found = _OBJECT_ID.search(guard) if guard.startswith(("___check_obj_id(", "__check_obj_id(")) else None
     if found is None or int(found["id"]) in SINGLETONS:
         return guard
@@ -131,7 +131,7 @@ class CompletedNames:
         self.add(known)
 
     def add(self, names: Iterable[str]) -> None:
-        """More files are known."""
+        """Add file names to complete to."""
         for name in set(names) - self._known:
             base = name.rpartition("/")[2]
             self._known.add(name)
@@ -174,7 +174,7 @@ class GuardReader:
         self.readable = functools.lru_cache(maxsize=4096)(self._readable)
 
     def forget(self) -> None:
-        """Let go what was read before."""
+        """Clear the caches."""
         self._templates.clear()
         self.readable.cache_clear()
 
@@ -244,7 +244,8 @@ class GuardReader:
         return GuardRecord(kind, shown, expression, without_addresses(source), place, why)
 
     def left_out(self, kind: str, text: str, source: str, place: Place | None, left_out_by: str) -> GuardRecord:
-        """A guard that torch left out, of the text that it would have had without the remark on its place."""
+        """The record of a guard that a filter left out.  ``text``: as torch would print it, without the comment on its
+        place."""
         shown, expression = self._templates.read(kind, of_any_object(text), source)
         return GuardRecord(kind, shown, expression, without_addresses(source), place, left_out_by=left_out_by)
 

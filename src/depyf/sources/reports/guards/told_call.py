@@ -43,7 +43,7 @@ _NUMBERS = ("int", "float", "bool", "str", "bytes")
 
 @dataclass(frozen=True, slots=True)
 class OfClass:
-    """A value of which the class is known only."""
+    """A value of which only the class is known."""
 
     name: str
     """With its module, as guards name classes."""
@@ -60,7 +60,7 @@ class _SaidOfValue:
 
 
 class GuardedCall:
-    """The call for which an entry was made."""
+    """The call for which an entry was compiled, as far as its guards tell it."""
 
     def __init__(self, guards: Iterable[GuardRecord], call: Look = NO_CALL) -> None:
         """``call``: what else is known of it."""
@@ -70,7 +70,7 @@ class GuardedCall:
 
     @property
     def places(self) -> SymbolPlaces:
-        """The lines that made constants of what began as a symbol: torch guards such a number by itself."""
+        """The lines that specialised symbols to constants: torch guards such a number separately."""
         lines = {}
         for guard in self._guards:
             number = _number(guard.expression) if guard.place is not None else None
@@ -98,8 +98,8 @@ class GuardedCall:
         return found
 
     def refusal(self, compile_id: str, guards: Iterable[GuardRecord]) -> RecompileRecord | None:
-        """Why an entry with these guards did not fit: the first one that wants another value than the call had, as far
-        as that is known."""
+        """Why an entry with these guards did not fit: the first guard known to want another value than the call had.
+        None for none."""
         own = frozenset(guard.expression for guard in self._guards)
         for guard in guards:
             tree = tree_of(guard.expression) if guard.expression not in own else None
@@ -114,8 +114,8 @@ class GuardedCall:
         return None
 
     def failed(self, guards: Iterable[GuardRecord]) -> tuple[FailedGuardRecord, ...] | None:
-        """All guards of an earlier entry that did not hold in the call; None where of one of them that is not known, or
-        not what there was."""
+        """All guards of an earlier entry that failed in the call; None where that is unknown for one of them, or where
+        the found value is."""
         own = frozenset(_BUILTINS.sub("", guard.expression) for guard in self._guards)
         found = []
         for guard in guards:
@@ -204,7 +204,7 @@ class GuardedCall:
         raise UnknownValueError
 
     def class_known(self, name: str) -> str:
-        """The class of a value, where its class is all that is known; "" where it is not."""
+        """The class of a value of which nothing else is known; "" for other values."""
         found = self._known(name).value if name else None
         return found.name if isinstance(found, OfClass) else ""
 

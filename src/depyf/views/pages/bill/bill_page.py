@@ -58,13 +58,13 @@ _TABLES = (
 
 
 def bill_page(found: RunFindings) -> str:
-    """The whole page; "" where nothing is known."""
+    """The text of ``bill.md``; "" where no cost is known."""
     parts = [*_guards(found), *_traffic(found.traffic)]
     return "\n\n".join(["# The bill", *parts]) + "\n" if parts else ""
 
 
 def bill_data(found: RunFindings) -> str:
-    """The same as JSON."""
+    """The costs as JSON text; "" where none is known."""
     if not found.traffic.graphs and not found.guards:
         return ""
     page = {
@@ -75,7 +75,7 @@ def bill_data(found: RunFindings) -> str:
 
 
 def bill_section(found: RunFindings, page: str) -> list[str]:
-    """A line for the index, where it is worth one; ``page`` is the name of ``bill.md``."""
+    """The lines for the index, [] where the costs are small.  ``page``: the file name of ``bill.md``."""
     traffic = found.traffic
     if traffic.bytes < LEAST:
         return []

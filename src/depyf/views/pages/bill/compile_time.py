@@ -82,7 +82,7 @@ def guard_lines(run: Run) -> list[str]:
 
 
 def with_margin(lines: list[str]) -> tuple[str, ...]:
-    """After other text: with an empty line before."""
+    """``lines`` after an empty line; () for none."""
     return ("", *lines) if lines else ()
 
 

@@ -14,7 +14,7 @@ from depyf.views.pages.sections.words import at
 
 
 def break_lines(found: list[DistinctBreak]) -> list[str]:
-    """A numbered list of them."""
+    """A numbered list of the graph breaks."""
     return [line for number, broken in enumerate(found, 1) for line in _break(number, broken)]
 
 

@@ -57,8 +57,8 @@ def what_to_fix(
     style: PrintStyle = MARKDOWN,
     seconds: Mapping[CompileKey, float] | None = None,
 ) -> list[str]:
-    """``fix_first``, and after the causes what else was found, before them what takes most of the compiling; what is
-    needed comes last."""
+    """The lines of *Fix first*: what takes most compile time, ``fix_first``, the observations, and last the causes that
+    are needed."""
     costs = [one for one in observations if one.of_calls]
     observations = [one for one in observations if not one.of_calls]
     changed = to_fix(causes)
@@ -81,7 +81,8 @@ FIX_FIRST = "Fix first:"
 
 
 def with_heading(lines: Sequence[str]) -> list[str]:
-    """What ``what_to_fix`` returns, with a heading; where there is nothing to fix it has one of its own."""
+    """``lines`` of ``what_to_fix`` under the heading *Fix first*, or, where there is nothing to fix, under its own
+    heading."""
     if not lines:
         return []
     return [FIX_FIRST, *lines] if lines[0] else list(lines[1:])
@@ -98,7 +99,7 @@ def _costs(
 def observation_lines(
     observations: Sequence[Observation], start: int, style: PrintStyle, seconds: Mapping[CompileKey, float] | None
 ) -> list[str]:
-    """Two or three lines for each, numbered from ``start`` on."""
+    """Two or three lines for each observation, numbered from ``start`` on."""
     files = sorted({one.place.filename for one in observations if one.place is not None})
     short = {name: _shortest(name, files) for name in files}
     lines = []
@@ -118,12 +119,12 @@ def observation_lines(
 
 
 def to_fix(causes: Sequence[Cause]) -> list[Cause]:
-    """Those of which something can be changed."""
+    """The causes about which something can be changed."""
     return [cause for cause in causes if not cause.needed]
 
 
 def left_out(causes: Sequence[Cause], most: int) -> int:
-    """How many causes ``fix_first`` leaves out."""
+    """The number of causes that ``fix_first`` omits."""
     return max(0, len(to_fix(causes)) - most)
 
 
@@ -205,8 +206,7 @@ def _place(place: Place | None, style: PrintStyle, short: Mapping[str, str], abo
 
 
 def short_names(causes: Sequence[Cause]) -> dict[str, str]:
-    """The name of each file, with as many folders as tell it from the others, and what package an ``__init__.py`` is
-    of."""
+    """File name -> its shortest distinct form.  For ``__init__.py`` that includes the name of the package."""
     files = sorted({cause.place.filename for cause in causes if cause.place is not None})
     return {name: _shortest(name, files) for name in files}
 

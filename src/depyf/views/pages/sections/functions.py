@@ -15,7 +15,7 @@ Pages = dict[str, tuple[FunctionRecord, ...]]
 
 
 def function_lines(pages: Pages) -> list[str]:
-    """Each function with the rests of it after graph breaks."""
+    """The list of functions, each with its resume functions."""
     lines = []
     for name, functions in pages.items():
         root = functions[0]
@@ -48,7 +48,7 @@ def _remark(function: FunctionRecord) -> str:
 
 
 def outcome(entry: EntryRecord) -> str:
-    """What became of one compilation."""
+    """The outcome of one compilation, in words."""
     if entry.state is EntryState.UNFINISHED:
         return "being compiled when the process ended"
     if entry.failed:
@@ -67,12 +67,12 @@ def outcome(entry: EntryRecord) -> str:
 
 
 def unfinished_lines(pairs: list[tuple[FunctionRecord, EntryRecord]]) -> list[str]:
-    """What torch was compiling."""
+    """The compilations in progress when the process ended."""
     return [f"- {where(function.code)}, {folded_ids([entry.key])}" for function, entry in pairs]
 
 
 def python_lines(pairs: list[tuple[FunctionRecord, EntryRecord]]) -> list[str]:
-    """Functions without compiled code, and why there is none; one line for those of one reason."""
+    """The functions without compiled code, with the reasons; functions with the same reason share a line."""
     found: dict[str, list[CompileKey]] = {}
     for function, entry in pairs:
         head, why = where(function.code), _why(entry)

@@ -22,7 +22,7 @@ _OF_OTHERS = "on state, modules and functions that the program does not change"
 
 
 def left_out_comments(function: FunctionRecord, entry: EntryRecord) -> list[str]:
-    """What stands below the guards of an entry; [] where none was left out."""
+    """The comments below the guards of an entry on guards that a filter left out; [] for none."""
     found = left_out(function, entry)
     if not found.count:
         return []
@@ -35,7 +35,7 @@ def left_out_comments(function: FunctionRecord, entry: EntryRecord) -> list[str]
 
 
 def left_out_lines(pages: Mapping[str, tuple[FunctionRecord, ...]]) -> list[str]:
-    """The section of ``index.md``: each compilation with what no call is asked."""
+    """The section of ``index.md`` on guards that a filter left out, by compilation."""
     lines = []
     for name, functions in pages.items():
         for function in functions:

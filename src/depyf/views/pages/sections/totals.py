@@ -15,7 +15,7 @@ BREAK = "distinct graph break"
 
 @dataclass(frozen=True, slots=True)
 class TotalWords:
-    """A text for each number."""
+    """The totals of a run, each as text."""
 
     compilations: str
     breaks: str

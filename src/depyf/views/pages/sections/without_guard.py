@@ -22,7 +22,7 @@ _MANY = 40
 
 
 def unguarded_comments(entry: EntryRecord) -> list[str]:
-    """What stands below the guards of an entry."""
+    """The comments below the guards of an entry on values without a guard; [] for none."""
     if not entry.unguarded:
         return []
     lines = ["No guard looks at these: they may change, and this entry runs all the same."]
@@ -32,7 +32,8 @@ def unguarded_comments(entry: EntryRecord) -> list[str]:
 
 
 def without_guard_lines(pages: Mapping[str, tuple[FunctionRecord, ...]]) -> list[str]:
-    """The section of ``index.md``: what a program may well change, no constants of libraries and no hooks."""
+    """The section of ``index.md`` on values without a guard that the program may change; no constants of libraries, no
+    hooks."""
     lines = []
     for name, functions in pages.items():
         for function in functions:
@@ -51,7 +52,7 @@ def without_guard_lines(pages: Mapping[str, tuple[FunctionRecord, ...]]) -> list
 
 
 def count_without_guard(pages: Mapping[str, tuple[FunctionRecord, ...]]) -> int:
-    """How many functions have such a value."""
+    """The number of functions with such a value."""
     return sum(any(True for _ in _likely(function)) for functions in pages.values() for function in functions)
 
 

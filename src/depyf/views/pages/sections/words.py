@@ -22,7 +22,7 @@ def line_text(place: Place | None) -> str:
 
 
 def at(place: Place | None) -> str:
-    """``train.py:16 `self.calls += 1` ``."""
+    """A place with its text, in Markdown: ``train.py:16 `self.calls += 1` ``."""
     if place is None:
         return "a line that torch did not name"
     text = cut(line_text(place), LONGEST_LINE)
@@ -36,7 +36,7 @@ def function_name(record: CodeRecord) -> str:
 
 
 def where(record: CodeRecord) -> str:
-    """A function and the line that it begins in; for a decorator's inner function what it decorates."""
+    """A function and its first line, in Markdown.  For a decorator's inner function: the decorated function."""
     inner = record.decorated
     if inner is not None:
         return f"{code(inner.function)} ({plain(inner.filename)}:{inner.line})"
@@ -44,7 +44,7 @@ def where(record: CodeRecord) -> str:
 
 
 def with_cells(text: str, cells: tuple[tuple[str, str], ...]) -> str:
-    """``text`` with the number of the cell where it names the file of a cell of a notebook, whole or shortened."""
+    """``text`` with ``In [3]`` in place of the file name of a notebook cell, full or shortened."""
     for filename, cell in cells:
         for name in (plain(filename), filename.replace("\\", "/").rpartition("/")[2]):
             text = text.replace(f"{name}:", f"{cell}:")

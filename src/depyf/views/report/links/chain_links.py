@@ -58,7 +58,7 @@ class LinkedPane:
     """No record says which operations its calls compute: a compile cache answered, and the values were followed."""
 
     def add(self, line: int, numbers: Numbers, direct: bool = True) -> None:
-        """Let ``line`` share ``numbers``."""
+        """Add ``numbers`` to those of ``line``."""
         lines = self.direct if direct else self.around
         if numbers:
             lines[line] = lines.get(line, _NONE) | numbers
@@ -66,8 +66,7 @@ class LinkedPane:
 
 @dataclass(frozen=True, slots=True)
 class StageChain:
-    """The panes of one compilation in the order of the stages; ``operations`` has the names and places of the
-    numbers."""
+    """The texts of one compilation, stage by stage, with the operations that link their lines."""
 
     key: CompileKey
     panes: list[LinkedPane]

@@ -57,7 +57,8 @@ class GraphLines:
 
 
 def graph_lines(text: str) -> GraphLines:
-    """What the lines of a graph's file say.  Names of a nested graph have the path of its class before them."""
+    """The operations, inputs and results in a graph's file.  Names in a nested graph are prefixed with the path of its
+    class."""
     found = GraphLines()
     nested: list[tuple[int, str]] = []
     place: SourcePlace | None = None

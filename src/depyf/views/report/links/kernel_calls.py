@@ -36,7 +36,7 @@ def written_by(call: KernelCall, kernels: dict[str, KernelText]) -> tuple[str, .
 
 
 def read_by(call: KernelCall, kernels: dict[str, KernelText]) -> tuple[str, ...]:
-    """The buffers and inputs whose values a call needs; what it fills only is none of them."""
+    """The buffers and inputs whose values a call reads, without those that it only writes."""
     kernel = kernels.get(call.kernel)
     if kernel is None:
         return tuple(name for name in call.arguments if name and (call.in_place or name not in call.written))
@@ -51,7 +51,7 @@ def read_by(call: KernelCall, kernels: dict[str, KernelText]) -> tuple[str, ...]
 def call_origins(
     wrapper: WrapperText, kernels: dict[str, KernelText], graph: GraphLines, noted: tuple[KernelNodes, ...]
 ) -> list[CallOrigins]:
-    """One for each of ``wrapper.calls``."""
+    """The operations that each of ``wrapper.calls`` computes, in order."""
     known = {node.name for node in graph.nodes}
     written = [written_by(call, kernels) for call in wrapper.calls]
     found: list[CallOrigins] = []

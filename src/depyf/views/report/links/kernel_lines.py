@@ -48,7 +48,7 @@ _ROUNDS = 12
 
 @dataclass
 class KernelLinks:
-    """Lines -> numbers: of what a line computes, and of the whole kernel."""
+    """The operations that each line of a kernel computes (``direct``), and those of the whole kernel (``around``)."""
 
     direct: dict[int, Numbers] = field(default_factory=dict)
     around: dict[int, Numbers] = field(default_factory=dict)
@@ -67,7 +67,8 @@ class _KernelStep:
 def kernel_links(
     text: str, kernel: KernelText, calls: list[tuple[list[GraphNode], Numbers]], own: dict[str, Numbers]
 ) -> KernelLinks:
-    """``calls``: for each call the operations of the graph, and their numbers; ``own``: operation -> numbers."""
+    """The links of a kernel's lines.  ``calls``: for each call, its operations and their numbers; ``own``: operation ->
+    numbers."""
     found = KernelLinks()
     whole = _NONE.union(*(numbers for _, numbers in calls))
     if not whole or not kernel.first:

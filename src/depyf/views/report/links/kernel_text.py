@@ -39,7 +39,7 @@ class KernelText:
 
 
 def kernel_text(text: str) -> KernelText:
-    """What a kernel's file says."""
+    """The parameters and stores in a kernel's file."""
     found = KernelText(by_program="@triton_heuristics.user_autotune(" in text)
     lines = text.split("\n")
     cpp = list(_CPP.finditer(text))

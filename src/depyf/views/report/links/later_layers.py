@@ -21,8 +21,8 @@ BACKWARD, AGAIN = " (backward)", " (again)"
 def later_layers(
     captured: GraphLines, layers: list[list[Any]], made: dict[str, Numbers], later: GraphLines, own: dict[str, Numbers]
 ) -> list[list[Any]]:
-    """``layers``: of the captured graph, whose operations have the numbers ``made``; ``own``: those of the later
-    graph."""
+    """The module tree of a later graph.  ``layers``: that of the captured graph, with the numbers ``made``; ``own``:
+    the numbers of the later graph."""
     modules = _modules(captured, layers, made)
     gradients = _gradients(later)
     joint = len(gradients) > 0 and any(name.startswith("primals_") for name in later.inputs)

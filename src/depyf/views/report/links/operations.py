@@ -38,7 +38,7 @@ class StageGraph:
 
 @dataclass
 class Operations:
-    """``names`` and ``stacks`` (places, the outermost first) by number."""
+    """Numbered operations: their names and their stacks of places, the outermost first."""
 
     names: list[str] = field(default_factory=list)
     stacks: list[tuple[PlaceKey, ...]] = field(default_factory=list)
@@ -51,7 +51,8 @@ class Operations:
 
 
 def operations(graphs: list[StageGraph], recorded: NodesPage) -> Operations:
-    """``recorded``: what the dump says of them, of which anything may be missing."""
+    """Number the operations of the captured graph; a later operation has the numbers of those it comes from.
+    ``recorded``: the origins that the dump has, which may be incomplete."""
     order = sorted(graphs, key=lambda graph: (_rank(graph.stage), graph.index))
     return _OperationFinder(order, recorded).found if order else Operations()
 

@@ -53,5 +53,5 @@ def transformed_lines(text: str, file: FileRecord) -> dict[int, tuple[str, int]]
 
 
 def short_name(path: str) -> str:
-    """The last part of a path."""
+    """The last component of a path."""
     return re.split(r"[/\\]", path)[-1]

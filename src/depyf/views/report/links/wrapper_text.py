@@ -55,7 +55,7 @@ class KernelCall:
 
     @property
     def in_place(self) -> bool:
-        """Whether an operator of torch changes what it is given: ``aten.scatter_reduce_.two``."""
+        """Whether a torch operator writes to its arguments, such as ``aten.scatter_reduce_.two``."""
         return not self.kernel and _in_place(self.callee)
 
 

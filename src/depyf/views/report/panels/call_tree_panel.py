@@ -25,7 +25,7 @@ class _Node:
 
 
 def call_tree_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
-    """Functions under those that called them, the rest of a function below it; None where nothing was compiled."""
+    """The call tree, with each resume function below its function; None where nothing was compiled."""
     functions = told_functions(view)
     if not functions:
         return None

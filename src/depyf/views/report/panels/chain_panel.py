@@ -15,7 +15,7 @@ from depyf.views.report.links.operations import Numbers
 
 
 def chain_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
-    """Not shown for a dump without a graph.  The ranks of a distributed run follow each other."""
+    """The chain of texts of each compilation, rank by rank; None for a dump without a graph."""
     found = []
     for rank, part in [("", view), *((f"rank_{rank}/", part) for rank, part in view.ranks.items())]:
         functions = _functions(part)

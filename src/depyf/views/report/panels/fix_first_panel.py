@@ -21,7 +21,7 @@ from depyf.views.report.told_entries import ToldEntry, ToldFunction, told_functi
 
 
 def fix_first_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
-    """Causes, the most expensive first; then the functions by what became of them.  None where nothing says it."""
+    """The causes, the most expensive first, then the functions by their outcome; None where nothing is known."""
     if not view.known:
         return None
     run = view.run

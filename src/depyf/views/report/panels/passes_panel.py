@@ -34,7 +34,7 @@ _REMARK = comment("")
 
 
 def passes_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
-    """None for a dump with no two stages to compare."""
+    """The data to compare two stages of a compilation; None where the dump has no two stages."""
     ranks = [("", view), *((f"rank_{rank}/", part) for rank, part in view.ranks.items())]
     passes = [one for rank, part in ranks for one in _passes(part, rank)]
     functions = [one for rank, part in ranks for one in _functions(part, rank)]

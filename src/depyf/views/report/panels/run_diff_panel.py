@@ -65,7 +65,7 @@ def _compared(one: DumpView, two: DumpView) -> dict[str, Any]:
 
 
 def _causes(one: DumpView, two: DumpView) -> dict[str, list[dict[str, Any]]]:
-    """Those that only one of the two has: what was fixed, and what is new."""
+    """The causes that only one of two dumps has: what was fixed, and what is new."""
     before, after = ({_identity(cause, view): _cause(cause, view) for cause in view.causes} for view in (one, two))
     return {
         "gone": [cause for key, cause in before.items() if key not in after],

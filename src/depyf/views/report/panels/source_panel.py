@@ -54,7 +54,7 @@ class _Badges:
             badge.seconds = badge.seconds if seconds is None else seconds
 
     def to_json(self, path: str) -> list[list[Any]]:
-        """Those of one file: [line, badges]."""
+        """The marks of one file: [line, badges]."""
         own = ((line, badges) for (file, line), badges in sorted(self.of.items()) if file == path)
         return [
             [line, [badge.to_json() for badge in sorted(badges.values(), key=lambda badge: _ORDER.index(badge.kind))]]
@@ -63,7 +63,7 @@ class _Badges:
 
 
 def source_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
-    """None where the dump has no file of the program."""
+    """The data of the program's source files with marks on their lines; None where the dump has no such file."""
     paths = source_paths(view)
     if not paths:
         return None
