@@ -51,7 +51,7 @@ def _beside(script: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if not isinstance(script, str):
         return
     folder = os.path.join(os.path.dirname(os.path.abspath(script)), "")
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():
         names = own_attributes(module) or {}
         filename = names.get("__file__")
         if (

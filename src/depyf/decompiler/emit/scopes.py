@@ -368,7 +368,8 @@ def never_run(line: str) -> str:
         return ""
     if isinstance(inner.value, ast.Constant) and inner.value.value is None:
         return "makes it a local variable"
-    if not isinstance(inner.value, ast.Lambda):
+    parts = inner.value.elts if isinstance(inner.value, ast.Tuple) else [inner.value]
+    if not all(isinstance(part, (ast.Lambda, ast.Name)) for part in parts):
         return ""
     names = [name for name in ast.walk(inner.value) if isinstance(name, ast.Name)]
     names.sort(key=lambda name: name.col_offset)

@@ -26,7 +26,7 @@ from depyf.run.records import BreakRecord, CodeRecord, FunctionRecord
     ),
 )
 def test_what_waits(line, expression, before):
-    assert waiting(line, expression) == before
+    assert list(waiting(line, expression)) == before
 
 
 SOURCE = """\
