@@ -9,7 +9,7 @@ import torch
 from dumps import reasons_kept
 
 import depyf
-from depyf.sources.live.recording.transform import commented
+from depyf.run.places.line_remarks import commented
 
 pytestmark = pytest.mark.torch
 

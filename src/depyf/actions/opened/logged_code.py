@@ -17,11 +17,11 @@ from depyf.decompiler.driver.pipeline import decompile_unit
 from depyf.decompiler.emit.comments import comment
 from depyf.errors import DepyfError
 from depyf.run.global_names import readable_globals, rename, transformed_name
+from depyf.run.places.line_remarks import commented, line_changes
 from depyf.run.records import CodeRecord, CompileKey, EntryRecord, FunctionRecord, TransformedRecord, VerdictRecord
 from depyf.run.run import Run
 from depyf.safety.escape import one_line, safe_name
 from depyf.sources.live.generated import resume_options, saved_options
-from depyf.sources.live.recording.transform import commented, line_changes
 from depyf.sources.trace_log.logged_run import NO_BYTECODE
 
 OF_LOG = "it was read from torch's disassembly in a log"
