@@ -41,7 +41,7 @@ def final_state(variables: Mapping[str, Any], leaves: Leaves) -> State:
         for name, value in list(names.items()):
             if not name.startswith("__"):
                 for path, leaf in within(prefix + name, value, met):
-                    with contextlib.suppress(Exception):  # a value with rules of its own is not compared
+                    with contextlib.suppress(Exception):  # a value whose methods raise is not compared
                         found[path] = leaves(leaf)
     return found
 
@@ -104,7 +104,7 @@ def _is_kept(value: Any) -> bool:
 def with_gradient(path: str, value: torch.Tensor) -> Iterator[tuple[str, Any]]:
     yield path, value
     gradient = None
-    with contextlib.suppress(Exception):  # a tensor with rules of its own
+    with contextlib.suppress(Exception):  # a tensor subclass that raises
         gradient = value.grad if value.is_leaf else None
     if gradient is not None:
         yield f"{path}.grad", gradient

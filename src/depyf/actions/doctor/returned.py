@@ -59,7 +59,7 @@ class ReturnedRecorder:
             owner = getattr(function, "__self__", None)
             named = type(owner) if is_a(owner, torch.nn.Module) else function
             name = getattr(named, "__qualname__", type(function).__qualname__)
-            with contextlib.suppress(Exception):  # a class with rules of its own: less is compared
+            with contextlib.suppress(Exception):  # a class whose methods raise: less is compared
                 self.reached.add(str(name), function)
             if is_a(made, torch.nn.Module, type) or not callable(made):  # of a module the forward comes here, too
                 return made
@@ -84,7 +84,7 @@ class ReturnedRecorder:
                 self._keep(name, [_raised(error), *_written(versions)])
                 raise
             finally:
-                with contextlib.suppress(Exception):  # a class with rules of its own: less is compared
+                with contextlib.suppress(Exception):  # a class whose methods raise: less is compared
                     self.reached.seen(name, function, args, kwargs)
             self._keep(name, [*leaves_of(result), *_shared(result, versions), *_written(versions)])
             return result
@@ -153,7 +153,7 @@ def _memory(value: torch.Tensor) -> int | None:
     """Where the storage of a tensor begins; None where it has none."""
     try:
         return value.untyped_storage().data_ptr() or None
-    except Exception:  # fake, sparse, nested, a subclass with rules of its own
+    except Exception:  # fake, sparse, nested, a subclass that raises
         return None
 
 
@@ -221,5 +221,5 @@ def _digest(value: torch.Tensor) -> dict[str, Any]:
             "requires_grad": value.requires_grad,
             "values": values,
         }
-    except Exception as error:  # sparse, nested, a subclass with rules of its own: its kind is all that is compared
+    except Exception as error:  # sparse, nested, a subclass that raises: its kind is all that is compared
         return {"shape": [], "dtype": f"{type(value).__name__} ({type(error).__name__})"}

@@ -25,7 +25,7 @@ _ENTRY = "aot_module_simplified"
 
 
 class AotStages:
-    """Between ``start`` and ``stop``, AOTAutograd compiles edited graphs in place of its own."""
+    """Between ``start`` and ``stop``, AOTAutograd compiles the edited graphs in the place of those it made."""
 
     def __init__(self, run: EditedRun) -> None:
         self._run = run

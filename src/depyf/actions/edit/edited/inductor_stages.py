@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class InductorStages:
-    """Between ``start`` and ``stop``, Inductor compiles edited graphs and loads edited code in place of its own."""
+    """Between ``start`` and ``stop``, Inductor compiles the edited graphs and loads the edited code."""
 
     def __init__(self, run: EditedRun) -> None:
         self._run = run
