@@ -87,13 +87,15 @@ def _other_numbers(values: Sequence[Any], others: Sequence[Any]) -> bool:
     return plain and bool(first_other_leaf(list(values), list(others)))
 
 
-def other_effect(one: RanProgram, other: RanProgram, numbers: bool = False, but: Unsteady = Unsteady()) -> str:
+def other_effect(
+    one: RanProgram, other: RanProgram, numbers: bool = False, but: Unsteady = Unsteady(), more: bool = False
+) -> str:
     """The first difference in the effects of two runs; "" for none.  ``numbers``: a tensor without dimensions equals
-    its number.  ``but``: what is not compared."""
+    its number.  ``but``: what is not compared.  ``more``: compiled functions may return further values."""
     if one.measured.calls is None or other.measured.calls is None:
         return "what compiled functions return cannot be recorded with this torch"
     mended = other.measured.totals.errors < one.measured.totals.errors
-    if found := first_difference(one.measured.calls, other.measured.calls, numbers, mended):
+    if found := first_difference(one.measured.calls, other.measured.calls, numbers, mended, more):
         return found
     if one.measured.problem != other.measured.problem:
         return f"it ends otherwise: {other.measured.problem or 'without an error'}"

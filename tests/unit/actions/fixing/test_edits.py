@@ -207,6 +207,23 @@ def test_a_learning_rate_is_a_tensor():
     assert edited("tensor-learning-rate", program * 2) is None, "which of both?"
 
 
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("opt.param_groups[0]['lr'] = 0.1 / n", "opt.param_groups[0]['lr'].fill_(0.1 / n)"),
+        ("for group in opt.param_groups:\n    group['lr'] = n", "for group in opt.param_groups:\n    group['lr'].fill_(n)"),
+        ("for i, g in enumerate(opt.param_groups): g['lr'] = n", "for i, g in enumerate(opt.param_groups): g['lr'].fill_(n)"),
+        ("for group in groups:\n    group['lr'] = n", None),
+        ("opt.param_groups[0]['eps'] = 0.1", None),
+        ("opt.param_groups[0]['lr'] *= 0.5", None),  # in place as it is
+    ],
+)  # fmt: skip
+def test_a_later_learning_rate_is_written_into_the_tensor(line, wanted):
+    program = "opt = torch.optim.SGD(p, lr=0.1)\n"
+    found = edited("tensor-learning-rate", f"{program}{line}\n")
+    assert found == f"{program.replace('0.1', 'torch.tensor(0.1)')}{wanted or line}\n"
+
+
 def test_marks_and_decorators_that_go():
     assert (
         edited("maybe-mark-dynamic", "torch._dynamo.mark_dynamic(x, 0)\n") == "torch._dynamo.maybe_mark_dynamic(x, 0)\n"
