@@ -77,6 +77,10 @@ def test_without_dynamic_false():
         edited("no-static", "f_c = torch.compile(f, dynamic=False)\n", compiled="compile") == "f_c = torch.compile(f)\n"
     )
     assert edited("no-static", "f_c = torch.compile(f)\n", compiled="compile") is None
+    short = "def c(f, **options):\n    return torch.compile(f, **options)\nf_c = c(f, dynamic=False)\n"
+    assert edited("no-static", short, compiled="torch.compile") == short.replace(", dynamic=False", "")
+    twice = f"{short}g_c = c(g, dynamic=False)\n"
+    assert edited("no-static", twice, compiled="torch.compile") is None, "which of both?"
 
 
 MARKED = [
