@@ -65,12 +65,14 @@ def unsteady(one: RanProgram, other: RanProgram) -> Unsteady:
 
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+_PADDED = re.compile(rf"( ?) *{_NUMBER.pattern}( ?) *")
 MESSAGES = "the messages that are logged"
 WRITTEN = "what is written to standard error"
 
 
 def _shape(line: str) -> str:
-    return _NUMBER.sub("0", line)
+    """The text with 0 for each number; a number may be padded to a width."""
+    return _PADDED.sub(r"\g<1>0\2", line)
 
 
 def _printed(ran: RanProgram) -> list[str]:
