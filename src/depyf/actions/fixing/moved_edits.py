@@ -331,6 +331,8 @@ def _returned(known: EveryCall, moved: list[cst.SimpleStatementLine]) -> list[st
     if not returns:
         return []
     value = returns[0].value
+    if isinstance(value, cst.Tuple) and any(isinstance(one, cst.StarredElement) for one in value.elements):
+        return None
     parts = [one.value for one in value.elements] if isinstance(value, cst.Tuple) else [value]
     changed = _may_change(known, after[:-1])
     return [part.value if isinstance(part, cst.Name) and part.value not in changed else "" for part in parts]

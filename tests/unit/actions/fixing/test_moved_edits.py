@@ -128,6 +128,12 @@ def test_what_is_printed_and_not_returned_is_returned_too(report, call, wanted):
     assert found == (None if wanted is None else moved + wanted)
 
 
+def test_what_is_returned_must_be_known_one_by_one():
+    program = "def f(x, n):\n    loss = x.mean()\n    print(loss.item())\n    return *n, loss\nf_c = torch.compile(f)\na, b = f_c(z, k)\n"
+    assert edited("log-after", program, "print") is None
+    assert "print(b.item())" in edited("log-after", program.replace("*n", "n"), "print")
+
+
 def test_what_is_moved_keeps_its_comments():
     program = REPORT.format("\n    # how it goes\n    print(y.item())  # once") + "a = f(z, k)\nb = 1\n"
     found = edited("log-after", program, "print")
