@@ -46,8 +46,11 @@ class Unsteady:
     @property
     def words(self) -> tuple[str, ...]:
         """The differences in words, each once."""
-        shapes = sorted({shape for shape, _ in self.numbers})
-        return (*(f"numbers in {shape.strip()[:_MOST_SHOWN]!r}" for shape in shapes), *sorted(self.variables))
+        found: dict[str, list[str]] = {}
+        for shape, index in sorted(self.numbers):
+            found.setdefault(shape.strip()[:_MOST_SHOWN], []).append(str(index + 1))
+        lines = [f"number {' and '.join(which)} in {shape!r}" for shape, which in found.items()]
+        return (*lines, *sorted(self.variables))
 
 
 def unsteady(one: RanProgram, other: RanProgram) -> Unsteady:

@@ -115,7 +115,7 @@ def test_numbers_that_differ_anyway_are_not_compared():
     assert "it prints" in other_effect(first, timed(0.6, 3, 9.0), but=but)
     assert "it prints" in other_effect(first, timed(0.5, 3, 9.0, n=4), but=but)
     assert "it prints" in other_effect(first, timed(0.5, 3, 9.0, text="step"), but=but)
-    assert but.words == ("numbers in 'iter 0: loss 0, 0ms'", "numbers in 'took 0'", "dt")
+    assert but.words == ("number 3 in 'iter 0: loss 0, 0ms'", "number 1 in 'took 0'", "dt")
 
 
 def test_a_time_that_is_padded_is_not_compared():
