@@ -130,6 +130,8 @@ def _other_count(seen: tuple[Seen, ...], count: int, code: CodeType | None) -> s
     if found == count:
         return ""
     lines = [f"expected {_counted(count, 'graph')}, torch.compile captured {found}"]
+    if found < count:
+        lines.append("  what was compiled before the block is not compiled again; torch.compiler.reset() forgets it")
     for one in seen:
         lines.append(f"  {one.compile_id}: {_counted(one.graphs, 'graph')} in {one.function} ({one.place})")
         lines += ["  " + line for line in _called_at(one, code)]

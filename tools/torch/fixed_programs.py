@@ -6,7 +6,7 @@
     python -m tools.torch.fixed_programs --only mark-dynamic --diff
     python -m tools.torch.fixed_programs examples/agent --edited MINE    what an agent, or a person, made of them
 
-A program of ``tests/torch/advice_programs.py`` is that file, with a line at its end that runs one of them as it is.
+A program of ``tests/torch/advice_programs.py`` is a script with what that program needs (``advice_alone.py``).
 *fixed*: nothing is left that an edit was kept for, and less is compiled, broken or given up.  *wrong*: with the patch the
 program returns or prints something else, or fails; the patched program is run once more for that, beside the one as it is.
 With ``--edited`` nothing is fixed: files of the same names are judged in the same way.
@@ -33,6 +33,7 @@ from depyf.actions.fixing.fix_program import Fixes, fix_program
 from depyf.actions.fixing.same_effects import other_line
 from depyf.errors import DepyfError
 from depyf.run.run import RunTotals
+from tools.torch.advice_alone import program_alone
 
 ADVICE = ROOT / "tests" / "torch" / "advice_programs.py"
 
@@ -44,11 +45,7 @@ def programs(folders: list[str], only: list[str] | None, any_advice: bool = Fals
         return {file.stem: file.read_text() for file in files if not only or file.stem in only}
     text = ADVICE.read_text()
     names = [name for name in re.findall(r'^@needs\("([\w-]+)"', text, re.M) if not only or name in only]
-    return {
-        name: f'{text}\n\nRESULT = PROGRAMS["{name}"].run(False)\n'
-        for name in names
-        if only or any_advice or name in EDITS
-    }
+    return {name: program_alone(text, name) for name in names if only or any_advice or name in EDITS}
 
 
 def fixed(name: str, text: str, folder: Path, most: int) -> tuple[Fixes | None, str]:
@@ -67,9 +64,11 @@ def judged(
     folder: Path,
     by_others: bool = False,
     numbers: bool = False,
+    more: bool = False,
 ) -> tuple[RunTotals, RunTotals, str]:
     """What both do, and what is another with the edits; "" where nothing is, so far as runs show it.  ``by_others``:
-    compiled functions may be others now, and what is printed decides; ``numbers``: a number may be a tensor now."""
+    compiled functions may be others now, and what is printed decides; ``numbers``: a number may be a tensor now;
+    ``more``: they may return further values."""
     ran = []
     for number, texts in enumerate((before_texts, after_texts)):
         place = folder / f"again_{number}"
@@ -91,7 +90,7 @@ def judged(
         other = other_line(lines, others)
         printed = f"it prints something else: {other}" if other else ""
         mended = after.totals.errors < before.totals.errors  # the program caught them
-        returned = first_difference(before.calls or {}, after.calls or {}, numbers, mended)
+        returned = first_difference(before.calls or {}, after.calls or {}, numbers, mended, more)
         problem = printed if by_others else returned or printed
     return before.totals, after.totals, problem
 
@@ -156,7 +155,8 @@ def main() -> int:
             mended += 1
             cells = numbers(fixes.base.totals, fixes.last.totals)
             tensors = any(one.patch.makes_tensors for one in fixes.kept)
-            _, _, bad = judged(dict(fixes.before), fixes.after, Path(made), numbers=tensors)
+            more = any(one.patch.returns_more for one in fixes.kept)
+            _, _, bad = judged(dict(fixes.before), fixes.after, Path(made), numbers=tensors, more=more)
             broken += bool(bad)
             kept = "; ".join(one.patch.way.text[:60] for one in fixes.kept)
             print(f"| {name} | {cells} | {kept}{f' WRONG: {bad}' if bad else ''} |", flush=True)

@@ -71,6 +71,8 @@ def test_graph_count(capsys):
     fn = compiled(breaks)
     with assert_graph_count(2):
         fn(torch.ones(2))
+    with pytest.raises(AssertionError, match=r"captured 0\n.*compiled before"), assert_graph_count(2):
+        fn(torch.ones(2))
     with assert_graph_count(0):
         fn(torch.ones(2))
     with pytest.raises(AssertionError, match=r"expected 1 graph, torch\.compile captured 2"), assert_graph_count(1):

@@ -38,7 +38,7 @@ class Excess:
 
 
 def in_words(measure: Measure, found: int, allowed: int) -> str:
-    return f"{found:,} {measure.words}, the budget is {allowed:,}"
+    return f"{measure.words}: {found:,}, the budget is {allowed:,}"
 
 
 def excesses(views: Views, numbers: Mapping[str, int | None], limits: Mapping[str, int]) -> tuple[Excess, ...]:

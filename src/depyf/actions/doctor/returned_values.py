@@ -17,16 +17,21 @@ Call = list[Any]
 
 
 def first_difference(
-    one: dict[str, list[Call]], other: dict[str, list[Call]], numbers: bool = False, mended: bool = False
+    one: dict[str, list[Call]],
+    other: dict[str, list[Call]],
+    numbers: bool = False,
+    mended: bool = False,
+    more: bool = False,
 ) -> str:
     """The first difference between the calls of two runs, by function name; "" for none.  ``numbers``: a tensor without
-    dimensions equals its number.  ``mended``: a call that torch refused to compile may now return."""
+    dimensions equals its number.  ``mended``: a call that torch refused to compile may now return.  ``more``: a call
+    may return further values behind them."""
     for name in sorted({*one, *other}):
         calls, others = one.get(name, []), other.get(name, [])
         for number, (call, changed) in enumerate(zip(calls, others), 1):
             if mended and any(map(_refused, call)) and not any(map(_failed, changed)):
                 continue
-            found = first_other_leaf(call, changed, numbers)
+            found = first_other_leaf(call, changed[: len(call)] if more else changed, numbers)
             if found:
                 return f"{name}, call {number}: {found}"
         if len(calls) != len(others):

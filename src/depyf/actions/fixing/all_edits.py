@@ -73,6 +73,7 @@ EDITS: Mapping[str, Callable[[EditCase], dict[str, str]]] = {
 Not in it is ``drop-last``: the samples of the last batch are left out, so results differ, whatever else it does.
 """
 _MAKE_TENSORS = frozenset("tensor-in-module tensor-learning-rate read-after".split())
+_RETURN_MORE = frozenset("log-after write-outside store-tensor".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,11 @@ class Patch:
     def makes_tensors(self) -> bool:
         """Whether what was a number may be a tensor without dimensions now."""
         return any(use.id in _MAKE_TENSORS for use in self.way.uses)
+
+    @property
+    def returns_more(self) -> bool:
+        """Whether compiled functions may return further values now: what is reported after the call."""
+        return any(use.id in _RETURN_MORE for use in self.way.uses)
 
     @property
     def key(self) -> tuple[object, ...]:

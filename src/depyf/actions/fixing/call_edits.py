@@ -11,6 +11,7 @@ import builtins
 import libcst as cst
 
 from depyf.actions.fixing.edit_case import Change, EditCase, Tree, code_of, dotted, evaluated_first, keyword, new_name
+from depyf.actions.fixing.what_compiles import compiled_by, compiles_below
 from depyf.run.advice.source_names import root
 from depyf.run.places.place import Place
 
@@ -84,7 +85,7 @@ def compile_once(case: EditCase) -> Texts:
         if tree is None or call.made < 2:
             continue
         for node in tree.nodes(cst.Call):
-            line = tree.statement(node) if dotted(node.func) == "torch.compile" else None
+            line = tree.statement(node) if compiled_by(tree, node) is not None else None
             made = _before_the_loop(tree, line) if line is not None else None
             if made is not None:
                 return {call.place.filename: made}
@@ -211,7 +212,7 @@ def _arguments(case: EditCase, tree: Tree, place: Place, name: str) -> list[cst.
         return []
     code = functions[0].code
     positional = [*code.posonly, *code.args]
-    calls = [node for node in tree.around(place.line, cst.Call) if _may_be_compiled(node)]
+    calls = [node for node in tree.around(place.line, cst.Call) if _may_be_compiled(tree, node)]
     calls = [call for call in calls if tree.statement(call) is tree.statement(calls[0])]
     compiled = _compiled_names(tree)
     calls = [call for call in calls if dotted(call.func) in compiled] or calls
@@ -233,21 +234,20 @@ def _compiled_names(tree: Tree) -> set[str]:
     found = set()
     for node in tree.nodes(cst.Call):
         parent = next(tree.parents(node))
-        if dotted(node.func) == "torch.compile" and isinstance(parent, cst.Assign):
+        if isinstance(parent, cst.Assign) and compiled_by(tree, node) is not None:
             found |= {dotted(one.target) for one in parent.targets}
     for decorator in tree.nodes(cst.Decorator):
-        made = decorator.decorator
         function = next(tree.parents(decorator))
-        if dotted(made.func if isinstance(made, cst.Call) else made) == "torch.compile":
+        if compiles_below(tree, decorator):
             assert isinstance(function, (cst.FunctionDef, cst.ClassDef))
             found.add(function.name.value)
     return found - {""}
 
 
-def _may_be_compiled(call: cst.Call) -> bool:
+def _may_be_compiled(tree: Tree, call: cst.Call) -> bool:
     """Not a function of torch or of the language: what it is called is no proof, and the trial decides."""
     if isinstance(call.func, cst.Call):
-        return dotted(call.func.func) == "torch.compile"
+        return compiled_by(tree, call.func) is not None
     name = dotted(call.func)
     first = name.partition(".")[0]
     method = isinstance(call.func, cst.Attribute) and not name

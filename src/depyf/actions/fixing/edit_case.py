@@ -192,6 +192,13 @@ def statement_of(text: str) -> cst.SimpleStatementLine:
     return found
 
 
+def target_of(text: str) -> cst.BaseAssignTargetExpression:
+    """``a, b`` as what is assigned to."""
+    small = statement_of(f"{text} = 0").body[0]
+    assert isinstance(small, cst.Assign)
+    return small.targets[0].target
+
+
 def dotted(node: cst.CSTNode) -> str:
     """``torch.compile``; "" for what is no dotted name."""
     if isinstance(node, cst.Name):

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from depyf.actions.fixing.edit_case import EditCase, Tree, dotted, keyword
+from depyf.actions.fixing.edit_case import EditCase, Tree, keyword
+from depyf.actions.fixing.what_compiles import compiled_by, compiles_below
 
-_COMPILE = "torch.compile"
 _SCOPES = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
 
 
@@ -23,13 +23,14 @@ class EveryCall:
 
     path: str
     tree: Tree
-    function: cst.FunctionDef
+    function: cst.FunctionDef | cst.Lambda
     calls: tuple[cst.Call, ...]
 
     @property
     def body(self) -> tuple[cst.BaseStatement, ...]:
-        assert isinstance(self.function.body, cst.IndentedBlock)
-        return tuple(self.function.body.body)
+        """Its statements; none in a lambda."""
+        body = self.function.body
+        return tuple(body.body) if isinstance(body, cst.IndentedBlock) else ()
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -51,6 +52,8 @@ class EveryCall:
                 if not isinstance(child, _SCOPES):
                     walk(child)
 
+        if isinstance(self.function.body, kinds):  # of a lambda
+            found.append(self.function.body)
         walk(self.function.body)
         return found
 
@@ -74,8 +77,14 @@ def every_call(case: EditCase) -> EveryCall | None:
     if len(codes) != 1 or tree is None:
         return None
     code = codes.pop()
+    if code.filename != case.main:
+        return None
+    if code.name == "<lambda>":
+        lambdas = tree.nodes(cst.Lambda, code.line)
+        calls = _calls_of_use(tree, lambdas[0]) if len(lambdas) == 1 else None
+        return EveryCall(case.main, tree, lambdas[0], tuple(calls)) if calls else None
     defined = [node for node in tree.nodes(cst.FunctionDef) if node.name.value == code.name]
-    if code.filename != case.main or len(defined) != 1:
+    if len(defined) != 1:
         return None
     (function,) = defined
     first = tree.line(function.decorators[0]) if function.decorators else tree.line(function)
@@ -95,12 +104,7 @@ def _plain(tree: Tree, function: cst.FunctionDef) -> bool:
         return False
     if any(isinstance(node, (cst.Yield, cst.Await)) for node in below(function.body)):
         return False
-    return len(function.decorators) <= 1 and all(map(_is_compile, function.decorators))
-
-
-def _is_compile(decorator: cst.Decorator) -> bool:
-    made = decorator.decorator
-    return dotted(made.func if isinstance(made, cst.Call) else made) == _COMPILE
+    return len(function.decorators) <= 1 and all(compiles_below(tree, one) for one in function.decorators)
 
 
 def _all_calls(tree: Tree, function: cst.FunctionDef) -> list[cst.Call]:
@@ -109,25 +113,29 @@ def _all_calls(tree: Tree, function: cst.FunctionDef) -> list[cst.Call]:
     compiled = bool(function.decorators)
     if _bindings(tree, name) != 1:
         return []
-    calls = []
+    calls: list[cst.Call] = []
     for node in tree.loads(name):
-        parents = list(tree.parents(node))
-        if compiled and isinstance(parents[0], cst.Call) and parents[0].func is node:
-            calls.append(parents[0])
+        parent = next(tree.parents(node))
+        if compiled and isinstance(parent, cst.Call) and parent.func is node:
+            calls.append(parent)
             continue
-        made = parents[1] if len(parents) > 1 else None
-        if compiled or not isinstance(made, cst.Call) or dotted(made.func) != _COMPILE:
+        found = None if compiled else _calls_of_use(tree, node)
+        if found is None:
             return []
-        if not made.args or made.args[0].value is not node:
-            return []
-        around = parents[2]
-        if isinstance(around, cst.Call) and around.func is made:  # torch.compile(f)(x)
-            calls.append(around)
-        elif isinstance(around, cst.Assign) and (found := _calls_of_name(tree, around)):
-            calls += found
-        else:
-            return []
+        calls += found
     return calls
+
+
+def _calls_of_use(tree: Tree, node: cst.CSTNode) -> list[cst.Call] | None:
+    """The calls of what is compiled of a function, where ``node`` is the function; None where it is used otherwise."""
+    parents = list(tree.parents(node))
+    made = parents[1] if len(parents) > 1 else None
+    if not isinstance(made, cst.Call) or compiled_by(tree, made) is not node:
+        return None
+    around = parents[2]
+    if isinstance(around, cst.Call) and around.func is made:  # torch.compile(f)(x)
+        return [around]
+    return (_calls_of_name(tree, around) or None) if isinstance(around, cst.Assign) else None
 
 
 def _calls_of_name(tree: Tree, assign: cst.Assign) -> list[cst.Call]:

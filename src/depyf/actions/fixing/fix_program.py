@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -152,7 +152,8 @@ def fix_program(
         met.add(found.key)
         changed = {**texts, **dict(found.after)}
         ran = run(_only_changed(original, changed), found.way.text)
-        why = _why_not(found, first, state, ran, but)
+        kept = [one.patch for one in tried if one.kept]
+        why = _why_not([*kept, found], first, state, ran, but)
         tried.append(TriedPatch(found, state.measured, ran.measured, not why, why))
         if not why:
             texts, state = changed, ran
@@ -174,9 +175,9 @@ def write(fixes: Fixes) -> list[str]:
     return list(fixes.after)
 
 
-def _why_not(patch: Patch, first: RanProgram, before: RanProgram, after: RanProgram, but: Unsteady) -> str:
-    """Why an edit is not kept; "" where it is."""
-    way = patch.way
+def _why_not(edits: Sequence[Patch], first: RanProgram, before: RanProgram, after: RanProgram, but: Unsteady) -> str:
+    """Why the last of some edits is not kept; "" where it is.  ``after`` has all of them, ``before`` all but that."""
+    way = edits[-1].way
     verdict = judged(PlannedWay((), way.prediction), before.measured, after.measured, deterministic=False)
     if verdict.outcome is not WayOutcome.HELPS:
         return f"{verdict.outcome.value}{f': {verdict.detail}' if verdict.detail else ''}"
@@ -187,7 +188,8 @@ def _why_not(patch: Patch, first: RanProgram, before: RanProgram, after: RanProg
         return f"{after.measured.totals.compilations} compilations are left, predicted were {way.prediction.left}"
     if _each_call_anew(before.measured, after.measured):
         return "what ran as ordinary Python is compiled anew in each call: it would be compiled ever again"
-    difference = other_effect(first, after, patch.makes_tensors, but)
+    tensors, more = any(one.makes_tensors for one in edits), any(one.returns_more for one in edits)
+    difference = other_effect(first, after, tensors, but, more)
     return f"{WayOutcome.HARMFUL.value}: {difference}" if difference else ""
 
 

@@ -19,6 +19,7 @@ from depyf.actions.fixing.edit_case import (
     evaluated_first,
     new_name,
     statement_of,
+    target_of,
     with_argument,
 )
 from depyf.actions.fixing.every_call import EveryCall, below, every_call, scope_of
@@ -93,15 +94,91 @@ def report_after(case: EditCase) -> Texts:
     returned = _returned(known, moved) if moved else None
     if returned is None or len(moved) == len(known.body):
         return {}
+    extra = _needed(known, moved, returned)
+    if extra is None:
+        return {}
     changes: dict[cst.CSTNode, Change] = dict.fromkeys(moved, lambda _: cst.RemoveFromParent())
+    if extra:
+        changes[known.returns()[0]] = lambda updated: _with_values(updated, extra)
     for call in known.calls:
-        line, targets = _unpacked(known.tree, call, max(1, len(returned)))
-        names = {name: cst.parse_expression(one) for name, one in zip(returned, targets) if name and one}
-        new = _at_the_call(known, moved, call, names, targets) if line is not None else None
-        if line is None or new is None:
+        new = _reported_after(known, moved, call, returned, extra)
+        if new is None:
             return {}
-        changes[line] = lambda updated, new=new: cst.FlattenSentinel([updated, *new])  # type: ignore[misc]
+        line, lines = new
+        changes[line] = lambda _, lines=lines: cst.FlattenSentinel(lines)  # type: ignore[misc]
     return {known.path: known.tree.changed(changes)}
+
+
+def _needed(known: EveryCall, moved: list[cst.SimpleStatementLine], returned: list[str]) -> list[str] | None:
+    """The variables of the function that the moved statements read and that it does not return; None where it cannot
+    return them."""
+    tree = known.tree
+    own = {node.value for one in moved for node in tree.stores(one)}
+    inner = {node.value for node in tree.stores(known.function.body)} - own - set(returned)
+    read = {node.value for one in moved for node in below(one) if isinstance(node, cst.Name)}
+    extra = sorted(read & inner)
+    after = [one for one in known.body[known.body.index(moved[0]) + 1 :] if one not in moved]
+    if extra and (not returned or set(extra) & _may_change(known, after)):
+        return None
+    return extra
+
+
+def _with_values(updated: cst.CSTNode, names: list[str]) -> cst.Return:
+    """A return statement that returns variables, too."""
+    assert isinstance(updated, cst.Return) and updated.value is not None
+    whole = updated.value if isinstance(updated.value, cst.Tuple) else None
+    old: list[cst.BaseElement] = list(whole.elements) if whole is not None else [cst.Element(updated.value)]
+    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    old[-1] = old[-1].with_changes(comma=comma)
+    new = [cst.Element(cst.Name(name), comma=comma) for name in names]
+    new[-1] = new[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
+    if whole is not None:
+        return updated.with_changes(value=whole.with_changes(elements=[*old, *new]))
+    return updated.with_changes(value=cst.Tuple([*old, *new], lpar=[], rpar=[]))
+
+
+def _reported_after(
+    known: EveryCall, moved: list[cst.SimpleStatementLine], call: cst.Call, returned: list[str], extra: list[str]
+) -> tuple[cst.SimpleStatementLine, list[cst.BaseStatement]] | None:
+    """The statement with a call, and what comes in its place: the call, and the moved statements behind it."""
+    tree, count = known.tree, max(1, len(returned))
+    line = tree.statement(call)
+    small = line.body[0] if line is not None and len(line.body) == 1 else None
+    last: list[cst.BaseStatement] = []
+    if line is None or small is None or not isinstance(next(tree.parents(line)), _SUITES):
+        return None
+    named = [name if _only_in(known, name) else new_name(tree, name) for name in extra]
+    if isinstance(small, cst.Return) and small.value is call:
+        if count > 1 and extra:
+            return None
+        name = new_name(tree, "result")
+        targets = [name] if count == 1 else []
+        target = ", ".join([name, *named])
+        last = [statement_of(f"return {name}")]
+    else:
+        _, targets = _unpacked(tree, call, count)
+        if isinstance(small, cst.Expr) and small.value is call:
+            unused = "_" if "_" not in tree.names() else new_name(tree, "unused")
+            target = ", ".join([unused if count == 1 else f"*{unused}", *named]) if extra else ""
+        elif isinstance(small, cst.Assign) and targets:
+            target = ", ".join([*targets, *named]) if extra else ""
+        else:
+            return None
+    names = {name: cst.parse_expression(one) for name, one in zip(returned, targets) if name and one}
+    names |= {name: cst.Name(one) for name, one in zip(extra, named)}
+    new = _at_the_call(known, moved, call, names, [*targets, *named])
+    if new is None:
+        return None
+    first = line
+    if target:
+        assign = cst.Assign([cst.AssignTarget(target_of(target))], call)
+        first = line.with_changes(body=[assign])
+    return line, [first, *new, *last]
+
+
+def _only_in(known: EveryCall, name: str) -> bool:
+    """Whether a name stands in the function only."""
+    return all(known.function in known.tree.parents(one) for one in known.tree.nodes(cst.Name) if one.value == name)
 
 
 def _appends(tree: Tree, line: cst.SimpleStatementLine) -> bool:
@@ -117,7 +194,7 @@ def _appends(tree: Tree, line: cst.SimpleStatementLine) -> bool:
 def check_before(case: EditCase) -> Texts:
     """Move an assertion at the beginning of a function before each call."""
     known, place = every_call(case), case.cause.place
-    if known is None or place is None:
+    if known is None or place is None or not known.body:
         return {}
     first = known.body[1:] if _is_docstring(known.body[0]) else known.body
     line = first[0] if first else None
@@ -198,7 +275,7 @@ def global_as_argument(case: EditCase) -> Texts:
     return {known.path: tree.changed(changes)}
 
 
-def _declared(function: cst.FunctionDef) -> set[str]:
+def _declared(function: cst.FunctionDef | cst.Lambda) -> set[str]:
     """The names that a function declares as global."""
     return {item.name.value for node in below(function) if isinstance(node, cst.Global) for item in node.names}
 
@@ -254,6 +331,8 @@ def _returned(known: EveryCall, moved: list[cst.SimpleStatementLine]) -> list[st
     if not returns:
         return []
     value = returns[0].value
+    if isinstance(value, cst.Tuple) and any(isinstance(one, cst.StarredElement) for one in value.elements):
+        return None
     parts = [one.value for one in value.elements] if isinstance(value, cst.Tuple) else [value]
     changed = _may_change(known, after[:-1])
     return [part.value if isinstance(part, cst.Name) and part.value not in changed else "" for part in parts]

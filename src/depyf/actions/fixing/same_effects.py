@@ -46,8 +46,11 @@ class Unsteady:
     @property
     def words(self) -> tuple[str, ...]:
         """The differences in words, each once."""
-        shapes = sorted({shape for shape, _ in self.numbers})
-        return (*(f"numbers in {shape.strip()[:_MOST_SHOWN]!r}" for shape in shapes), *sorted(self.variables))
+        found: dict[str, list[str]] = {}
+        for shape, index in sorted(self.numbers):
+            found.setdefault(shape.strip()[:_MOST_SHOWN], []).append(str(index + 1))
+        lines = [f"number {' and '.join(which)} in {shape!r}" for shape, which in found.items()]
+        return (*lines, *sorted(self.variables))
 
 
 def unsteady(one: RanProgram, other: RanProgram) -> Unsteady:
@@ -65,12 +68,14 @@ def unsteady(one: RanProgram, other: RanProgram) -> Unsteady:
 
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+_PADDED = re.compile(rf"( ?) *{_NUMBER.pattern}( ?) *")
 MESSAGES = "the messages that are logged"
 WRITTEN = "what is written to standard error"
 
 
 def _shape(line: str) -> str:
-    return _NUMBER.sub("0", line)
+    """The text with 0 for each number; a number may be padded to a width."""
+    return _PADDED.sub(r"\g<1>0\2", line)
 
 
 def _printed(ran: RanProgram) -> list[str]:
@@ -87,13 +92,15 @@ def _other_numbers(values: Sequence[Any], others: Sequence[Any]) -> bool:
     return plain and bool(first_other_leaf(list(values), list(others)))
 
 
-def other_effect(one: RanProgram, other: RanProgram, numbers: bool = False, but: Unsteady = Unsteady()) -> str:
+def other_effect(
+    one: RanProgram, other: RanProgram, numbers: bool = False, but: Unsteady = Unsteady(), more: bool = False
+) -> str:
     """The first difference in the effects of two runs; "" for none.  ``numbers``: a tensor without dimensions equals
-    its number.  ``but``: what is not compared."""
+    its number.  ``but``: what is not compared.  ``more``: compiled functions may return further values."""
     if one.measured.calls is None or other.measured.calls is None:
         return "what compiled functions return cannot be recorded with this torch"
     mended = other.measured.totals.errors < one.measured.totals.errors
-    if found := first_difference(one.measured.calls, other.measured.calls, numbers, mended):
+    if found := first_difference(one.measured.calls, other.measured.calls, numbers, mended, more):
         return found
     if one.measured.problem != other.measured.problem:
         return f"it ends otherwise: {other.measured.problem or 'without an error'}"

@@ -11,6 +11,7 @@ from typing import TypeVar
 import libcst as cst
 
 from depyf.actions.fixing.edit_case import Change, EditCase, Tree, code_of, dotted, keyword, statement_of, with_argument
+from depyf.actions.fixing.what_compiles import short_names
 from depyf.run.advice.advice import SwitchKind
 from depyf.run.advice.registry import ADVICE
 
@@ -114,6 +115,12 @@ def _in_compile_calls(case: EditCase, value: str | None) -> Texts:
             continue
         given = keyword(node, "dynamic")
         options = [arg for arg in node.args if arg.star == "**"]
+        if value is None and given is None and options and tree is not None:  # it is given to a short name
+            short = [call for call in tree.nodes(cst.Call) if dotted(call.func) in short_names(tree)]
+            node = next((call for call in short if keyword(call, "dynamic") is not None), node)
+            given, options = keyword(node, "dynamic"), []
+            if sum(keyword(call, "dynamic") is not None for call in short) > 1:
+                return {}
         if (value is None) != (given is not None) or len(options) > 1:
             return {}
         if options and value is not None:  # what it passes on may have dynamic=, which stays

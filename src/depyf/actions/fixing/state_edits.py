@@ -9,7 +9,7 @@ import ast
 
 import libcst as cst
 
-from depyf.actions.fixing.edit_case import Change, EditCase, dotted, keyword
+from depyf.actions.fixing.edit_case import Change, EditCase, Tree, dotted, keyword
 
 Texts = dict[str, str]
 
@@ -55,7 +55,7 @@ def tensor_in_module(case: EditCase) -> Texts:
 
 
 def tensor_learning_rate(case: EditCase) -> Texts:
-    """Pass ``lr=torch.tensor(...)`` to the only optimizer that gets a number."""
+    """Pass ``lr=torch.tensor(...)`` to the only optimizer that gets a number, and write later rates into it."""
     found = []
     for path in case.texts:
         tree = case.tree(path)
@@ -70,4 +70,49 @@ def tensor_learning_rate(case: EditCase) -> Texts:
     path, given = found[0]
     tree = case.trees[path]
     new = cst.parse_expression(f"torch.tensor({tree.module.code_for_node(given.value)})")
-    return {path: tree.changed({given: lambda updated: updated.with_changes(value=new)})}
+    changed: dict[str, dict[cst.CSTNode, Change]] = {path: {given: lambda updated: updated.with_changes(value=new)}}
+    for other in case.texts:
+        known = case.tree(other)
+        for assign in known.nodes(cst.Assign) if known is not None else ():
+            if known is not None and (target := _rate(known, assign)) is not None:
+                changed.setdefault(other, {})[assign] = _filled(target)
+    return {path: case.trees[path].changed(made) for path, made in changed.items()}
+
+
+def _rate(tree: Tree, node: cst.Assign) -> cst.Subscript | None:
+    """``group["lr"]`` of ``group["lr"] = value``, where ``group`` is one of some ``param_groups``."""
+    target = node.targets[0].target
+    if len(node.targets) != 1 or not isinstance(target, cst.Subscript) or len(target.slice) != 1:
+        return None
+    index = target.slice[0].slice
+    key = index.value if isinstance(index, cst.Index) else None
+    if not isinstance(key, cst.SimpleString) or key.evaluated_value != "lr":
+        return None
+    owner = target.value
+    if isinstance(owner, cst.Subscript):  # optimizer.param_groups[0]
+        return target if _is_groups(owner.value) else None
+    loops = [loop for loop in tree.parents(node) if isinstance(loop, cst.For)]
+    of_groups = [loop for loop in loops if dotted(owner) in _targets(loop) and _is_groups(loop.iter)]
+    return target if of_groups else None
+
+
+def _is_groups(node: cst.BaseExpression) -> bool:
+    """Whether it is ``optimizer.param_groups``, or ``enumerate`` of it."""
+    if isinstance(node, cst.Call) and dotted(node.func) == "enumerate" and node.args:
+        node = node.args[0].value
+    return isinstance(node, cst.Attribute) and node.attr.value == "param_groups"
+
+
+def _targets(loop: cst.For) -> set[str]:
+    parts = [one.value for one in loop.target.elements] if isinstance(loop.target, cst.Tuple) else [loop.target]
+    return {dotted(part) for part in parts} - {""}
+
+
+def _filled(target: cst.Subscript) -> Change:
+    """``group["lr"].fill_(value)``: the same tensor, so that no guard fails."""
+
+    def change(updated: cst.CSTNode) -> cst.CSTNode:
+        assert isinstance(updated, cst.Assign)
+        return cst.Expr(cst.Call(cst.Attribute(target, cst.Name("fill_")), [cst.Arg(updated.value)]))
+
+    return change

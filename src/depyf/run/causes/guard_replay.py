@@ -137,7 +137,12 @@ class GuardTable:
         return len(self.names)
 
     def left(
-        self, freed: Values, when_changed: Values = NOTHING, ducks: bool = False, at_first: Values = NOTHING
+        self,
+        freed: Values,
+        when_changed: Values = NOTHING,
+        ducks: bool = False,
+        at_first: Values = NOTHING,
+        alone: bool = False,
     ) -> int:
         """How many entries are still made.
 
@@ -147,7 +152,8 @@ class GuardTable:
 
         An entry that serves the call of another one, too, has the guards of both: where a size is free, the program's
         questions about it are conditions, which the entry for one size does not show.  ``ducks``: sizes that are equal
-        when an entry is made are one symbol in it (duck sizing: torch/fx/experimental/symbolic_shapes.py).
+        when an entry is made are one symbol in it (duck sizing: torch/fx/experimental/symbolic_shapes.py).  ``alone``:
+        an entry has the guards of its first call only.
         """
         kept: list[tuple[list[str], Values]] = []
         changed: Values = NOTHING
@@ -155,7 +161,9 @@ class GuardTable:
             serving = (
                 one
                 for one, free in kept
-                if self._serves(one, row, freed | free) and not (ducks and self._parts_ducks(name, one[0]))
+                if self._serves(one[:1] if alone else one, row, freed | free)
+                and not (ducks and self._parts_ducks(name, one[0]))
+                and not (ducks and self._parts_ducks(name, one[0]))
             )
             found = next(serving, None)
             if found is not None:

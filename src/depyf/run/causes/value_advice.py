@@ -74,6 +74,14 @@ class ValueAdvice:
                 found = tuple(one for one in found if one.id not in _TENSORS)
         return applicable((one for one in found if not self._out_of_hand(one)), self._in_force)
 
+    def undecided(self, failed: FailedValue) -> bool:
+        """Whether the program decides by the number, which is a symbol in no entry: no guard shows how it decides."""
+        difference = failed.difference
+        if difference is None or difference.what or not difference.wanted.is_integer:
+            return False
+        name = named(difference.source)
+        return name not in self._symbols and self._decides(name, failed.place)
+
     def _out_of_hand(self, one: AdviceUse) -> bool:
         """Whether it marks a tensor that a library passes to its own function, or one that a decorator passes on."""
         switch = ADVICE[one.id].switch

@@ -25,6 +25,7 @@ from depyf.run.records import EntryState, FunctionRecord
 _ALTERNATIVES = 3
 _NO_STATIC = AdviceUse("no-static")
 _ALL_SYMBOLS = {Frees.SYMBOLS, Frees.SYMBOLS_WHEN_CHANGED}
+_SYMBOLIC = {*_ALL_SYMBOLS, Frees.SYMBOL, Frees.SYMBOL_WHEN_CHANGED}
 _OPTIONS = (SwitchKind.CONFIG, SwitchKind.COMPILING)
 
 
@@ -165,6 +166,23 @@ class FunctionReplay:
         """The values for which no advice changes anything."""
         return frozenset(value for value, uses in self.advice.items() if not any(map(is_remedy, uses)))
 
+    @functools.cached_property
+    def undecided(self) -> Values:
+        """The numbers by which the program decides, and of which no entry shows how."""
+        found: set[GuardedValue] = set()
+        for entry, row in zip(self.table.entries, self.table.refusals, strict=True):
+            advice = ValueAdvice(self._function, entry)
+            failed = (one for refusal in row for one in failed_in(refusal.failed))
+            found |= {one.value for one in failed if advice.undecided(one)}
+        return frozenset(found)
+
+    def frees_undecided(self, uses: Collection[AdviceUse]) -> bool:
+        """Whether ``uses`` make a symbol of such a number."""
+        symbolic = [use for use in uses if ADVICE[use.id].frees in _SYMBOLIC]
+        ids = {use.id for use in symbolic if _is_option(use)}
+        known = (use for value in self.undecided for use in self.advice.get(value, ()))
+        return any(use in symbolic or use.id in ids for use in known)
+
     @property
     def asks_more(self) -> bool:
         """Whether dynamic sizes may need guards that no entry shows: no entry has the symbol, the program tests a
@@ -202,10 +220,16 @@ class FunctionReplay:
         failed = (one for row in self.table.refusals for refusal in row for one in failed_in(refusal.failed))
         return frozenset(one.value for one in failed if one.difference is not None and one.difference.of_strides)
 
-    def left_after(self, uses: Collection[AdviceUse], options_only: bool = False, other_strides: bool = False) -> int:
+    def left_after(
+        self,
+        uses: Collection[AdviceUse],
+        options_only: bool = False,
+        other_strides: bool = False,
+        alone: bool = False,
+    ) -> int:
         """The number of compilations left when ``uses`` are followed.  An option of torch applies to all values.
         ``options_only``: ignore advice that is no option, which is for another function.  ``other_strides``: assume the
-        strides that the guards want."""
+        strides that the guards want.  ``alone``: see ``GuardTable.left``."""
         ids = {use.id for use in uses if _is_option(use)}
         freed = _Freed()
         for value, known in self.advice.items():
@@ -213,7 +237,7 @@ class FunctionReplay:
                 if use.id in ids or (use in uses and not options_only):
                     freed |= self.freed(use, value)
         values = freed.values | self.strides if other_strides else freed.values
-        return self.table.left(values, freed.when_changed, freed.ducks, freed.at_first)
+        return self.table.left(values, freed.when_changed, freed.ducks, freed.at_first, alone)
 
     def left_as_symbol(self, value: GuardedValue) -> int:
         """The number of compilations left when the size is a symbol from the first call on, and is never 0 or 1."""
@@ -307,7 +331,10 @@ def _bounds(
     unknown = _NO_STATIC in uses or any(replay.at_limit for replay in reached)
     unknown = unknown or Frees.UNASKED in frees  # no entry shows what is asked
     unknown = unknown or (Frees.SYMBOLS in frees and any(replay.asks_more for replay in reached))
-    bounds = {Bound.OR_MORE} if unknown else set()
+    undecided = any(replay.frees_undecided(uses) for replay in reached)
+    bounds = {Bound.OR_MORE} if unknown or undecided else set()
+    if undecided and _left(uses, replays, others, alone=True) < after:
+        bounds.add(Bound.OR_FEWER)  # an entry that decides otherwise may be another one
     if _left(uses, replays, others, other_strides=True) < after:
         bounds.add(Bound.OR_FEWER)
     return bounds
@@ -318,9 +345,10 @@ def _left(
     replays: Iterable[FunctionReplay],
     others: Iterable[FunctionReplay],
     other_strides: bool = False,
+    alone: bool = False,
 ) -> int:
-    own = sum(replay.left_after(uses, False, other_strides) for replay in replays)
-    return own + sum(one.left_after(uses, True, other_strides) for one in others)
+    own = sum(replay.left_after(uses, False, other_strides, alone) for replay in replays)
+    return own + sum(one.left_after(uses, True, other_strides, alone) for one in others)
 
 
 def _needed(advice: Mapping[GuardedValue, Iterable[AdviceUse]]) -> Values:

@@ -116,7 +116,7 @@ def test_the_line_and_the_way_out_are_named(program, capsys):
     capsys.readouterr()
     assert check(dump(program, "bad", "graph_breaks")) == 1
     said = capsys.readouterr().out
-    assert "over the budget: 1 distinct graph breaks, the budget is 0" in said
+    assert "over the budget: distinct graph breaks: 1, the budget is 0" in said
     assert "  a.py:4:5: error: print() writes" in said and "[breaks]" in said
 
 

@@ -34,6 +34,9 @@ def test_results_are_compared_within_the_tolerance_of_their_dtypes():
     assert "requires_grad True instead of False" in first_difference(one, {"f": [[tensor(1.0, 1e-9, grad=True), 3]]})
     assert first_difference(one, {"f": []}) == "f was called 0 times instead of 1"
     assert "0 values instead of 2" in first_difference(one, {"f": [[]]})
+    further = {"f": [[*one["f"][0], tensor(5.0)]]}
+    assert "3 values instead of 2" in first_difference(one, further) and first_difference(one, further, more=True) == ""
+    assert "2 values instead of 3" in first_difference(further, one, more=True)
     whole = {"f": [[tensor(5, dtype="int64")]]}
     assert first_difference(whole, {"f": [[tensor(6, dtype="int64")]]})
     nan = {"f": [[tensor(float("nan"), float("inf"))]]}

@@ -77,6 +77,10 @@ def test_without_dynamic_false():
         edited("no-static", "f_c = torch.compile(f, dynamic=False)\n", compiled="compile") == "f_c = torch.compile(f)\n"
     )
     assert edited("no-static", "f_c = torch.compile(f)\n", compiled="compile") is None
+    short = "def c(f, **options):\n    return torch.compile(f, **options)\nf_c = c(f, dynamic=False)\n"
+    assert edited("no-static", short, compiled="torch.compile") == short.replace(", dynamic=False", "")
+    twice = f"{short}g_c = c(g, dynamic=False)\n"
+    assert edited("no-static", twice, compiled="torch.compile") is None, "which of both?"
 
 
 MARKED = [
@@ -205,6 +209,23 @@ def test_a_learning_rate_is_a_tensor():
     program = "opt = torch.optim.SGD(p, lr=0.1)\n"
     assert edited("tensor-learning-rate", program) == "opt = torch.optim.SGD(p, lr=torch.tensor(0.1))\n"
     assert edited("tensor-learning-rate", program * 2) is None, "which of both?"
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("opt.param_groups[0]['lr'] = 0.1 / n", "opt.param_groups[0]['lr'].fill_(0.1 / n)"),
+        ("for group in opt.param_groups:\n    group['lr'] = n", "for group in opt.param_groups:\n    group['lr'].fill_(n)"),
+        ("for i, g in enumerate(opt.param_groups): g['lr'] = n", "for i, g in enumerate(opt.param_groups): g['lr'].fill_(n)"),
+        ("for group in groups:\n    group['lr'] = n", None),
+        ("opt.param_groups[0]['eps'] = 0.1", None),
+        ("opt.param_groups[0]['lr'] *= 0.5", None),  # in place as it is
+    ],
+)  # fmt: skip
+def test_a_later_learning_rate_is_written_into_the_tensor(line, wanted):
+    program = "opt = torch.optim.SGD(p, lr=0.1)\n"
+    found = edited("tensor-learning-rate", f"{program}{line}\n")
+    assert found == f"{program.replace('0.1', 'torch.tensor(0.1)')}{wanted or line}\n"
 
 
 def test_marks_and_decorators_that_go():

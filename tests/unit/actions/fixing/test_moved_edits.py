@@ -19,17 +19,17 @@ PATH = "/p/m.py"
 HEAD = "import torch\n"
 
 
-def edited(advice, program, line, main=PATH, **values):
+def edited(advice, program, line, main=PATH, name_of="f", **values):
     """The program with the edit; None where it is left alone.  The cause is of ``f``, at the line with ``line`` in it."""
     text = HEAD + textwrap.dedent(program)
     lines = text.split("\n")
     at = next(number for number, one in enumerate(lines, 1) if line in one)
-    begins = next(number for number, one in enumerate(lines, 1) if "def f(" in one)
+    begins = next(number for number, one in enumerate(lines, 1) if ("def f(" if name_of == "f" else "lambda ") in one)
     if lines[begins - 2].lstrip().startswith("@"):
         begins -= 1
     met = entry("0/0")
-    code = CodeRecord("f", "f", PATH, begins, (), ("x", "n"), (), None, None, ())
-    known = function("f", f"{PATH}:{begins}", met)
+    code = CodeRecord(name_of, name_of, PATH, begins, (), ("x", "n"), (), None, None, ())
+    known = function(name_of, f"{PATH}:{begins}", met)
     known = type(known)(known.function, code, known.entries)
     cause = Cause(CauseKind.BREAKS, "f", Place(PATH, at), "", "", (met.key,), Costs(), "why")
     case = EditCase(cause, AdviceUse(advice, tuple(values.items())), Run("", "", (known,)), {PATH: text}, main)
@@ -100,6 +100,38 @@ REPORT = "@torch.compile\ndef f(x, n):\n    y = (x * n).mean()\n    {}\n    retu
 def test_what_is_printed_is_printed_after_the_call(report, call, wanted):
     found = edited("log-after", REPORT.format(report) + call, "print" if "print" in report else "log.")
     assert found == (None if wanted is None else REPORT.replace("    {}\n", "") + wanted)
+
+
+MORE = "def f(x, n):\n    loss = x.mean()\n    {}\n    return loss * n\nf_c = torch.compile(f)\n"
+
+
+@pytest.mark.parametrize(
+    ("report", "call", "wanted"),
+    [
+        ("print(loss.item())", "a = f_c(z, k)\n", "a, loss = f_c(z, k)\nprint(loss.item())\n"),
+        ("print(loss.item())", "f_c(z, k)\n", "_, loss = f_c(z, k)\nprint(loss.item())\n"),
+        ("print(loss.item())", "loss = 1\na = f_c(z, k)\n", "loss = 1\na, loss_1 = f_c(z, k)\nprint(loss_1.item())\n"),
+        ("v = loss.item(); print(v)", "a = f_c(z, k)\n", None),
+        ("print(loss.item())", "def h(z):\n    return f_c(z, 2)\n",
+         "def h(z):\n    result, loss = f_c(z, 2)\n    print(loss.item())\n    return result\n"),
+        ("print(loss.item())", "a = f_c(z, k) + 1\n", None),
+        ("print(loss.item())", "a, b = f_c(z, k)\n", None),
+        ("print(loss.item())\n    loss.add_(1)", "a = f_c(z, k)\n", None),
+        ("print(n)", "def h(z):\n    return f_c(z, 2)\n",
+         "def h(z):\n    result = f_c(z, 2)\n    print(2)\n    return result\n"),
+    ],
+)  # fmt: skip
+def test_what_is_printed_and_not_returned_is_returned_too(report, call, wanted):
+    found = edited("log-after", MORE.format(report) + call, report[:5])
+    returns = "return loss * n, loss" if wanted and "loss" in wanted else "return loss * n"
+    moved = MORE.replace("    {}\n", "").replace("return loss * n", returns)
+    assert found == (None if wanted is None else moved + wanted)
+
+
+def test_what_is_returned_must_be_known_one_by_one():
+    program = "def f(x, n):\n    loss = x.mean()\n    print(loss.item())\n    return *n, loss\nf_c = torch.compile(f)\na, b = f_c(z, k)\n"
+    assert edited("log-after", program, "print") is None
+    assert "print(b.item())" in edited("log-after", program.replace("*n", "n"), "print")
 
 
 def test_what_is_moved_keeps_its_comments():
@@ -173,6 +205,21 @@ GLOBAL = "STEP = 0\ndef f(x, n):\n    return x * STEP\nf_c = torch.compile(f)\n"
 def test_a_global_is_an_argument(before, after, wanted_before, wanted_after):
     found = edited("global-as-argument", before + after, "return", name="the global STEP")
     assert found == (None if wanted_before is None else wanted_before + wanted_after)
+
+
+@pytest.mark.parametrize(
+    ("program", "wanted"),
+    [
+        ("f_c = torch.compile(lambda x, n: x * STEP)\nf_c(z, 2)\n", "f_c = torch.compile(lambda x, n, STEP: x * STEP)\nf_c(z, 2, STEP)\n"),
+        ("torch.compile(lambda x: x * STEP)(z)\n", "torch.compile(lambda x, STEP: x * STEP)(z, STEP)\n"),
+        ("f_c = torch.compile(lambda x: x * STEP)\nmap(f_c, z)\n", None),
+        ("f_c = g(lambda x: x * STEP)\nf_c(z)\n", None),
+        ("f_c, h = torch.compile(lambda x: x * STEP), lambda x: x\nf_c(z)\n", None),
+    ],
+)  # fmt: skip
+def test_a_global_of_a_lambda(program, wanted):
+    found = edited("global-as-argument", f"STEP = 1\n{program}", "lambda", name_of="<lambda>", name="the global STEP")
+    assert found == (None if wanted is None else f"STEP = 1\n{wanted}")
 
 
 def test_masks_and_modes():

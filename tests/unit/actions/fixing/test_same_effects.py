@@ -56,6 +56,8 @@ def test_numbers_in_lines_are_the_same_but_for_rounding():
     assert not same(b"0.12\n", b"0.13\n"), "too few digits"
     assert not same(b"12345\n", b"12346\n"), "a whole number"
     assert not same(b"0.1234\n", b"0.1236\n") and not same(b"1.0000001\n", b"-1.0000001\n")
+    assert same(b"loss  9.99999, 3\n", b"loss 10.00000, 3\n"), "padded to a width"
+    assert not same(b"a 1\n", b"a1\n") and not same(b"loss  9.0\n", b"loss 10.0\n")
     assert not same(b"step 2 1.217\n", b"step 2 1.219\n")
     assert not same(b"1.5000e-07\n", b"1.5000e-06\n") and same(b"1.5000e-07\n", b"1.5001e-07\n")
 
@@ -113,7 +115,12 @@ def test_numbers_that_differ_anyway_are_not_compared():
     assert "it prints" in other_effect(first, timed(0.6, 3, 9.0), but=but)
     assert "it prints" in other_effect(first, timed(0.5, 3, 9.0, n=4), but=but)
     assert "it prints" in other_effect(first, timed(0.5, 3, 9.0, text="step"), but=but)
-    assert but.words == ("numbers in 'iter 0: loss 0, 0ms'", "numbers in 'took 0'", "dt")
+    assert but.words == ("number 3 in 'iter 0: loss 0, 0ms'", "number 1 in 'took 0'", "dt")
+
+
+def test_a_time_that_is_padded_is_not_compared():
+    one, other, fixed = (ran(printed=f"time: {s:5.2f}s\n".encode()) for s in (26.04, 29.34, 1.91))
+    assert other_effect(one, fixed, but=unsteady(one, other)) == ""
 
 
 def test_a_program_whose_results_differ_is_not_compared():

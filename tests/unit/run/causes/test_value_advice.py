@@ -9,7 +9,7 @@ import pytest
 from depyf.run.advice.registry import use
 from depyf.run.causes.guard_replay import failed_in
 from depyf.run.causes.value_advice import ValueAdvice
-from depyf.run.causes.ways_out import WayOut
+from depyf.run.causes.ways_out import FunctionReplay, WayOut, ways_out
 from depyf.run.guards.difference import MODULE, Difference, GuardSide
 from depyf.run.places.place import Place
 from depyf.run.records import (
@@ -20,6 +20,8 @@ from depyf.run.records import (
     FailedGuardRecord,
     FunctionRecord,
     GuardRecord,
+    RefusalRecord,
+    TransformedRecord,
 )
 
 TENSOR = "check_tensor(L['table'], 'Tensor', torch.float32, size=[4], stride=[1], requires_grad=False)"
@@ -56,6 +58,32 @@ def test_what_is_computed_with_may_be_a_symbol(body: str) -> None:
 
 def test_a_number_that_decides_a_branch_is_no_tensor() -> None:
     assert advised("def f(self, x):\n    return x + 1 if self.k > 3 else x\n") == ["unspecialised-int"]
+
+
+@pytest.mark.parametrize(
+    ("body", "predicted"),
+    [
+        ("return x * self.k", "3 compilations -> 2, predicted"),
+        ("return x + 1 if self.k > 3 else x", "3 compilations -> 2 or more, predicted"),
+    ],
+)
+def test_nothing_is_known_of_a_symbol_that_decides(body: str, predicted: str) -> None:
+    """No entry shows which side of the branch another value takes."""
+    entries = []
+    for number in range(3):
+        refusals = []
+        for earlier in range(number):
+            values = GuardSide(str(earlier + 2), "int"), GuardSide(str(number + 2), "int")
+            found = Difference("value", "L['self'].k", wanted=values[0], found=values[1], roles=(MODULE,))
+            failed = FailedGuardRecord("self.k", Place("net.py", 2, "f", "x"), (found,))
+            refusals.append(RefusalRecord(f"0/{earlier}", (failed,)))
+        transformed = TransformedRecord("", True, "", (), (), ())
+        key = CompileKey(0, f"0/{number}")
+        entries.append(EntryRecord(key, transformed, (), "live", refusals=tuple(refusals)))
+    source = f"def f(self, x):\n    {body}\n"
+    code = CodeRecord("f", "f", "net.py", 1, (), (), (), None, None, (), source=source)
+    replay = FunctionReplay(FunctionRecord((0, "0"), code, tuple(entries)))
+    assert [way.predicted for way in ways_out([replay], replay.advice)][:1] == [predicted]
 
 
 def test_an_index_of_a_tensor_may_be_a_symbol() -> None:
