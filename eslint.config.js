@@ -57,7 +57,6 @@ const rules = {
 };
 
 export default [
-  { ignores: ["src/depyf/views/report/assets/vendor/**"] },
   {
     files: ["src/depyf/views/report/assets/js/**/*.js"],
     languageOptions: {

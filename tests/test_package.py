@@ -52,7 +52,8 @@ def test_package_holds_what_it_needs_and_nothing_else(built: Path) -> None:
     assert {
         "depyf/py.typed",
         "depyf/views/report/assets/report.html.j2",
-        "depyf/views/report/assets/js/main.js",
+        "depyf/views/report/assets/report.js",
+        "depyf/views/report/assets/LICENSES.txt",
     } <= set(names)
     assert {name.split("/")[0] for name in names} == {
         "depyf",

@@ -15,7 +15,7 @@ from depyf.run.files.reading import DumpError
 from depyf.run.files.writer import write_whole
 from depyf.views.report.dump_view import SHOWN, DumpView
 from depyf.views.report.links.chain_links import source_paths
-from depyf.views.report.pack_scripts import ASSETS, script, style
+from depyf.views.report.page_assets import ASSETS, script, style
 from depyf.views.report.panels.all_panels import PANELS
 from depyf.views.report.payload import packed, texts
 

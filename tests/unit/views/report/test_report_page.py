@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from depyf.run.files.reading import DumpError
-from depyf.views.report.pack_scripts import script
+from depyf.views.report.page_assets import script
 from depyf.views.report.report_page import render, write_report
 
 

@@ -1,5 +1,7 @@
 // A graph as a picture, drawn when it is asked for; large ones are folded by module.
 
+import { graphlib, layout as placed } from "@dagrejs/dagre";
+
 import { el, fill, svgEl } from "./dom.js";
 import { compileId, count } from "./format.js";
 import { drawnGraph, graphNodes, groupsAround, groupsOf, openedAtFirst } from "./graph_text.js";
@@ -129,7 +131,7 @@ export function showGraphs(container, data, page) {
   }
 
   function pictureOf({ boxes, edges }) {
-    const layout = new globalThis.dagre.graphlib.Graph();
+    const layout = new graphlib.Graph();
     layout.setGraph({ rankdir: "TB", nodesep: 18, ranksep: 30, marginx: 14, marginy: 14 });
     layout.setDefaultEdgeLabel(() => ({}));
     for (const box of boxes) {
@@ -138,7 +140,7 @@ export function showGraphs(container, data, page) {
       layout.setNode(box.id, { width: Math.min(width, 290), height: note ? 40 : 28 });
     }
     for (const [from, to] of edges) layout.setEdge(from, to);
-    globalThis.dagre.layout(layout);
+    placed(layout);
     const { width, height } = layout.graph();
     const svg = svgEl(
       "svg",

@@ -1,8 +1,10 @@
-// What two lists of lines have in common: Myers' O(ND) algorithm, with an end to its patience.
+// What two lists of lines have in common, and how compiled code is compared with other compiled code.
 
-const MOST_STEPS = 1500;
+import { diffArrays } from "diff";
 
-/** Pairs [index in one, index in other] of common lines, in order. */
+const MOST_CHANGES = 1500;
+
+/** Pairs [index in one, index in other] of common lines, in order; what is beyond so many changes has none. */
 export function commonLines(one, other) {
   let start = 0;
   while (start < one.length && start < other.length && one[start] === other[start]) start += 1;
@@ -14,53 +16,17 @@ export function commonLines(one, other) {
   )
     end += 1;
   const pairs = Array.from({ length: start }, (_, index) => [index, index]);
-  const middle = shortest(one.slice(start, one.length - end), other.slice(start, other.length - end));
-  pairs.push(...middle.map(([a, b]) => [a + start, b + start]));
+  const middle = [one, other].map((lines) => lines.slice(start, lines.length - end));
+  let a = start;
+  let b = start;
+  for (const part of diffArrays(...middle, { maxEditLength: MOST_CHANGES }) ?? []) {
+    const common = !part.added && !part.removed;
+    if (common) for (let index = 0; index < part.count; index += 1) pairs.push([a + index, b + index]);
+    if (!part.added) a += part.count;
+    if (!part.removed) b += part.count;
+  }
   for (let left = end; left > 0; left -= 1) pairs.push([one.length - left, other.length - left]);
   return pairs;
-}
-
-function shortest(one, other) {
-  if (one.length === 0 || other.length === 0) return [];
-  const most = Math.min(one.length + other.length, MOST_STEPS);
-  const furthest = new Map([[1, 0]]);
-  const history = [];
-  for (let steps = 0; steps <= most; steps += 1) {
-    history.push(new Map(furthest));
-    for (let diagonal = -steps; diagonal <= steps; diagonal += 2) {
-      const down =
-        diagonal === -steps || (diagonal !== steps && furthest.get(diagonal - 1) < furthest.get(diagonal + 1));
-      let x = down ? furthest.get(diagonal + 1) : furthest.get(diagonal - 1) + 1;
-      let y = x - diagonal;
-      while (x < one.length && y < other.length && one[x] === other[y]) {
-        x += 1;
-        y += 1;
-      }
-      furthest.set(diagonal, x);
-      if (x >= one.length && y >= other.length) return pathOf(history, one.length, other.length);
-    }
-  }
-  return [];
-}
-
-function pathOf(history, x, y) {
-  const pairs = [];
-  for (let steps = history.length - 1; steps >= 0; steps -= 1) {
-    const furthest = history[steps];
-    const diagonal = x - y;
-    const down = diagonal === -steps || (diagonal !== steps && furthest.get(diagonal - 1) < furthest.get(diagonal + 1));
-    const before = down ? diagonal + 1 : diagonal - 1;
-    const fromX = furthest.get(before) ?? 0;
-    const fromY = fromX - before;
-    while (x > fromX && y > fromY && x > 0 && y > 0) {
-      x -= 1;
-      y -= 1;
-      pairs.push([x, y]);
-    }
-    x = fromX;
-    y = fromY;
-  }
-  return pairs.reverse();
 }
 
 /** The changed stretches: `{one: [first, end], other: [first, end]}` with ends excluded. */
