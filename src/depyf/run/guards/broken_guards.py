@@ -156,8 +156,8 @@ class BrokenGuards:
 
     def _with(self, path: Path, value: str) -> Way:
         """The program with this value there."""
-        argument = path.mapping == "L" and not path.steps and path.name in self._parameters()
-        if argument:
+        names = (*self._parameters(), *(() if self._entry.wrapped else self._function.code.kwonly))
+        if path.mapping == "L" and not path.steps and path.name in names:
             return Way(call=self._call({path.name: value}))
         return Way(f"{path.text} = {value}", self._call({}))
 

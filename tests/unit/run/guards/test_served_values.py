@@ -30,6 +30,12 @@ def test_a_value_that_all_variants_want():
     assert served(captured("same_value(L['n'], 2)")) == {"n == 2": ["f(x, n=3)"]}
 
 
+def test_an_argument_that_has_to_be_named():
+    of = function("0", "f", 1, captured("L['flag'] is True"))
+    of = replace(of, code=replace(of.code, kwonly=("flag",)))
+    assert [way.text for one in served_values(of) for way in one.ways] == ["f(x, n, flag=False)"]
+
+
 def test_the_call_has_a_value_that_no_variant_serves():
     entries = captured("same_value(L['n'], 2)"), captured("same_value(L['n'], 3)", number=1)
     assert served(*entries) == {"n == 2 or n == 3": ["f(x, n=4)"]}
