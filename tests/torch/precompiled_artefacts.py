@@ -37,6 +37,11 @@ def step(model, x, n=2):
     return y + SCALE
 
 
+def chosen(x, flag, mode="sum"):
+    y = x + 1 if flag else x - 1
+    return y.sum() if mode == "sum" else y
+
+
 def broken(model, x):
     y = model(x)
     torch._dynamo.graph_break()

@@ -441,8 +441,7 @@ class EntryRecord:
     refusals: tuple[RefusalRecord, ...] = ()
     """For each earlier entry that torch asked all guards that failed; () where the entry has no guards to tell by."""
     in_force: tuple[str, ...] = ()
-    """The options that were as an advice would have them when torch reported a break or a recompilation, and with a
-    colon at the end those that this torch does not have."""
+    """Options that were as an advice wants them at a break or a recompilation; with a colon, those that torch lacks."""
     finished: bool = True
     """torch was done with it when the record was made."""
     backend: str = ""
@@ -450,6 +449,8 @@ class EntryRecord:
     made: Made = Made.CALL
     left_out: tuple[GuardRecord, ...] = field(metadata=ELSEWHERE, default=())
     """Guards that torch found necessary, and a filter left out: no call is asked them."""
+    captured: bool = False
+    """A capture of ``torch.compiler.precompile`` stores it: of a function, an artefact has these entries alone."""
     unguarded: tuple[UnguardedValue, ...] = ()
     """What the code reads of the program, and no guard looks at."""
     cuda_graphs_skipped: str = ""

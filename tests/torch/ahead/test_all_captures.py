@@ -130,6 +130,8 @@ def opens(data, monkeypatch):
     assert not found.notes
     assert not found.unproven
     assert found.files["guards.txt"]
+    listed = found.files["index.md"].partition("## Guards\n")[2].partition("\n## ")[0].splitlines()
+    assert [line for line in listed if line.startswith("- ")], "an empty list"
     return found
 
 
@@ -138,6 +140,11 @@ def opens(data, monkeypatch):
 def test_a_function_compiled_ahead_of_time(tmp_path, monkeypatch, name, way):
     found = opens(saved(tmp_path, PROGRAMS[name], OPTIONS[way]), monkeypatch)
     assert found.functions
+
+
+def test_a_tensor_of_a_module_is_named_by_its_path(tmp_path, monkeypatch):
+    found = opens(saved(tmp_path, PROGRAMS["a module"], OPTIONS["aot_eager"]), monkeypatch)
+    assert "- `self._modules['linear']._parameters['weight']: the tensor's type, dtype," in found.files["index.md"]
 
 
 @pytest.mark.parametrize("name", ["plain", "a module"])

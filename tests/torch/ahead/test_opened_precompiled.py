@@ -5,7 +5,7 @@ from __future__ import annotations
 import precompiled_artefacts
 import pytest
 import torch
-from precompiled_artefacts import Net, broken, captured, of_frames, step
+from precompiled_artefacts import Net, broken, captured, chosen, of_frames, step
 
 from depyf.actions.opened.open_file import cache_beside
 from depyf.cli import main
@@ -48,6 +48,15 @@ def test_frames_with_what_is_left_out_and_what_is_served_alone(tmp_path):
     assert f"- `n == 2` at `{precompiled_artefacts.__file__}:" in index
     assert "raises: `step(model, x, n=3)`" in index
     assert (tmp_path / "out" / "frames.code.step.py").exists()
+
+
+def test_no_value_that_another_variant_serves_is_said_to_raise(tmp_path):
+    x = torch.ones(3)
+    path, summary = of_frames(tmp_path, chosen, (x, True), (x, False), (x, True, "mean"))
+    index = opened(path, tmp_path / "out")
+    assert summary.wont_generalize == ("flag", "mode")
+    assert "- `flag == True or flag == False`" in index and index.count("  - raises: ") == 1
+    assert "- `mode == 'sum' or mode == 'mean'`" in index and "mode='sum_2')`" in index
 
 
 def test_frames_of_a_graph_break(tmp_path):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-from precompiled_artefacts import Net, broken, call, captured, loaded, of_frames, step
+from precompiled_artefacts import Net, broken, call, captured, chosen, loaded, of_frames, step
 
 import depyf
 from depyf.cli.programs.run_program import _where_to_look as where_to_look
+from depyf.run.guards.served_values import served_values
 from depyf.run.made import Made
 from depyf.run.observations.all_observations import nothing_to_fix
 from depyf.run.store.loading import load
@@ -90,6 +91,39 @@ def test_what_a_capture_of_frames_leaves_out_is_told_with_its_line(tmp_path):
     line = next(line for line in index.splitlines() if "model.inner has the code" in line)
     assert "precompiled_artefacts.py:" in line and "risky, says torch" in line
     assert "runs all the same: `model.inner = another_function; step(model, x, n=2)`" in line
+
+
+def test_what_a_capture_of_frames_serves_alone_is_told_with_a_call_that_raises(tmp_path):
+    x = torch.ones(3)
+    with depyf.prepare_debug(str(tmp_path / "dump")):
+        path, summary = of_frames(tmp_path, chosen, (x, True), (x, False), (x, True, "mean"))
+    (function,) = load(tmp_path / "dump").functions
+    found = {one.said: [way.text for way in one.ways] for one in served_values(function)}
+    assert {said.partition(" ")[0] for said in found} == set(summary.wont_generalize) == {"flag", "mode"}
+    assert found["flag is True or flag is False"] == []
+    (way,) = found["mode == 'sum' or mode == 'mean'"]
+    index = (tmp_path / "dump" / "index.md").read_text()
+    assert "## Served for these values alone" in index and f"raises: `{way}`" in index
+    (page,) = (tmp_path / "dump").glob("full_code_for_chosen*.py")
+    assert f"#     raises: {way}" in page.read_text()
+    with depyf.prepare_debug(str(tmp_path / "loaded")):
+        artefact = loaded(path)
+        artefact(x, False)
+    index = (tmp_path / "loaded" / "index.md").read_text()
+    assert "`mode == 'sum' or mode == 'mean'`" in index and "mode='sum_2')`" in index
+    with pytest.raises(torch.compiler.PrecompileError):
+        eval(way, {"chosen": artefact, "x": x, "flag": True})
+    assert torch.equal(artefact(x, False), chosen(x, False))
+
+
+def test_a_guard_is_risky_in_all_variants_where_torch_says_so_of_one(tmp_path):
+    x = torch.ones(2, 3)
+    with depyf.prepare_debug(str(tmp_path / "dump")):
+        _, summary = of_frames(tmp_path, step, (Net(), x, 2), (Net(torch.sigmoid), x, 2))
+    assert {name for _, name in summary.risky_dropped_guards} >= {"model.inner"}
+    index = (tmp_path / "dump" / "index.md").read_text()
+    told = [line for line in index.splitlines() if "model.inner" in line and "runs all the same" in line]
+    assert told and all("risky, says torch" in line for line in told)
 
 
 def test_why_and_explain_of_one_graph(one):

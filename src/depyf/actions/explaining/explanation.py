@@ -161,7 +161,7 @@ class EntryReport:
                     "guard": guard.said,
                     "from": str(guard.record.place) if guard.record.place is not None else "",
                     "by": guard.record.left_out_by,
-                    "risky": guard.record.risky,
+                    "risky": guard.risky,
                     "ways": [list(way.lines) for way in guard.ways],
                 }
                 for guard in self.left_out.guards

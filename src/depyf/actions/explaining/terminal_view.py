@@ -119,7 +119,7 @@ def left_out_of_entry(entry: EntryReport) -> list[str]:
     found = entry.left_out
     lines = [f"    {counted(found.count, 'guard')} left out: {found.who}"] if found.count else []
     for guard in found.guards[:_MOST_LEFT_OUT]:
-        risky = "risky; " if guard.record.risky else ""
+        risky = "risky; " if guard.risky else ""
         lines.append(remark(f"      {guard.said}", f"{risky}runs all the same: {guard.ways[0].text}"))
     more = len(found.guards) - _MOST_LEFT_OUT
     return [*lines, f"      and {more} more; `.left_out` of the entry has them all"] if more > 0 else lines

@@ -15,9 +15,10 @@ from depyf.decompiler.bytecode import ops
 from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.bytecode.lower import lower
 from depyf.errors import BytecodeError
-from depyf.run.guards.broken_guards import BrokenGuards, Way
+from depyf.run.guards.broken_guards import BrokenGuards, Way, other_value
 from depyf.run.guards.guard_kind import called, tree_of
 from depyf.run.guards.guarded_path import ATTRIBUTE, CODE, ITEM, Path, path_of
+from depyf.run.guards.served_values import wanted_values
 from depyf.run.records import CodeRecord, CompileKey, EntryRecord, FunctionRecord, GuardRecord
 from depyf.sources.files.saved_drops import Dropped
 from depyf.sources.files.saved_parts import DRIVER, SavedGuard, SavedParts
@@ -60,8 +61,8 @@ def drops_lines(parts: SavedParts, codes: Sequence[OpenedCode]) -> list[str]:
         rest = len(parts.drops.dropped) - len(told)
         lines += [f"- and {rest} on modules, functions and state that the program does not change"] if rest else []
     if parts.drops.fixed:
-        lines += ["", "## Served for one value", ""]
-        lines.append("Every variant wants the value of the capture; a call with another raises `PrecompileError`.")
+        lines += ["", "## Served for these values alone", ""]
+        lines.append("No variant takes another value of these; a call with one raises `PrecompileError`.")
         lines.append("")
         lines += [line for name in parts.drops.fixed[:_MOST] for line in asked.fixed(name)]
     return lines
@@ -95,13 +96,23 @@ class _Asked:
 
     def fixed(self, name: str) -> Iterator[str]:
         own = [guard for guard in self._parts.guards if guard.subject == name and guard.checks]
-        records = [record for record in self._kept if (path := _path(record)) is not None and path.text == name]
-        ways = [way for record in records for way in self._ways(record)]
-        said = next((self._said(record) for record in records if self._ways(record)), name)
+        wanted = [
+            (self._said(record), value) for record in self._kept for of, value in wanted_values(record) if of == name
+        ]
+        said = " or ".join(dict.fromkeys(said for said, _ in wanted)) or name
+        other = other_value([value for _, value in wanted])
+        way = self._call_with(name, other) if other else Way()
         line = next((f" at {coded(guard.line)}" for guard in own if guard.line), "")
         yield f"- {coded(said)}{line or self._at(_path_of_text(name))}"
-        for way in ways[:1]:
-            yield f"  - raises: {coded(way.text)}"
+        if way.call:
+            yield f"  - raises: {coded(way.call)}"
+
+    def _call_with(self, name: str, value: str) -> Way:
+        """The call of the function with another argument of that name; none where it is a variable of another frame."""
+        code = self._function.code if self._function is not None else None
+        if code is None or self._broken is None or name not in (*code.posonly, *code.args, *code.kwonly):
+            return Way()
+        return self._broken.changed(Path("L", name, ()), value)
 
     def _said(self, record: GuardRecord) -> str:
         identity = _identity(record)

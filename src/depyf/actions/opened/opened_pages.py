@@ -5,6 +5,8 @@ Input: the parts of the file and what its code was decompiled to.  Output: the t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from depyf.actions.opened.opened_code import OpenedCode
 from depyf.run.global_names import without_changing_parts
 from depyf.safety.escape import file_name, printable
@@ -40,14 +42,17 @@ _FACTS = {
     "toolkit_version": "toolkit",
     "gpu_name": "GPU",
 }
+_OF_TENSOR = "the tensor's type, dtype, device, sizes and strides"
 _UNSEEN = {
-    "TENSOR_MATCH": "the tensor's type, dtype, device, sizes and strides; the example of the call is under inputs",
+    "TENSOR_MATCH": f"{_OF_TENSOR}; the example of the call is under inputs",
     "GRAD_MODE": "whether gradients are on",
     "DETERMINISTIC_ALGORITHMS": "whether algorithms must be deterministic",
     "GLOBAL_STATE": "torch's global settings, such as autocast and the default dtype",
     "TORCH_FUNCTION_STATE": "torch function modes",
 }
 """What guards check of which torch keeps no text."""
+_MOST_CHECKS = 40
+"""So many are in the index."""
 
 
 _UNTOLD = "what the objects are that it makes, and the check of each guard as it is asked"
@@ -112,9 +117,8 @@ def index_page(
             file = f"[{name}]({name})" if one.text else "no text"
             lines.append(f"| {file} | {coded(one.place)} | {coded(one.name)} | {in_cell(one.status)} |")
     if parts.guards:
-        lines += ["", "## Guards", "", f"[{GUARDS}]({GUARDS}): {_count(len(parts.guards), 'guard')}.", ""]
-        checks = dict.fromkeys(text for guard in parts.guards for text in _few_checks(guard))
-        lines += [f"- {coded(check)}" for check in checks][:40]
+        lines += ["", "## Guards", "", f"[{GUARDS}]({GUARDS}): {_guard_count(parts.guards)}.", ""]
+        lines += _guard_list(parts.guards)
     lines += left_out
     if texts:
         lines += ["", "## Graphs and sources", "", "| file | what it is | lines |", "|---|---|---|"]
@@ -130,10 +134,28 @@ def index_page(
     return "\n".join(lines) + "\n"
 
 
+def _guard_count(guards: Sequence[SavedGuard]) -> str:
+    places = len({guard.place for guard in guards if guard.place})
+    return _count(len(guards), "guard") + (
+        f" of {places} compilations, each of which asks its own" if places > 1 else ""
+    )
+
+
+def _guard_list(guards: Sequence[SavedGuard]) -> list[str]:
+    """What the guards check of the program, each once, and how many check something else."""
+    told = [_few_checks(guard) for guard in guards]
+    checks = dict.fromkeys(text for few in told for text in few)
+    lines = [f"- {coded(check)}" for check in checks][:_MOST_CHECKS]
+    lines += [f"- and {len(checks) - _MOST_CHECKS} more checks"] if len(checks) > _MOST_CHECKS else []
+    rest = sum(not few for few in told)
+    return [*lines, f"- and {_count(rest, 'guard')} on torch's own state, or without a text"] if rest else lines
+
+
 def _few_checks(guard: SavedGuard) -> list[str]:
     if guard.kind == DRIVER:
         return [f"{guard.subject}: {', '.join(guard.checks)}"]
-    return [check for check in guard.checks[:3] if _telling(check)]
+    own = [check for check in guard.checks[:3] if _telling(check)]
+    return [*own, f"{guard.subject}: {_OF_TENSOR}"] if guard.kind == "TENSOR_MATCH" else own
 
 
 def _telling(check: str) -> bool:

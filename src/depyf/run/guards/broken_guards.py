@@ -13,6 +13,7 @@ caller's own variables.  Nothing is evaluated, and no way is written for what on
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -155,8 +156,8 @@ class BrokenGuards:
 
     def _with(self, path: Path, value: str) -> Way:
         """The program with this value there."""
-        argument = path.mapping == "L" and not path.steps and path.name in self._parameters()
-        if argument:
+        names = (*self._parameters(), *(() if self._entry.wrapped else self._function.code.kwonly))
+        if path.mapping == "L" and not path.steps and path.name in names:
             return Way(call=self._call({path.name: value}))
         return Way(f"{path.text} = {value}", self._call({}))
 
@@ -248,6 +249,11 @@ def _holds(tree: ast.Compare, number: int, size: int) -> bool:
     return left != right if isinstance(sign, ast.NotEq) else left == right
 
 
+def other_value(values: Sequence[str]) -> str:
+    """A value that is none of these literals, of the class of one of them; "" where none is known."""
+    return next((other for value in values if (other := _other(value)) and other not in values), "")
+
+
 def _other(value: str) -> str:
     """Another value of the same class as a literal; "" where none is known."""
     try:
@@ -296,6 +302,8 @@ class LeftOutGuard:
     """What it asks, in the words of the program."""
     ways: tuple[Way, ...]
     """Calls that run all the same."""
+    risky: bool = False
+    """torch calls that risky, in this entry or in another one of the same capture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,9 +332,19 @@ def left_out(function: FunctionRecord, entry: EntryRecord) -> GuardsLeftOut:
         return GuardsLeftOut((), 0, ())
     broken = BrokenGuards(function, entry)
     told: dict[tuple[Way, ...], LeftOutGuard] = {}
+    risky = {_slot(record) for one in (entry, *_of_capture(function)) for record in one.left_out if record.risky}
     for record in entry.left_out:
         ways = broken.ways(record)
         if ways:
-            told.setdefault(ways, LeftOutGuard(record, broken.said(record), ways))
+            told.setdefault(ways, LeftOutGuard(record, broken.said(record), ways, _slot(record) in risky))
     by = tuple(dict.fromkeys(record.left_out_by for record in entry.left_out))
     return GuardsLeftOut(tuple(told.values()), len(entry.left_out) - len(told), by)
+
+
+def _of_capture(function: FunctionRecord) -> list[EntryRecord]:
+    """The entries that a capture stores: torch knows of a difference between variants when it makes the later one."""
+    return [one for one in function.entries if one.captured]
+
+
+def _slot(record: GuardRecord) -> tuple[str, str]:
+    return record.kind, record.source

@@ -32,9 +32,10 @@ class Pairs:
 
 @dataclass(slots=True, eq=False)
 class Members:
-    """The members of a set."""
+    """The members of a set, or of a frozenset."""
 
     members: list[object] = field(default_factory=list)
+    frozen: bool = False
 
 
 @dataclass(slots=True, eq=False)

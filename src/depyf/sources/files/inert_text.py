@@ -57,7 +57,8 @@ def _shape(value: object, depth: int) -> str:
     if isinstance(value, list):
         return f"[{_joined(value, depth)}]"
     if isinstance(value, Members):
-        return f"{{{_joined(value.members, depth)}}}" if value.members else "set()"
+        inner = f"{{{_joined(value.members, depth)}}}" if value.members else ""
+        return f"frozenset({inner})" if value.frozen else inner or "set()"
     if isinstance(value, Pairs):
         pairs = value.pairs[:8] if depth else []
         shown = [f"{_short(key, depth - 1)}: {_short(item, depth - 1)}" for key, item in pairs]
@@ -103,4 +104,6 @@ def tree(root: object, unfold: Unfold) -> Iterator[str]:
 def _head(value: object) -> str:
     if isinstance(value, Called):
         return in_short(value.function)
-    return {tuple: "tuple", list: "list", Pairs: "dict", Members: "set"}.get(type(value), "external")
+    if isinstance(value, Members):
+        return "frozenset" if value.frozen else "set"
+    return {tuple: "tuple", list: "list", Pairs: "dict"}.get(type(value), "external")

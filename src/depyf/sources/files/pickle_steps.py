@@ -219,7 +219,7 @@ _RULES: dict[str, Callable[[_PickleWalk, object], object]] = {
     "EMPTY_SET": lambda walk, _: walk.push(Members()),
     "LIST": lambda walk, _: walk.push(walk.marked()),
     "TUPLE": lambda walk, _: walk.push(tuple(walk.marked())),
-    "FROZENSET": lambda walk, _: walk.push(Members(walk.marked())),
+    "FROZENSET": lambda walk, _: walk.push(Members(walk.marked(), frozen=True)),
     "DICT": _PickleWalk.dict_,
     "TUPLE1": lambda walk, _: walk.tuple_of(1),
     "TUPLE2": lambda walk, _: walk.tuple_of(2),

@@ -313,6 +313,15 @@ def _guarded(place: Place) -> str:
     return _shown(place)
 
 
+_SAME = frozenset(
+    "NNModuleSource UnspecializedNNModuleSource UnspecializedBuiltinNNModuleSource FSDPNNModuleSource "
+    "OptimizerSource SkipGuardSource".split()
+)
+"""torch's sources that are the value of the source in them."""
+_ATTRIBUTES = frozenset("AttrSource GenericAttrSource ParamBufferSource UnspecializedParamBufferSource".split())
+_ITEMS = frozenset("GetItemSource ListGetItemSource DictGetItemSource DictSubclassGetItemSource".split())
+
+
 def _subject(source: object, depth: int = 12) -> str:
     """``x.weight`` of torch's nested sources, as far as their parts are plain."""
     if not isinstance(source, Called) or not isinstance(source.arguments, tuple):
@@ -321,9 +330,11 @@ def _subject(source: object, depth: int = 12) -> str:
     member = source.arguments[1] if len(source.arguments) > 1 else None
     if isinstance(first, Called) and depth:
         base = _subject(first, depth - 1)
-        if source.name == "AttrSource" and type(member) is str:
+        if source.name in _SAME:
+            return base
+        if source.name in _ATTRIBUTES and type(member) is str:
             return f"{base}.{cut(member)}"
-        if source.name == "GetItemSource":
+        if source.name in _ITEMS and not isinstance(member, Called):
             return f"{base}[{in_short(member)}]"
         return f"{source.name.removesuffix('Source')} of {base}"
     if type(first) is str:

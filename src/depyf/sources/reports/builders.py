@@ -71,6 +71,7 @@ class EntryBuilder:
     parsed: tuple[str, tuple[GuardRecord, ...]] | None = None
     """The text of the guards when it was read, and what it says."""
     left_out: tuple[GuardRecord, ...] = ()
+    captured: bool = False
     breaks: dict[str, BrokenAt] = field(default_factory=dict)
     """torch's report of each graph break -> what else was known then."""
     parsed_breaks: dict[str, tuple[frozenset[str], BreakRecord]] = field(default_factory=dict)

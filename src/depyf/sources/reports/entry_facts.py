@@ -86,6 +86,7 @@ def entry_facts(
         backend=entry.backend,
         made=entry.made,
         left_out=entry.left_out,
+        captured=entry.captured,
         cuda_graphs_skipped=entry.cuda_graphs_skipped,
     )
 

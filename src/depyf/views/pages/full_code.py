@@ -28,7 +28,7 @@ from depyf.run.records import BreakRecord, CodeRecord, EntryRecord, FunctionReco
 from depyf.safety.escape import one_line, printable, safe_name
 from depyf.safety.unheard import spelled_out
 from depyf.views.pages.function_pages import places_of_source
-from depyf.views.pages.sections.guards_left_out import left_out_comments
+from depyf.views.pages.sections.guards_left_out import left_out_comments, served_comments
 from depyf.views.pages.sections.without_guard import unguarded_comments
 from depyf.views.pages.stand_alone import function_text, without_defaults, without_future
 from depyf.views.pages.wrap import WIDTH, split_call, wrap
@@ -264,7 +264,8 @@ def _entry(function: FunctionRecord, entry: EntryRecord) -> list[_Part]:
     parts = [
         _part(f"{asked} = live_guard(__file__, {entry_id(entry)!r})", origin),
         _guards(function, entry),
-        *(_part(text, origin) for text in (*left_out_comments(function, entry), *unguarded_comments(entry))),
+        *(_part(text, origin) for text in (*left_out_comments(function, entry), *served_comments(function, entry))),
+        *(_part(text, origin) for text in unguarded_comments(entry)),
     ]
     notes = [f"Compile id {entry.key.text}."]
     notes += [f"Compiled because {_unfit(record)}" for record in entry.recompiles[:1]]

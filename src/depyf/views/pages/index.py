@@ -42,7 +42,7 @@ from depyf.views.pages.run_data import RunFindings
 from depyf.views.pages.sections.breaks import break_lines
 from depyf.views.pages.sections.fix_first import IN_INDEX, left_out, what_to_fix
 from depyf.views.pages.sections.functions import Pages, function_lines, python_lines, unfinished_lines
-from depyf.views.pages.sections.guards_left_out import left_out_lines
+from depyf.views.pages.sections.guards_left_out import left_out_lines, served_lines
 from depyf.views.pages.sections.precompiled_section import precompiled_lines
 from depyf.views.pages.sections.recompilations import recompile_lines
 from depyf.views.pages.sections.stage_table import stage_lines
@@ -125,6 +125,7 @@ def index_pages(found: RunFindings, causes: tuple[Cause, ...], pages: Pages, ker
             GUARDS,
             counted(sum(bool(entry.left_out) for _, entry in run.entries), "compilation"),
         ),
+        IndexSection("Served for these values alone", served_lines(pages)),
         IndexSection(
             "Values without a guard",
             without_guard_lines(pages),

@@ -283,5 +283,11 @@ def test_signatures() -> None:
         assert signature_text(found) == str(signature)
 
 
+def test_a_set_and_a_frozenset_are_told_apart() -> None:
+    found, _ = read_pickle(pickle.dumps([{1}, frozenset({1}), set(), frozenset()], 4), Steps())
+    assert in_short(found) == "[{1}, frozenset({1}), set(), frozenset()]"
+    assert [line.strip() for line in tree(found, lambda data: data)][1:5] == ["0: set", "0: 1", "1: frozenset", "0: 1"]
+
+
 def test_a_call_is_told_in_short() -> None:
     assert in_short(Called(Named("builtins", "slice"), (1, (2,)))) == "slice(1, (2,))"

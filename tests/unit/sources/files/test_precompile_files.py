@@ -119,7 +119,7 @@ def test_the_index_has_words_for_guards_that_are_left_out():
     index = opened(OF_FRAMES.encode(), "m.py").files["index.md"]
     assert "No call is asked them (3, 1 of them risky)" in index
     assert "- `self.act is the object of the capture` (ID_MATCH); risky: the variants" in index
-    assert "a call with another raises `PrecompileError`" in index
+    assert "a call with one raises `PrecompileError`" in index
     assert "`depyf open --load` does that. It executes the file." in index
 
 

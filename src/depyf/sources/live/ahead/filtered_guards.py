@@ -36,14 +36,20 @@ _CAPTURED = "precompile stores no guard that asks for one object"
 _ONE_OBJECT = ("ID_MATCH", "CLOSURE_MATCH", "WEAKREF_ALIVE", "DICT_VERSION")
 _LEFT_OUT: weakref.WeakKeyDictionary[Any, tuple[GuardRecord, ...]] = weakref.WeakKeyDictionary()
 """torch's guards of an entry -> what was left out of them, as long as a recording heard it and they live."""
+_CAPTURES: weakref.WeakSet[Any] = weakref.WeakSet()
+"""torch's guards of entries that a capture of ``torch.compiler.precompile`` stores."""
 
 
-def left_out_guards(note: Callable[[str], None]) -> tuple[GuardRecord, ...]:
-    """The guards that a filter left out, called while torch reports guards.  ``note`` gets a line where they cannot be
-    read."""
+def left_out_guards(note: Callable[[str], None]) -> tuple[tuple[GuardRecord, ...], bool]:
+    """The guards that a filter left out, and whether a capture of ``torch.compiler.precompile`` stores the rest; called
+    while torch reports guards.  ``note`` gets a line where they cannot be read."""
     with Door("which guards were left out could not be told", note):
-        return _of_builder(building_guards())
-    return ()
+        known = building_guards()
+        session, manager = _session(known.get("guard_filter_fn")), attribute(known.get("self"), "guard_manager")
+        if session is not None and manager is not None:
+            _CAPTURES.add(manager)
+        return _of_builder(known, session), session is not None
+    return (), False
 
 
 def building_guards() -> Mapping[str, Any]:
@@ -66,7 +72,15 @@ def left_out_of(manager: Any) -> tuple[GuardRecord, ...]:
         return ()
 
 
-def _of_builder(known: Mapping[str, Any]) -> tuple[GuardRecord, ...]:
+def is_captured(manager: Any) -> bool:
+    """Whether a capture stores the entry with this guard manager; False where no recording noted it."""
+    try:
+        return manager in _CAPTURES
+    except TypeError:
+        return False
+
+
+def _of_builder(known: Mapping[str, Any], session: Any) -> tuple[GuardRecord, ...]:
     keep, kept = known.get("guard_filter_fn"), known.get("sorted_guards")
     every = known.get("guards")
     if keep is None or type(kept) is not list or every is None:
@@ -74,7 +88,7 @@ def _of_builder(known: Mapping[str, Any]) -> tuple[GuardRecord, ...]:
     asked = {id(guard) for guard in kept}
     dropped = sorted((guard for guard in every if id(guard) not in asked), key=lambda guard: guard.sort_key())
     found: dict[tuple[str, str], GuardRecord] = {}
-    risky = _risky(keep)
+    risky = _risky(session)
     for guard in dropped:
         by, place = _who(keep, guard), _place(guard)
         kind_of, name = guard.create_fn_name(), _stripped(guard.name)
@@ -88,11 +102,22 @@ def _of_builder(known: Mapping[str, Any]) -> tuple[GuardRecord, ...]:
     return records
 
 
-def _risky(keep: Any) -> frozenset[tuple[str, str]]:
-    """Kind and source of the guards that precompile's session calls risky, so far."""
-    sessions = (one for one in _closed_over(keep) if short_name(type(one)) == "PrecompileSession")
-    found = attribute(next(sessions, None), "_risky_dropped_guards")
-    return frozenset(found) if isinstance(found, (set, frozenset)) else frozenset()
+def _session(keep: Any) -> Any:
+    """precompile's session that filters with ``keep``; None for another filter."""
+    return next((one for one in _closed_over(keep) if short_name(type(one)) == "PrecompileSession"), None)
+
+
+def _risky(session: Any) -> frozenset[tuple[str, str]]:
+    """Kind and source of the guards that precompile's session calls risky, so far: on what the program chooses, and
+    those that wanted another value in another variant of the function."""
+    chosen, variants = attribute(session, "_risky_dropped_guards"), attribute(session, "_guard_sets")
+    found = set(chosen) if isinstance(chosen, (set, frozenset)) else set()
+    for facts in variants.values() if type(variants) is dict else ():
+        wanted: dict[tuple[str, str], set[str]] = {}
+        for fact in (one for variant in facts for one in variant if not one.enforced):
+            wanted.setdefault((fact.guard_type, fact.source), set()).add(fact.value)
+        found.update(slot for slot, values in wanted.items() if len(values) > 1)
+    return frozenset(found)
 
 
 def _stripped(name: str) -> str:

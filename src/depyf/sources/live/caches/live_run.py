@@ -32,7 +32,7 @@ from depyf.run.records import (
     TransformedRecord,
 )
 from depyf.run.run import Run, TimesRecord
-from depyf.sources.live.ahead.filtered_guards import left_out_of
+from depyf.sources.live.ahead.filtered_guards import is_captured, left_out_of
 from depyf.sources.live.caches.broken_callees import with_places_in_callees
 from depyf.sources.live.caches.call_at_break import call_at_break
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries, guard_text
@@ -265,7 +265,7 @@ class _LiveFunctions:
         if live is not None:
             entry.guard_text = text
             entry.parsed = text, guards
-            entry.left_out = left_out_of(live.manager)
+            entry.left_out, entry.captured = left_out_of(live.manager), is_captured(live.manager)
         if live is not None:
             entry.transformed = _transformed(key, live)
             ends = call_at_break(live.code) if resume_targets(live) or (known is not None and known.breaks) else None

@@ -326,7 +326,7 @@ class Capture(Heard):
         """Add the guards.  All failed guards of earlier entries are evaluated now, while torch compiles and the values
         of the call are unchanged."""
         entry.guard_text = event.payload
-        entry.left_out = left_out_guards(self.note)
+        entry.left_out, entry.captured = left_out_guards(self.note)
         function = self.functions.get(entry.key.function)
         if function is not None and function.reads is None:
             with Door("what a function reads could not be told", self.note):

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from depyf.decompiler.emit.comments import comments
 from depyf.run.causes.folding import counted, folded_ids
 from depyf.run.guards.broken_guards import RISKY, GuardsLeftOut, LeftOutGuard, left_out
+from depyf.run.guards.served_values import RAISES, is_stored, served_values
 from depyf.run.places.place import Place
 from depyf.run.records import EntryRecord, FunctionRecord
 from depyf.safety.escape import one_line
@@ -55,7 +56,34 @@ def left_out_lines(pages: Mapping[str, tuple[FunctionRecord, ...]]) -> list[str]
 
 
 def _risky(guard: LeftOutGuard) -> str:
-    return f", {RISKY}" if guard.record.risky else ""
+    return f", {RISKY}" if guard.risky else ""
+
+
+def served_comments(function: FunctionRecord, entry: EntryRecord) -> list[str]:
+    """The comments on values that an artefact serves alone, below the guards of its first entry; [] for none."""
+    first = next((one for one in function.entries if is_stored(one)), None)
+    found = served_values(function) if entry is first else ()
+    lines = [f"Of torch.compiler.precompile: {RAISES}:"] if found else []
+    for one in found:
+        lines.append(f"  {one_line(one.said)}{_written(one.record.place)}")
+        lines += [f"    raises: {one_line(way.text)}" for way in one.ways]
+    return [comments(lines)] if lines else []
+
+
+def served_lines(pages: Mapping[str, tuple[FunctionRecord, ...]]) -> list[str]:
+    """The section of ``index.md`` on values that an artefact of ``torch.compiler.precompile`` serves alone."""
+    lines = []
+    for name, functions in pages.items():
+        for function in functions:
+            found = served_values(function)
+            if not found:
+                continue
+            lines.append(f"- {where(function.code)}: {RAISES}; {link(name, name)}")
+            for one in found:
+                line = f" at {at(one.record.place)}" if one.record.place is not None else ""
+                line += "".join(f"; raises: {code(way.text)}" for way in one.ways)
+                lines.append(f"  - {code(one.said)}{line}")
+    return lines
 
 
 def _guards(found: GuardsLeftOut) -> str:
