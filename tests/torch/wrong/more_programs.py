@@ -315,11 +315,37 @@ def a_kernel_with_a_wrong_instruction() -> Trap:
     return Trap(size, (torch.randn(40),), INDUCTOR, named, None, Wrong())
 
 
+def a_setting_of_the_process() -> Trap:
+    def f(x):
+        torch.set_default_dtype(torch.float64)
+        y = torch.ones(3) * 2
+        return x + y
+
+    compiled = torch.compile(f, backend="aot_eager")
+    compiled(torch.ones(3))
+    torch.set_default_dtype(torch.float32)
+    named = (
+        "torch.get_default_dtype() differs afterwards, which set_default_dtype",
+        "torch.set_default_dtype(torch.float64)\n",
+    )
+    return Trap(compiled, (torch.ones(3),), BACKEND, named)
+
+
+def a_setting_that_torch_sets_on_its_way() -> Trap:
+    def f(x):
+        y = x * 2
+        torch.use_deterministic_algorithms(True)
+        return y + 1
+
+    named = ("torch.are_deterministic_algorithms_enabled() differs", "from a line after", "y = x * 2")
+    return Trap(f, (torch.ones(3),), AOT, named, None)
+
+
 MORE_TRAPS = (
     an_attribute_that_hides_a_submodule, the_code_of_a_bound_method, a_method_of_tensors_in_a_closure,
     a_class_that_is_exchanged, a_layer_that_is_added, an_item_of_a_global, a_default_argument, a_method_that_is_replaced,
     a_parameter_that_is_frozen_no_more, a_flag_that_is_read_while_aot_traces, a_write_that_is_doubled,
     a_copy_that_is_made_too_late, an_argument_that_the_backend_writes_to, output_of_an_operator_that_is_dropped,
     an_error_of_an_operator_that_is_dropped, a_view_that_is_not_declared, a_wrong_backward_decomposition,
-    a_kernel_with_a_wrong_instruction,
+    a_kernel_with_a_wrong_instruction, a_setting_of_the_process, a_setting_that_torch_sets_on_its_way,
 )  # fmt: skip
