@@ -174,6 +174,8 @@ class _Run:
                 found = self._of_an_argument(gm, inputs, expected, got, found)
             return replace(found, layer=self._layer(gm, inputs, expected, gradient=False))
         expected, got = first.gradients(inputs), second.gradients(inputs)
+        if first.tracked != second.tracked:
+            return replace(_untracked(gm, first, second), layer=self._layer_of_tracking(gm, inputs, first))
         apart = self._first_apart(expected, got, lambda: Compiled("eager", in_double(gm)).gradients(doubled(inputs)))
         if apart is None:
             return self._printed(gm, inputs, first, second)
@@ -233,6 +235,17 @@ class _Run:
                 compiled = Compiled(backend, clean_copy(gm))
                 compiled.outputs(inputs)
                 if compiled.settings != expected:
+                    return layer
+        return _INDUCTOR
+
+    def _layer_of_tracking(self, gm: Any, inputs: tuple[Any, ...], first: Compiled) -> str:
+        if not self._on_inductor:
+            return ""
+        for backend, layer in _LAYERS:
+            with contextlib.suppress(Exception):
+                compiled = Compiled(backend, clean_copy(gm))
+                compiled.gradients(inputs)
+                if compiled.tracked != first.tracked:
                     return layer
         return _INDUCTOR
 
@@ -356,6 +369,19 @@ def _of_settings(gm: Any, inputs: tuple[Any, ...], one: dict[str, Any], other: d
             apart = TensorDifference(f"{first}", f"{second}", 0, (), (0.0, 0.0), "a setting of the whole process")
             return Finding(None if node is None else _placed(gm, node), False, apart, setting=path)
     return None
+
+
+def _untracked(gm: Any, first: Compiled, second: Compiled) -> Finding:
+    """An output that autograd can go back from on one backend alone."""
+    (output,) = (node for node in gm.graph.nodes if node.op == "output")
+    given = output.args[0] if isinstance(output.args[0], (tuple, list)) else output.args
+    pairs = list(zip(first.tracked, second.tracked))
+    number = next((n for n, (one, other) in enumerate(pairs) if one != other), None)
+    node = given[number] if number is not None and number < len(given) else None
+    said = ["requires_grad=True" if value else "requires_grad=False" for value in pairs[number or 0]]
+    apart = TensorDifference(said[0], said[1], 0, (), (0.0, 0.0), "one of them has no gradient")
+    found = describe(node) if getattr(node, "op", "output") in ("call_function", "call_method", "call_module") else None
+    return Finding(found, True, apart)
 
 
 def _placed(gm: Any, node: Any) -> ProbedNode:

@@ -29,6 +29,9 @@ class Compiled:
         self.settings: dict[str, Any] = {}
         """The settings of torch that the last call changed: path -> what it left there.  They are put back."""
 
+        self.tracked: list[bool] = []
+        """Of each output of the last call that ``gradients`` made: whether autograd can go back from it."""
+
     @property
     def made(self) -> Callable[..., Any]:
         """What the backend made; after the first call."""
@@ -78,7 +81,9 @@ class Compiled:
     def _gradients(self, own: tuple[Any, ...], wanted: list[Any]) -> list[Any]:
         import torch
 
-        results = [value for value in self._call(own) if isinstance(value, torch.Tensor) and value.requires_grad]
+        values = self._call(own)
+        self.tracked = [isinstance(value, torch.Tensor) and value.requires_grad for value in values]
+        results = [value for value, tracked in zip(values, self.tracked) if tracked]
         if not results:
             return []
         made_up = torch.Generator().manual_seed(0)

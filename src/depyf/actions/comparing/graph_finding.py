@@ -87,9 +87,10 @@ def headline(finding: Finding) -> str:
         return f"{finding.node.name} ({finding.node.operation}) raises an error"
     if finding.node is not None and finding.printed:
         return f"{finding.node.name} ({finding.node.operation}) prints, and a schema cannot declare that"
-    if finding.node is not None and finding.setting:
-        name = f"{finding.node.name} ({finding.node.operation})"
-        return f"{finding.setting} differs afterwards, which {name} changes"
+    if finding.setting:
+        node = finding.node
+        by = f"which {node.name} ({node.operation}) changes" if node else "and no operation of the graph changes it"
+        return f"{finding.setting} differs afterwards, {by}"
     if finding.node is not None and finding.outside:
         return f"{finding.node.name} differs afterwards, and no operation of the graph writes to it"
     if finding.node is not None and finding.written:
