@@ -770,3 +770,80 @@ def test_rounding_under_autocast():
 
     assert depyf.compare(f, x, backends=("eager", "inductor"))
     assert not depyf.compare(f, x, backends=("eager", torch._dynamo.disable(halved)))
+
+
+def reshaped(x, size):
+    y = x * 2
+    return y.view(size, size)
+
+
+def layer_of_other_sizes(x, layer):
+    return layer(x) + 1
+
+
+@pytest.mark.parametrize("backend", ("eager", "aot_eager"))
+@pytest.mark.parametrize("before", (False, True))
+@pytest.mark.parametrize(
+    ("fn", "args"), ((reshaped, (torch.ones(4), 3)), (layer_of_other_sizes, (torch.ones(4), nn.Linear(5, 5))))
+)
+def test_an_error_that_torch_wraps_is_the_same(fn, args, before, backend):
+    """Dynamo tries an operation with fake tensors, and raises an error of its own in place of Python's."""
+    torch._dynamo.reset()
+    compiled = torch.compile(fn, backend=backend)
+    if before:
+        with pytest.raises(RuntimeError, match="fake tensor"):
+            compiled(*args)
+    result = depyf.compare(compiled, *args, backends=QUICK)
+    told = str(result)
+    assert result and not result.python.apart, told
+    assert "both raise RuntimeError: " in told and "which torch wraps in TorchRuntimeError" in told
+    assert "no graph was compared" in told and "not compared" not in told
+    assert "both raise RuntimeError" in result._repr_html_()
+
+
+def test_a_wrapped_error_of_another_line_is_a_difference():
+    def f(x):
+        if not torch.compiler.is_compiling():
+            return x.view(3, 3)
+        return x.view(5, 5)
+
+    result = depyf.compare(f, torch.ones(4), backends=QUICK)
+    assert [apart.path for apart in result.python.apart] == ["the call"], str(result)
+
+
+def test_what_python_does_before_a_wrapped_error_counts():
+    def f(x, seen):
+        seen.append(1)
+        return x.view(3, 3)
+
+    seen = []
+    result = depyf.compare(f, torch.ones(4), seen, backends=QUICK)
+    assert [apart.path for apart in result.python.apart] == ["seen[0]"], str(result)
+    assert seen == []
+
+
+def test_a_wrapped_error_that_no_handler_of_the_program_catches():
+    """``except ValueError`` catches Python's error, and not torch's."""
+
+    @torch.library.custom_op("depyf_compared::refuses", mutates_args=())
+    def refuses(x: torch.Tensor) -> torch.Tensor:
+        raise ValueError("no")
+
+    @refuses.register_fake
+    def _(x):
+        raise ValueError("no")
+
+    result = depyf.compare(lambda x: refuses(x) + 1, torch.ones(2), backends=QUICK)
+    assert [apart.path for apart in result.python.apart] == ["the call"], str(result)
+
+
+def test_settings_that_a_comparison_changes_are_put_back():
+    def f(x):
+        torch.set_default_dtype(torch.float64)
+        torch.set_float32_matmul_precision("medium")
+        return x + torch.ones(3)
+
+    before = torch.get_default_dtype(), torch.get_float32_matmul_precision()
+    result = depyf.compare(f, torch.ones(3), backends=QUICK)
+    assert (torch.get_default_dtype(), torch.get_float32_matmul_precision()) == before
+    assert result.first is not None and result.first.setting == "torch.get_default_dtype()", str(result)

@@ -380,3 +380,18 @@ def test_write_that_is_declared():
         return y * 2
 
     assert depyf.compare(program, torch.ones(3), backends=("eager", "eager"))
+
+
+def test_a_backend_that_loses_the_gradient():
+    def detaches(gm, inputs):
+        return lambda *given: [value.detach() for value in gm.forward(*given)]
+
+    def f(x, w):
+        y = x @ w
+        return y.sum()
+
+    args = torch.ones(2, 2), torch.ones(2, 2, requires_grad=True)
+    result = depyf.compare(torch.compile(f, backend=detaches), *args)
+    assert not result and result.first is not None, str(result)
+    assert "gradient of sum" in str(result) and "requires_grad=False" in str(result)
+    assert "return y.sum()" in str(result)

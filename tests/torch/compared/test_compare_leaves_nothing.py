@@ -1,10 +1,12 @@
 """Asking must not change what is asked about: after ``depyf.compare`` torch and the program are as before."""
 
 import gc
+import sys
 
 import pytest
 import torch
 from torch._dynamo import convert_frame, eval_frame, pgo, utils
+from torch._inductor import codecache
 
 import depyf
 
@@ -155,3 +157,24 @@ def test_a_call_that_cannot_be_compiled_leaves_no_global():
     before = set(globals())
     depyf.compare(torch.compile(fails, backend="eager"), torch.ones(4), backends=QUICK)
     assert set(globals()) == before
+
+
+def test_inductor_leaves_no_module_and_no_recursion_limit():
+    """What it needs of them is loaded again when the program compiles the same graph."""
+
+    def f(x):
+        return torch.sin(x) * 3 + x.sum()
+
+    torch._dynamo.reset()
+    torch.compile(lambda x: x.cos() + 3)(torch.ones(5))  # the first compilation imports much of torch
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    try:
+        before = set(sys.modules)
+        assert depyf.compare(f, torch.ones(7))
+        assert {name for name in set(sys.modules) - before if not name.startswith(("torch.", "depyf."))} == set()
+        kernels = {module.__name__ for module in codecache.PyCodeCache.modules}
+        assert not (set(sys.modules) - before) & kernels and sys.getrecursionlimit() == 1000
+    finally:
+        sys.setrecursionlimit(limit)
+    assert torch.allclose(torch.compile(f)(torch.ones(7)), f(torch.ones(7)))

@@ -315,11 +315,132 @@ def a_kernel_with_a_wrong_instruction() -> Trap:
     return Trap(size, (torch.randn(40),), INDUCTOR, named, None, Wrong())
 
 
+def a_setting_of_the_process() -> Trap:
+    def f(x):
+        torch.set_default_dtype(torch.float64)
+        y = torch.ones(3) * 2
+        return x + y
+
+    compiled = torch.compile(f, backend="aot_eager")
+    compiled(torch.ones(3))
+    torch.set_default_dtype(torch.float32)
+    named = (
+        "torch.get_default_dtype() differs afterwards, which set_default_dtype",
+        "torch.set_default_dtype(torch.float64)\n",
+    )
+    return Trap(compiled, (torch.ones(3),), BACKEND, named)
+
+
+def a_setting_that_torch_sets_on_its_way() -> Trap:
+    def f(x):
+        y = x * 2
+        torch.use_deterministic_algorithms(True)
+        return y + 1
+
+    named = ("torch.are_deterministic_algorithms_enabled() differs", "from a line after", "y = x * 2")
+    return Trap(f, (torch.ones(3),), AOT, named, None)
+
+
+class Factor:
+    by = 2
+
+
+class OwnFactor(Factor):
+    pass
+
+
+def an_attribute_of_a_base_class() -> Trap:
+    held = OwnFactor()
+
+    def scaled(x):
+        return x * held.by
+
+    Factor.by = 2
+    compiled = _without(lambda guards: ["by" not in one.name for one in guards], scaled, torch.ones(2))
+    Factor.by = 7
+    return Trap(compiled, (torch.ones(2),), GUARDS, ("has the constant 2, and made anew 7", "return x * held.by"))
+
+
+LAYERS: list[int] = []
+
+
+def the_length_of_a_global() -> Trap:
+    def scaled(x):
+        return x * len(LAYERS)
+
+    LAYERS[:] = [1]
+    compiled = _without(lambda guards: ["LAYERS" not in one.name for one in guards], scaled, torch.ones(2))
+    LAYERS.append(2)
+    return Trap(compiled, (torch.ones(2),), GUARDS, ("the global LAYERS", "return x * len(LAYERS)"))
+
+
+def _by(run: Callable[..., Any], fn: Callable[..., Any], args: tuple[Any, ...], *named: str) -> Trap:
+    """Compiled by a backend that runs each graph in this way."""
+    compiled = torch.compile(fn, backend=lambda gm, inputs: lambda *given: run(gm, *given))
+    return Trap(compiled, args, "DIFFERENT", named, None)
+
+
+def results_in_another_order() -> Trap:
+    def waves(x):
+        s = x.sin()
+        return s, x.cos()
+
+    return _by(lambda gm, *given: gm(*given)[::-1], waves, (torch.ones(3),), "s (call_method sin)", "s = x.sin()")
+
+
+def a_graph_that_runs_twice() -> Trap:
+    def grows(x):
+        x.add_(1)
+        return x * 2
+
+    return _by(lambda gm, *given: gm(*given) and gm(*given), grows, (torch.ones(3),), "add_", "x.add_(1)")
+
+
+def numbers_of_lower_precision() -> Trap:
+    def scores(x):
+        h = torch.tanh(x)
+        return h.softmax(-1)
+
+    torch.manual_seed(0)
+    short = lambda gm, *given: [value.bfloat16().to(value.dtype) for value in gm(*given)]
+    return _by(short, scores, (torch.randn(4, 4),), "h (call_function tanh)", "h = torch.tanh(x)")
+
+
+def a_result_without_its_history() -> Trap:
+    def total(x, w):
+        y = x @ w
+        return y.sum()
+
+    args = torch.ones(2, 2), torch.ones(2, 2, requires_grad=True)
+    cut = lambda gm, *given: [value.detach() for value in gm(*given)]
+    return _by(cut, total, args, "gradient of sum", "requires_grad=False", "return y.sum()")
+
+
+def a_setting_that_the_backend_changes() -> Trap:
+    def runs(gm: Any, *given: Any) -> Any:
+        torch.set_float32_matmul_precision("medium")
+        return gm(*given)
+
+    named = "torch.get_float32_matmul_precision() differs afterwards, and no operation of the graph changes it"
+    return _by(runs, lambda x: x.sin() + 1, (torch.ones(3),), named)
+
+
+def buffers_of_which_the_backend_has_copies() -> Trap:
+    def runs(gm: Any, *given: Any) -> Any:
+        return gm(*(value if value.requires_grad else value.clone() for value in given))
+
+    model = nn.BatchNorm1d(3)
+    return _by(runs, model, (torch.randn(4, 3),), "an input differs afterwards, which add_", "int64[] min 1")
+
+
 MORE_TRAPS = (
     an_attribute_that_hides_a_submodule, the_code_of_a_bound_method, a_method_of_tensors_in_a_closure,
     a_class_that_is_exchanged, a_layer_that_is_added, an_item_of_a_global, a_default_argument, a_method_that_is_replaced,
     a_parameter_that_is_frozen_no_more, a_flag_that_is_read_while_aot_traces, a_write_that_is_doubled,
     a_copy_that_is_made_too_late, an_argument_that_the_backend_writes_to, output_of_an_operator_that_is_dropped,
     an_error_of_an_operator_that_is_dropped, a_view_that_is_not_declared, a_wrong_backward_decomposition,
-    a_kernel_with_a_wrong_instruction,
+    a_kernel_with_a_wrong_instruction, a_setting_of_the_process, a_setting_that_torch_sets_on_its_way,
+    an_attribute_of_a_base_class, the_length_of_a_global, results_in_another_order, a_graph_that_runs_twice,
+    numbers_of_lower_precision, a_result_without_its_history, a_setting_that_the_backend_changes,
+    buffers_of_which_the_backend_has_copies,
 )  # fmt: skip

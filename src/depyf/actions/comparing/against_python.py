@@ -9,14 +9,13 @@ Where they part, the layer is named, and the cause where a check confirms it.  A
 from __future__ import annotations
 
 import contextlib
-import copy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from depyf.actions.claims.dynamo_claim import DynamoClaim
 from depyf.actions.claims.judged_claim import JudgedClaim
-from depyf.actions.comparing.call_outcome import CallOutcome, Output, outcome, outcomes_apart
+from depyf.actions.comparing.call_outcome import CallOutcome, Output, outcome, outcomes_apart, raised_as
 from depyf.actions.comparing.dynamo_step import dynamo_step
 from depyf.actions.comparing.entries.dropped_guards import failing_guards
 from depyf.actions.comparing.entries.edited_entries import why_edited
@@ -29,9 +28,10 @@ from depyf.sources.live.caches.own_stance import own_stance
 from depyf.sources.live.caches.unentered import unentered
 from depyf.sources.live.pure_tensors import is_tensor
 from depyf.sources.live.state.images import Apart
+from depyf.sources.live.state.iterators import copied_iterator, is_copied
 from depyf.sources.live.state.kept_tensors import has_history, keepable, own_copy
 from depyf.sources.live.state.printing import compiler_writes_output
-from depyf.sources.live.state.reached import COPIED_ITERATORS, OneShot, ReachedState
+from depyf.sources.live.state.reached import OneShot, ReachedState
 from depyf.sources.live.target import Target, find_target
 from depyf.sources.live.texts_in_force import edits_of
 
@@ -57,6 +57,8 @@ class AgainstPython:
     """Whether the call was made as Python and compiled."""
     error: Exception | None = None
     """What both raise."""
+    raised_as: str = ""
+    """The class that torch raises while it compiles, in place of ``error``; "" where it raises the same class."""
     claim: DynamoClaim | None = None
     """Whether Dynamo's code is proven to do what Python does; None where it is not compared, or differs."""
 
@@ -90,6 +92,7 @@ class AgainstPython:
 
 
 Looked = Callable[[Any], object]
+_NO_ENTRY = "the program's own compiled code, for no cache entry for this call was found"
 
 
 @dataclass
@@ -144,8 +147,8 @@ class Calls:
 
     def one_shot(self) -> OneShot | None:
         """An argument that only one run can use, such as a generator; None for none."""
-        given, copied = self._given(), COPIED_ITERATORS
-        return next((one for one in self.state.once if id(one.value) in given and type(one.value) not in copied), None)
+        given = self._given()
+        return next((one for one in self.state.once if id(one.value) in given and not is_copied(one.value)), None)
 
     def _given(self) -> set[int]:
         from torch.utils import _pytree
@@ -170,8 +173,9 @@ class Calls:
             return self._call(self.original if fn is None else fn, looked)
 
     def _call(self, fn: Callable[..., Any], looked: Looked | None = None) -> CallOutcome:
-        args, kwargs, copies = _with_own_history(self.args, self.kwargs)
+        args, kwargs, copies, iterators = _with_own_history(self.args, self.kwargs)
         self.copied |= copies.keys()
+        places = {self.state.known.get(original, "an iterator"): made for original, made in iterators.items()}
 
         def call() -> Any:
             value = fn(*args, **kwargs)
@@ -179,7 +183,7 @@ class Calls:
                 looked(value)
             return value
 
-        return outcome(self.state, call, self.output if self._may_print() else None, copies)
+        return outcome(self.state, call, self.output if self._may_print() else None, copies, places)
 
     def _may_print(self) -> bool:
         return self.state.may_print or (self.backend is not None and compiler_writes_output(self.backend))
@@ -267,29 +271,32 @@ class Calls:
         return tuple(outcomes_apart(self.state, first, second, self.rtol, self.atol))
 
 
-def _with_own_history(args: Any, kwargs: Any) -> tuple[Any, Any, dict[str, Any]]:
+def _with_own_history(args: Any, kwargs: Any) -> tuple[Any, Any, dict[str, Any], dict[int, Any]]:
     """The arguments, with a copy of each tensor that something computed: a write to it would add to its history, and
-    autograd lets nobody undo that.  Iterators are copied, too, so that each call has all of their values."""
+    autograd lets nobody undo that.  Iterators are copied, too, so that each call has all of their values.
+
+    Besides, the copies of tensors with their names, and those of iterators by ``id`` of the original.
+    """
     from torch.utils import _pytree
 
     try:
         leaves, spec = _pytree.tree_flatten((args, kwargs))
     except RecursionError:  # a container that holds itself
-        return args, kwargs, {}
+        return args, kwargs, {}, {}
     computed = [n for n, leaf in enumerate(leaves) if is_tensor(leaf) and keepable(leaf) and has_history(leaf)]
-    iterators = [n for n, leaf in enumerate(leaves) if type(leaf) in COPIED_ITERATORS]
+    iterators = [n for n, leaf in enumerate(leaves) if is_copied(leaf)]
     if not computed and not iterators:
-        return args, kwargs, {}
+        return args, kwargs, {}, {}
+    given: dict[int, Any] = {}
     again: dict[int, Any] = {}
     for number in iterators:
-        leaf = leaves[number]
-        leaves[number] = again[id(leaf)] = again[id(leaf)] if id(leaf) in again else copy.copy(leaf)
+        given[id(leaves[number])] = leaves[number] = copied_iterator(leaves[number], again)
     made: dict[int, Any] = {}
     for number in computed:
         leaf = leaves[number]
         leaves[number] = made[id(leaf)] = made[id(leaf)] if id(leaf) in made else own_copy(leaf)
     args, kwargs = _pytree.tree_unflatten(leaves, spec)
-    return args, kwargs, {f"argument {n + 1}": copied for n, copied in enumerate(made.values())}
+    return args, kwargs, {f"argument {n + 1}": copied for n, copied in enumerate(made.values())}, given
 
 
 @contextlib.contextmanager
@@ -340,7 +347,7 @@ def against_python(
     used = [f"{one.path}, {one.what}: each run of the call has moved on in it" for one in calls.state.once if one.moved]
     remarks += used
     if entry is None and not calls.asked and calls.backend is not None:
-        remarks.append("the program's own compiled code, for no cache entry for this call was found")
+        remarks.append(_NO_ENTRY)
     apart = calls.apart(python, captured)
     if apart and used:
         return AgainstPython(ran=False, not_compared=tuple(remarks))
@@ -350,8 +357,13 @@ def against_python(
         with contextlib.suppress(Exception):  # what differs is said without it
             step = dynamo_step(calls)
         return AgainstPython(apart, causes=(layer, *step), not_compared=tuple(remarks))
-    compared, claim = _compared(calls.state, python), judged.claim if python.error is None else None
-    found = AgainstPython(compared=compared, not_compared=tuple(remarks), error=python.error, claim=claim)
+    other = raised_as(python.error, captured.error)
+    if other and own is None:  # an error leaves no entry
+        remarks = [text for text in remarks if text is not _NO_ENTRY]
+    compared, claim = _compared(calls.state, python, other), judged.claim if python.error is None else None
+    found = AgainstPython(
+        compared=compared, not_compared=tuple(remarks), error=python.error, raised_as=other, claim=claim
+    )
     if own is None or used:
         return found
     return _of_compiled(calls, entry, python, own, found, lambda: was_compared(calls.backend), graphs_agree)
@@ -420,10 +432,10 @@ def _why_of_entry(
     return (), replace(stale, causes=(f"{layer} compiled anew the call does what Python does", *stale.causes))
 
 
-def _compared(state: ReachedState, python: CallOutcome) -> tuple[str, ...]:
-    """What was compared, counted."""
+def _compared(state: ReachedState, python: CallOutcome, other: str) -> tuple[str, ...]:
+    """What was compared, counted.  ``other``: the class that torch raises in place of Python's error, or ""."""
     if python.error is not None:
-        result = f"both raise {problem(python.error)}"
+        result = f"both raise {problem(python.error)}" + (f", which torch wraps in {other}" if other else "")
     else:
         result = "result"
     changed = len(python.state)

@@ -14,11 +14,14 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from depyf.run.program_calls.checked_calls import NOT_THE_SAME
 from depyf.sources.live.state.images import Apart, Image, Images, before_images, differences, memory_of, state_images
+from depyf.sources.live.state.iterators import left_in
 from depyf.sources.live.state.reached import ReachedState
 from depyf.sources.live.tensors import gradients_of
 
@@ -35,6 +38,8 @@ class CallOutcome:
     """What it changed of the state: path -> what was there afterwards."""
     output: str = ""
     gradients: dict[str, Image] = field(default_factory=dict)
+    places: dict[str, str] = field(default_factory=dict)
+    """The name of an iterator that was copied for this call -> what the call left in it, in words."""
     drew: bool = False
     """Whether it drew random numbers."""
 
@@ -85,10 +90,14 @@ class Output:
 
 
 def outcome(
-    state: ReachedState, call: Callable[[], Any], output: Output | None, copies: Mapping[str, Any] | None = None
+    state: ReachedState,
+    call: Callable[[], Any],
+    output: Output | None,
+    copies: Mapping[str, Any] | None = None,
+    iterators: Mapping[str, Any] | None = None,
 ) -> CallOutcome:
-    """Make the call, record what it did, and undo it.  ``output``: None for a call that cannot print.  ``copies``:
-    tensors that were made for this call."""
+    """Make the call, record what it did, and undo it.  ``output``: None for a call that cannot print.  ``copies``,
+    ``iterators``: tensors and iterators that were made for this call."""
     from torch.utils import _pytree
 
     made = CallOutcome()
@@ -105,6 +114,7 @@ def outcome(
         images = Images(state.known)
         made.state = state_images(state, images)
         made.state |= {path: images.of(tensor, path) for path, tensor in (copies or {}).items()}
+        made.places = {path: left_in(iterator) for path, iterator in (iterators or {}).items()}
         made.drew = any(record.changed() for record in state.numbers)
         if made.error is None:
             wanted = {tensor.path: tensor.value for tensor in state.tensors if tensor.requires} | dict(copies or {})
@@ -135,7 +145,7 @@ def outcomes_apart(
     """Where two calls did not do the same, in the order: error, result, state, output, gradients."""
     if first.error is not None or second.error is not None:
         raised = [_raised(made.error) for made in (first, second)]
-        if raised[0] != raised[1]:
+        if raised[0] != raised[1] and not raised_as(first.error, second.error):
             return [Apart("the call", raised[0], raised[1], "")]
     found: list[Apart] = []
     if first.result is not None and second.result is not None:
@@ -145,6 +155,9 @@ def outcomes_apart(
     for path in (*first.state, *(path for path in second.state if path not in first.state)):
         one, other = (made.state.get(path) or before.get(path, nothing) for made in (first, second))
         found += differences(one, other, path, rtol, atol)
+    for path in (path for path in first.places if path in second.places):
+        if first.places[path] != second.places[path]:
+            found.append(Apart(path, first.places[path], second.places[path], NOT_THE_SAME))
     if first.output != second.output:
         found.append(Apart("standard output", _printed(first.output), _printed(second.output), ""))
     for path in first.gradients if second.gradients else ():
@@ -155,6 +168,25 @@ def outcomes_apart(
                 continue
         found += differences(one, other, f"the gradient of {path}", rtol, atol)
     return found
+
+
+def raised_as(python: Exception | None, compiled: Exception | None) -> str:
+    """The class of ``compiled`` where torch raises it in place of ``python``; "" where they are two errors, or one.
+
+    Dynamo tries each operation with fake tensors, and wraps the error of one that fails.  It is the same error if what
+    is wrapped has the same type, if what handles that type catches the wrapper, and if both come from the same lines.
+    """
+    from torch._dynamo.exc import TorchDynamoException
+
+    if python is None or not isinstance(compiled, TorchDynamoException) or not isinstance(compiled, type(python)):
+        return ""
+    wrapped: BaseException | None = compiled
+    while isinstance(wrapped, TorchDynamoException):
+        wrapped = wrapped.__cause__ or wrapped.__context__
+    stack = getattr(compiled, "real_stack", None) or ()
+    lines = iter([(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(python.__traceback__)])
+    same_lines = bool(stack) and all((frame.filename, frame.lineno) in lines for frame in stack)  # in this order
+    return type(compiled).__name__ if type(wrapped) is type(python) and same_lines else ""
 
 
 def _raised(error: Exception | None) -> str:

@@ -37,8 +37,9 @@ from depyf.safety.guarded import Door, problem
 from depyf.sources.live.ahead.ahead_functions import ahead_functions
 from depyf.sources.live.ahead.one_graph import one_graph_of
 from depyf.sources.live.caches.live_run import backend_name
-from depyf.sources.live.origins.probes import clean_copy, describe, operations, with_offsets, with_outputs
+from depyf.sources.live.origins.probes import ProbedNode, clean_copy, describe, operations, with_offsets, with_outputs
 from depyf.sources.live.state.graph_tensors import GraphTensors
+from depyf.sources.live.state.settings import ChangedSettings
 from depyf.sources.live.target import find_target
 from depyf.sources.live.tensors import TensorDifference, difference
 
@@ -56,7 +57,7 @@ _INDUCTOR = "Inductor: the graphs that it is given agree with Python when PyTorc
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """What ``depyf.compare`` found; true where the compiled call does what Python does, and both backends agree on at
-    least one graph."""
+    least one graph, or torch raises Python's error while it compiles."""
 
     backends: tuple[str, str]
     graphs: tuple[GraphComparison, ...]
@@ -64,17 +65,24 @@ class Comparison:
     """The call as Python against the call as it is compiled."""
 
     def __bool__(self) -> bool:
-        return bool(self.python) and bool(self.graphs) and all(graph.finding is None for graph in self.graphs)
+        seen = bool(self.graphs) or bool(self.python.raised_as)
+        return bool(self.python) and seen and all(graph.finding is None for graph in self.graphs)
 
     @property
     def first(self) -> Finding | None:
         """The first difference, in the order the graphs ran."""
         return next((graph.finding for graph in self.graphs if graph.finding is not None), None)
 
+    @property
+    def shows_python(self) -> bool:
+        """Whether there is something to say of the call as Python and compiled."""
+        python = self.python
+        return bool(self.graphs or python.apart or python.raised_as) or not python.ran
+
     def remarks(self) -> list[str]:
         """The lines that say what was compared, or why nothing was."""
         several = "graph" if len(self.graphs) == 1 else "graphs"
-        if not self.graphs and not self.python.ran:
+        if not self.graphs and (not self.python.ran or self.python.raised_as):
             return ["no graph was compared"]
         if not self.graphs:
             return ["nothing was compiled in this call, so nothing was compared; depyf.explain says why"]
@@ -85,11 +93,7 @@ class Comparison:
         return "both backends agree" if graph.finding is None and self.python.apart else graph.outcome
 
     def __str__(self) -> str:
-        lines = (
-            []
-            if not self.graphs and not self.python.apart and self.python.ran
-            else [self.python.headline, *(f"  {line}" for line in self.python.lines())]
-        )
+        lines = [self.python.headline, *(f"  {line}" for line in self.python.lines())] if self.shows_python else []
         lines += self.remarks()
         for graph in self.graphs:
             lines.append(f"{graph.title}: {self.outcome(graph)}")
@@ -160,6 +164,9 @@ class _Run:
                 f"{counts[0]} results", f"{counts[1]} results", 0, (), (0.0, 0.0), "not as many results"
             )
             return Finding(None, False, whole)
+        changed = _of_settings(gm, inputs, first.settings, second.settings)
+        if changed is not None:  # what differs besides may follow from it
+            return replace(changed, layer=self._layer_of_a_setting(gm, inputs, first.settings))
         apart = self._first_apart(expected, got, lambda: Compiled("eager", in_double(gm)).outputs(doubled(inputs)))
         if apart is not None:
             found = self._locate(gm, inputs, apart[1], gradient=False)
@@ -167,6 +174,8 @@ class _Run:
                 found = self._of_an_argument(gm, inputs, expected, got, found)
             return replace(found, layer=self._layer(gm, inputs, expected, gradient=False))
         expected, got = first.gradients(inputs), second.gradients(inputs)
+        if first.tracked != second.tracked:
+            return replace(_untracked(gm, first, second), layer=self._layer_of_tracking(gm, inputs, first))
         apart = self._first_apart(expected, got, lambda: Compiled("eager", in_double(gm)).gradients(doubled(inputs)))
         if apart is None:
             return self._printed(gm, inputs, first, second)
@@ -201,7 +210,7 @@ class _Run:
 
     def _layer(self, gm: Any, inputs: tuple[Any, ...], expected: list[Any], *, gradient: bool) -> str:
         """The first of the layers of Inductor whose results differ, each with those before it."""
-        if backend_name(self.backends[1]) != "inductor" and self.backends[1] != "inductor":
+        if not self._on_inductor:
             return ""
         for backend, layer in _LAYERS:
             with contextlib.suppress(Exception):  # a layer that fails alone says nothing
@@ -217,6 +226,32 @@ class _Run:
 
         part = inductor_part(differs)
         return f"{_INDUCTOR}; without {part} the difference is gone" if part else _INDUCTOR
+
+    def _layer_of_a_setting(self, gm: Any, inputs: tuple[Any, ...], expected: dict[str, Any]) -> str:
+        if not self._on_inductor:
+            return ""
+        for backend, layer in _LAYERS:
+            with contextlib.suppress(Exception):
+                compiled = Compiled(backend, clean_copy(gm))
+                compiled.outputs(inputs)
+                if compiled.settings != expected:
+                    return layer
+        return _INDUCTOR
+
+    def _layer_of_tracking(self, gm: Any, inputs: tuple[Any, ...], first: Compiled) -> str:
+        if not self._on_inductor:
+            return ""
+        for backend, layer in _LAYERS:
+            with contextlib.suppress(Exception):
+                compiled = Compiled(backend, clean_copy(gm))
+                compiled.gradients(inputs)
+                if compiled.tracked != first.tracked:
+                    return layer
+        return _INDUCTOR
+
+    @property
+    def _on_inductor(self) -> bool:
+        return backend_name(self.backends[1]) == "inductor" or self.backends[1] == "inductor"
 
     def _first_apart(
         self, expected: list[Any], got: list[Any], exactly: Callable[[], list[Any]]
@@ -324,6 +359,41 @@ def _raising(gm: Any, inputs: tuple[Any, ...]) -> Any:
     return None if node is None or node.op in ("placeholder", "output") else describe(node)
 
 
+def _of_settings(gm: Any, inputs: tuple[Any, ...], one: dict[str, Any], other: dict[str, Any]) -> Finding | None:
+    """A setting of torch that both backends do not leave alike, with the operation that changes it."""
+    before = ChangedSettings()
+    for path in {**one, **other}:
+        first, second = (changed.get(path, before.before(path)) for changed in (one, other))
+        if first != second:
+            node = Looked(gm, inputs, setting=path).setter
+            apart = TensorDifference(f"{first}", f"{second}", 0, (), (0.0, 0.0), "a setting of the whole process")
+            return Finding(None if node is None else _placed(gm, node), False, apart, setting=path)
+    return None
+
+
+def _untracked(gm: Any, first: Compiled, second: Compiled) -> Finding:
+    """An output that autograd can go back from on one backend alone."""
+    (output,) = (node for node in gm.graph.nodes if node.op == "output")
+    given = output.args[0] if isinstance(output.args[0], (tuple, list)) else output.args
+    pairs = list(zip(first.tracked, second.tracked))
+    number = next((n for n, (one, other) in enumerate(pairs) if one != other), None)
+    node = given[number] if number is not None and number < len(given) else None
+    said = ["requires_grad=True" if value else "requires_grad=False" for value in pairs[number or 0]]
+    apart = TensorDifference(said[0], said[1], 0, (), (0.0, 0.0), "one of them has no gradient")
+    found = describe(node) if getattr(node, "op", "output") in ("call_function", "call_method", "call_module") else None
+    return Finding(found, True, apart)
+
+
+def _placed(gm: Any, node: Any) -> ProbedNode:
+    """A node, with the line before it where torch gives it none, as for a call of its own code."""
+    found, place = describe(node), ""
+    for one in operations(gm):
+        if one is node:
+            break
+        place = describe(one).place or place
+    return found if found.place or not place else replace(found, place=f"a line after {place}")
+
+
 def _of_written(gm: Any, inputs: tuple[Any, ...], apart: tuple[int, TensorDifference], found: Finding) -> Finding:
     """An input differs after the graph: with the operation that writes to it first, or the input where none does."""
     number, difference = apart
@@ -417,7 +487,7 @@ def compare(
         graphs_agree=lambda: not any(graph.finding for graph in run.graphs),
         was_compared=lambda backend: any(backend is one or backend_name(backend) == one for one in run.backends),
     )
-    if python.error is not None and not run.graphs:  # most likely it was called in a wrong way
+    if python.error is not None and not run.graphs and not python.raised_as:  # most likely it was called in a wrong way
         raise python.error
     if python.error is not None:
         python.error.__traceback__ = None  # it holds frames, and these what the program would free

@@ -20,7 +20,7 @@ def compare_html(comparison: Comparison) -> Markup:
     same = bool(comparison)
     word = "the same" if same else "different" if comparison.graphs else "nothing compared"
     python = comparison.python
-    shown = bool(comparison.graphs or python.apart)
+    shown = comparison.shows_python
     lines = [line(python.headline, kind="bad" if python.apart else "")] if shown else []
     lines += [line(text) for text in (python.lines() if shown else ())]
     lines += [line(dim(text)) for text in comparison.remarks()]

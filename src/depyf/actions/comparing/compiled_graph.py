@@ -13,6 +13,7 @@ from depyf.actions.debugger.stepping.levels import no_caches
 from depyf.sources.live.origins.probes import clean_copy
 from depyf.sources.live.state.graph_tensors import GraphTensors
 from depyf.sources.live.state.kept_tensors import computed_as, own_copy, own_leaf
+from depyf.sources.live.state.settings import own_settings
 
 Backend = str | Callable[..., Any]
 
@@ -25,6 +26,11 @@ class Compiled:
         self._backend = backend
         self._gm = gm
         self._made = made
+        self.settings: dict[str, Any] = {}
+        """The settings of torch that the last call changed: path -> what it left there.  They are put back."""
+
+        self.tracked: list[bool] = []
+        """Of each output of the last call that ``gradients`` made: whether autograd can go back from it."""
 
     @property
     def made(self) -> Callable[..., Any]:
@@ -36,14 +42,16 @@ class Compiled:
         """Run with fixed random numbers; the graph is compiled for the first inputs."""
         import torch
 
-        with steady_random_numbers():
+        with steady_random_numbers(), own_settings() as settings:
             if self._made is None:
                 from torch._dynamo.backends.registry import lookup_backend
 
                 compiler = lookup_backend(self._backend) if isinstance(self._backend, str) else self._backend
                 self._made = compiler(self._gm, list(inputs))
+                settings.put_back()  # a compiler that traces the graph makes its calls
             torch.manual_seed(0)
             result = self._made(*inputs)
+            self.settings = settings.now()
         return list(result) if isinstance(result, (tuple, list)) else [result]
 
     def outputs(self, inputs: tuple[Any, ...]) -> list[Any]:
@@ -73,7 +81,9 @@ class Compiled:
     def _gradients(self, own: tuple[Any, ...], wanted: list[Any]) -> list[Any]:
         import torch
 
-        results = [value for value in self._call(own) if isinstance(value, torch.Tensor) and value.requires_grad]
+        values = self._call(own)
+        self.tracked = [isinstance(value, torch.Tensor) and value.requires_grad for value in values]
+        results = [value for value, tracked in zip(values, self.tracked) if tracked]
         if not results:
             return []
         made_up = torch.Generator().manual_seed(0)
@@ -86,11 +96,12 @@ class Compiled:
 
 @contextlib.contextmanager
 def steady_random_numbers() -> Iterator[None]:
-    """Both backends draw the same random numbers, the program's are not disturbed, and no cache is read or written."""
+    """Both backends draw the same random numbers, the program's and the settings of torch are not disturbed, and no
+    cache is read or written."""
     import torch
     import torch._inductor.config as inductor_config
 
-    with torch.random.fork_rng(), inductor_config.patch(fallback_random=True), no_caches():
+    with torch.random.fork_rng(), inductor_config.patch(fallback_random=True), no_caches(), own_settings():
         torch.manual_seed(0)
         yield
 

@@ -40,6 +40,8 @@ class Finding:
     """Whether the node raises an error, on the first backend alone."""
     printed: bool = False
     """Whether the node prints, on one backend alone."""
+    setting: str = ""
+    """A setting of torch that the node changes and that the backends leave different; then ``difference`` is of it."""
     alias: bool = False
     """Of ``writes``: whether the operator returns a view of the argument, and does not declare that."""
 
@@ -85,6 +87,10 @@ def headline(finding: Finding) -> str:
         return f"{finding.node.name} ({finding.node.operation}) raises an error"
     if finding.node is not None and finding.printed:
         return f"{finding.node.name} ({finding.node.operation}) prints, and a schema cannot declare that"
+    if finding.setting:
+        node = finding.node
+        by = f"which {node.name} ({node.operation}) changes" if node else "and no operation of the graph changes it"
+        return f"{finding.setting} differs afterwards, {by}"
     if finding.node is not None and finding.outside:
         return f"{finding.node.name} differs afterwards, and no operation of the graph writes to it"
     if finding.node is not None and finding.written:

@@ -1,7 +1,8 @@
 """A graph that is run node by node in eager mode, to find the node that does something besides its result.
 
 Input: a graph and its inputs, which stay as they are.  Output: ``Looked``: the node that ran last, which is the one
-that raised an error; the first that wrote to an input (torch counts the writes); the first that printed.
+that raised an error; the first that wrote to an input (torch counts the writes); the first that printed; the first
+that changed a setting of torch.
 """
 
 from __future__ import annotations
@@ -13,14 +14,20 @@ from typing import Any
 from depyf.actions.comparing.compiled_graph import copied, steady_random_numbers
 from depyf.sources.live.origins.probes import clean_copy
 from depyf.sources.live.state.graph_tensors import GraphTensors
+from depyf.sources.live.state.settings import ChangedSettings
 
 
 class Looked:
     """Runs ``gm`` node by node.  ``written``: the position of an input to watch for writes.  ``heard``: returns what
-    was printed since its last call."""
+    was printed since its last call.  ``setting``: the path of a setting to watch."""
 
     def __init__(
-        self, gm: Any, inputs: tuple[Any, ...], written: int | None = None, heard: Callable[[], str] = str
+        self,
+        gm: Any,
+        inputs: tuple[Any, ...],
+        written: int | None = None,
+        heard: Callable[[], str] = str,
+        setting: str = "",
     ) -> None:
         import torch
 
@@ -28,6 +35,8 @@ class Looked:
         self.last: Any = None
         self.writer: Any = None
         self.printer: Any = None
+        self.setter: Any = None
+        settings = ChangedSettings()
 
         class NodeByNode(torch.fx.Interpreter):  # type: ignore[misc]
             def run_node(self, n: Any) -> Any:
@@ -38,6 +47,8 @@ class Looked:
                     looked.writer = looked.writer or n
                 if heard():
                     looked.printer = looked.printer or n
+                if setting and setting in settings.now():
+                    looked.setter = looked.setter or n
                 return value
 
         with contextlib.suppress(Exception), steady_random_numbers(), GraphTensors(gm):

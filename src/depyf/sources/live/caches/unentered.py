@@ -27,6 +27,7 @@ from depyf.sources.live.caches.loaded_entries import codes_loaded, loaded_entrie
 from depyf.sources.live.caches.seen_code import codes_seen
 from depyf.sources.live.pure_access import attribute
 from depyf.sources.live.resume import origin
+from depyf.sources.live.state.inductor_modules import no_modules_of_kernels
 
 _COUNTED = {
     "torch._dynamo.utils": (
@@ -51,7 +52,7 @@ def unentered(scope: dict[str, Any] | None = None) -> Iterator[None]:
     seen = codes_seen()
     tables = _Tables()
     copies = _CopiedCode([*seen, *codes_loaded()])
-    with nothing_loaded():
+    with nothing_loaded(), no_modules_of_kernels():
         compiled = _Compiled(scope)
         try:
             yield

@@ -3,8 +3,8 @@
 Input: the function that is called and its arguments.  Output: ``ReachedState``: a record for each mutable object that
 is reached through arguments, cells, defaults, attributes, items, classes, and the globals that reached functions name.
 No code of the program runs.  torch's and Python's own functions are not followed: what they change of themselves is
-random numbers and the settings in ``_settings``, which are kept.  What cannot be run twice (a generator, an open file)
-is in ``once``.
+random numbers and the settings in ``settings.py``, which are kept.  What cannot be run twice (a generator, an open
+file) is in ``once``.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from depyf.sources.live.pure_access import (
     untouched,
 )
 from depyf.sources.live.pure_tensors import is_tensor
+from depyf.sources.live.state.iterators import is_copied, place_of, runs_over
 from depyf.sources.live.state.kept import (
     Kept,
     KeptBy,
@@ -48,6 +49,7 @@ from depyf.sources.live.state.kept import (
 )
 from depyf.sources.live.state.kept_tensors import KeptStorage, KeptTensor, keepable
 from depyf.sources.live.state.printing import library_writes_output, operator_functions, writes_output
+from depyf.sources.live.state.settings import torch_settings
 
 _MOST = 200_000
 """How many objects are followed."""
@@ -57,8 +59,6 @@ _LIBRARIES = frozenset(
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice, type(...), types.BuiltinFunctionType)
 _FILE: Any = io.IOBase.__base__
 """The class of all files; ``io.IOBase`` itself is none of theirs by inheritance."""
-COPIED_ITERATORS: tuple[Any, ...] = (type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")))
-"""``copy.copy`` makes another one at the same place.  One that has ended cannot be put back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class ReachedState:
                     self.not_kept.append(f"{path} ({type(error).__name__})")
             for namespace, owner, names in self._names.values():
                 self.records.append(KeptNames(namespace, owner, names, functools.partial(_of_namespace, owner)))
-        self.records += _settings()
+        self.records += torch_settings()
         self.numbers = _random_numbers()
         self._queue.clear()
 
@@ -198,8 +198,9 @@ class ReachedState:
         import torch
 
         kind = type(value)
-        if kind in COPIED_ITERATORS:
-            self._once(path, value, f"a {kind.__name__}", functools.partial(_left, value))
+        if is_copied(value):
+            self._once(path, value, f"a {kind.__name__}", functools.partial(place_of, value))
+            self._queue += [(f"what {path} runs over", part) for part in runs_over(value)]
         elif kind is array.array:
             self.records.append(KeptBy(value, path, bytes, _fill_array))
         elif kind is torch.Generator:
@@ -222,7 +223,7 @@ class ReachedState:
             self._queue += [(path, function) for function in operator_functions(value)]
         elif any("__next__" in class_namespace(cls) for cls in classes_of(value)) and class_module(kind) in (
             "builtins", "itertools"):  # fmt: skip
-            self._once(path, value, f"a {kind.__name__} iterator", int)
+            self._once(path, value, f"a {kind.__name__.removesuffix('iterator').rstrip('_')} iterator", int)
         else:
             return False
         return True
@@ -403,10 +404,6 @@ def _leaves(history: Any) -> list[Any]:
     return found
 
 
-def _left(iterator: Any) -> int:
-    return int(iterator.__length_hint__())
-
-
 def _fill_array(value: Any, kept: bytes) -> None:
     del value[:]
     value.frombytes(kept)
@@ -476,20 +473,3 @@ def _random_numbers() -> list[Kept]:
             )
         )
     return found
-
-
-def _settings() -> list[Kept]:
-    """The settings of torch that a function of the program can change."""
-    import torch
-
-    return [
-        KeptBy(None, "torch.is_grad_enabled()", lambda _: torch.is_grad_enabled(),
-               lambda _, on: torch.set_grad_enabled(on)),
-        KeptBy(None, "torch.get_default_dtype()", lambda _: torch.get_default_dtype(),
-               lambda _, kept: torch.set_default_dtype(kept)),
-        KeptBy(None, "torch.are_deterministic_algorithms_enabled()",
-               lambda _: torch.are_deterministic_algorithms_enabled(),
-               lambda _, on: torch.use_deterministic_algorithms(on)),
-        KeptBy(None, "torch.is_autocast_enabled()", lambda _: torch.is_autocast_enabled("cpu"),
-               lambda _, on: torch.set_autocast_enabled("cpu", on)),
-    ]  # fmt: skip
