@@ -27,6 +27,7 @@ from depyf.run.causes.stack_names import in_words, shown_names
 from depyf.run.guards import known_kinds
 from depyf.run.guards.broken_guards import GuardsLeftOut, left_out
 from depyf.run.guards.difference import values_beside
+from depyf.run.guards.served_values import ServedValue, served_values
 from depyf.run.made import Made
 from depyf.run.observations.all_observations import observations_of
 from depyf.run.places.place import Place
@@ -230,6 +231,11 @@ class Report:
         )
 
     @property
+    def served(self) -> tuple[ServedValue, ...]:
+        """The values that an artefact of ``torch.compiler.precompile`` serves alone; () where there is no artefact."""
+        return served_values(self.record)
+
+    @property
     def breaks(self) -> tuple[ReportedBreak, ...]:
         """The graph breaks of all entries, each once."""
         found = {
@@ -319,6 +325,7 @@ class Report:
             "observations": [observation.to_json() for observation in observations_of(self.part)],
             "parts": [part.to_json() for part in self.parts],
             "unguarded": [value.to_json() for value in self.unguarded],
+            "served": [one.to_json() for one in self.served],
         }
 
     def __str__(self) -> str:

@@ -6,7 +6,14 @@ import linecache
 from typing import TYPE_CHECKING
 
 from depyf.actions.explaining.shown_guards import brief, split_guards
-from depyf.actions.explaining.terminal_view import fix_first_lines, forgotten_lines, left_out_of_entry, nothing_lines
+from depyf.actions.explaining.terminal_view import (
+    fix_first_lines,
+    forgotten_lines,
+    left_out_of_entry,
+    nothing_lines,
+    served_lines,
+    unguarded_lines,
+)
 from depyf.run.global_names import in_words
 from depyf.run.guards.known_kinds import plain
 from depyf.views.pages import notebook
@@ -58,7 +65,8 @@ def _parts(report: Report) -> list[Part]:
     known = report.entries
     few = len(known) <= _FEW
     entries = [_entry(entry, known[0], opened=few and bool(entry.unfit)) for entry in known]
-    return [*alone, *breaks, *entries, *(line(dim(text)) for text in forgotten_lines(report))]
+    told = [line(text.strip(), kind="warn") for text in (*served_lines(report), *unguarded_lines(report))]
+    return [*alone, *breaks, *entries, *told, *(line(dim(text)) for text in forgotten_lines(report))]
 
 
 def _break(what: str, item: ReportedBreak, filename: str) -> Markup:

@@ -12,6 +12,7 @@ from depyf.actions.explaining.shown_guards import brief, split_guards
 from depyf.decompiler.emit.comments import remark
 from depyf.run.causes.folding import counted
 from depyf.run.global_names import in_words
+from depyf.run.guards.served_values import RAISES
 from depyf.run.observations.all_observations import observations_of
 from depyf.views.pages.call_tree import folded_states
 from depyf.views.pages.print_style import TERMINAL
@@ -68,6 +69,14 @@ def unguarded_lines(report: Report) -> list[str]:
     ]
 
 
+def served_lines(report: Report) -> list[str]:
+    """The values that an artefact serves alone, each with a call that raises."""
+    lines = [f"of torch.compiler.precompile: {RAISES}:"] if report.served else []
+    for one in report.served:
+        lines.append(remark(f"  {one.said}", f"raises: {one.ways[0].text}" if one.ways else ""))
+    return lines
+
+
 def forgotten_lines(report: Report) -> list[str]:
     """A remark where torch no longer remembers all compilations; else []."""
     return [] if report.complete else ["torch no longer remembers all of these compilations: reasons may be missing"]
@@ -82,7 +91,7 @@ def _lines(report: Report, within: bool = False) -> list[str]:
     lines += _folded_entries(report.entries) if within else _all_entries(report.entries)
     for item in report.breaks:
         lines += break_lines("graph break", item)
-    lines += [f"  {text}" for text in (*unguarded_lines(report), *forgotten_lines(report))]
+    lines += [f"  {text}" for text in (*served_lines(report), *unguarded_lines(report), *forgotten_lines(report))]
     for resume in report.resumes:
         lines += ["", *_lines(resume, within)]
     for inner in report.inside:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from depyf.run.guards.broken_guards import BrokenGuards, Way, other_value
 from depyf.run.guards.guard_kind import tree_of
@@ -31,6 +32,12 @@ class ServedValue:
     """``n == 2``, or ``mode == 'sum' or mode == 'mean'``."""
     ways: tuple[Way, ...]
     """A call with another value, where one is known."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        place = self.record.place
+        ways = [list(way.lines) for way in self.ways]
+        return {"values": self.said, "from": "" if place is None else str(place), "raises": ways}
 
 
 def served_values(function: FunctionRecord) -> tuple[ServedValue, ...]:

@@ -4,11 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from depyf.actions.explaining.explanation import Report
+from depyf.actions.explaining.notebook_view import explain_html
 from depyf.run.guards.broken_guards import left_out, other_value
-from depyf.run.guards.served_values import served_values
+from depyf.run.guards.served_values import RAISES, served_values
 from depyf.run.made import Made
 from depyf.run.places.place import Place
 from depyf.run.records import GuardRecord
+from depyf.run.run import Run
 from made_dumps import compilation, function, run_dump
 
 LINE = Place("a.py", 3, "f", "return x * n")
@@ -100,3 +103,13 @@ def test_the_index_and_the_page_say_it(tmp_path):
 )
 def test_another_value(values, other):
     assert other_value(values) == other
+
+
+def test_explain_says_it_in_all_its_forms():
+    of = function("0", "f", 1, captured("same_value(L['n'], 2)"))
+    report = Report(Run("2.15.0", "3.12", (of,)), of)
+    said = f"of torch.compiler.precompile: {RAISES}:\n    n == 2  # raises: f(x, n=3)"
+    assert said in str(report)
+    assert report.to_json()["served"] == [{"values": "n == 2", "from": "a.py:3 in f", "raises": [["f(x, n=3)"]]}]
+    assert "raises: f(x, n=3)" in explain_html(report)
+    assert "serves no other" not in str(Report(Run("", ""), function("0", "f", 1, compilation("0/0"))))
