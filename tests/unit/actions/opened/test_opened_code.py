@@ -39,4 +39,4 @@ def test_many_of_one_place() -> None:
     originals = saved_originals(units)
     for unit in units:
         saved_code_options(unit, originals)
-    assert time.process_time() - begun < 30
+    assert time.process_time() - begun < 120

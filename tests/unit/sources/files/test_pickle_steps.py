@@ -247,7 +247,7 @@ def test_bombs_end_soon(data: bytes) -> None:
     except SavedFileError:
         length = 0
     assert length < 10_000_000
-    assert time.process_time() - begun < 15
+    assert time.process_time() - begun < 120, "each takes three seconds alone; what is quadratic takes an hour"
 
 
 def test_too_many_steps() -> None:

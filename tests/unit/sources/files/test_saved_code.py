@@ -110,7 +110,7 @@ def test_bombs_are_refused(consts: tuple[object, ...]) -> None:
     begun = time.process_time()
     with pytest.raises(SavedFileError):
         read(saved(sample.__code__, consts=consts))
-    assert time.process_time() - begun < 5
+    assert time.process_time() - begun < 60, "alone a second; what is quadratic takes far longer"
 
 
 def test_code_that_is_in_itself() -> None:
