@@ -385,7 +385,7 @@ def _untracked(gm: Any, first: Compiled, second: Compiled) -> Finding:
 
 
 def _placed(gm: Any, node: Any) -> ProbedNode:
-    """A node, with the line before it where torch gives it none, as for a call of its own code."""
+    """A node, with the line before it where torch gives it none, as for a call of code that torch wrote."""
     found, place = describe(node), ""
     for one in operations(gm):
         if one is node:

@@ -25,7 +25,7 @@ def first_difference(
 ) -> str:
     """The first difference between the calls of two runs, by function name; "" for none.  ``numbers``: a tensor without
     dimensions equals its number.  ``mended``: a call that torch refused to compile may now return.  ``more``: a call
-    may return further values behind them."""
+    may return further values after these."""
     for name in sorted({*one, *other}):
         calls, others = one.get(name, []), other.get(name, [])
         for number, (call, changed) in enumerate(zip(calls, others), 1):

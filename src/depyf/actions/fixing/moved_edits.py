@@ -140,7 +140,7 @@ def _with_values(updated: cst.CSTNode, names: list[str]) -> cst.Return:
 def _reported_after(
     known: EveryCall, moved: list[cst.SimpleStatementLine], call: cst.Call, returned: list[str], extra: list[str]
 ) -> tuple[cst.SimpleStatementLine, list[cst.BaseStatement]] | None:
-    """The statement with a call, and what comes in its place: the call, and the moved statements behind it."""
+    """The statement with a call, and what comes in its place: the call, and the moved statements after it."""
     tree, count = known.tree, max(1, len(returned))
     line = tree.statement(call)
     small = line.body[0] if line is not None and len(line.body) == 1 else None
@@ -177,7 +177,7 @@ def _reported_after(
 
 
 def _only_in(known: EveryCall, name: str) -> bool:
-    """Whether a name stands in the function only."""
+    """Whether the file uses a name in the function only."""
     return all(known.function in known.tree.parents(one) for one in known.tree.nodes(cst.Name) if one.value == name)
 
 

@@ -163,7 +163,6 @@ class GuardTable:
                 for one, free in kept
                 if self._serves(one[:1] if alone else one, row, freed | free)
                 and not (ducks and self._parts_ducks(name, one[0]))
-                and not (ducks and self._parts_ducks(name, one[0]))
             )
             found = next(serving, None)
             if found is not None:

@@ -16,7 +16,7 @@ _PLAIN: tuple[Any, ...] = (
 """An object that holds its values and a position.  A copy of an iterator of a set or of a dict has another type."""
 _OVER_OTHERS: tuple[Any, ...] = (enumerate, zip, map, filter)
 _INDEXED = (tuple, str, bytes)
-"""What ``reversed`` makes a plain iterator of, of its own class."""
+"""Sequences of which ``reversed`` keeps a position, as a plain iterator does; its class is ``reversed`` for all."""
 
 
 def is_copied(value: Any) -> bool:
