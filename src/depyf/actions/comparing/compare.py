@@ -227,27 +227,29 @@ class _Run:
         part = inductor_part(differs)
         return f"{_INDUCTOR}; without {part} the difference is gone" if part else _INDUCTOR
 
-    def _layer_of_a_setting(self, gm: Any, inputs: tuple[Any, ...], expected: dict[str, Any]) -> str:
+    def _first_layer(self, gm: Any, differs: Callable[[Compiled], bool]) -> str:
+        """The first layer whose code differs as Inductor's does; "" where Inductor is not compared."""
         if not self._on_inductor:
             return ""
         for backend, layer in _LAYERS:
             with contextlib.suppress(Exception):
-                compiled = Compiled(backend, clean_copy(gm))
-                compiled.outputs(inputs)
-                if compiled.settings != expected:
+                if differs(Compiled(backend, clean_copy(gm))):
                     return layer
         return _INDUCTOR
 
+    def _layer_of_a_setting(self, gm: Any, inputs: tuple[Any, ...], expected: dict[str, Any]) -> str:
+        def differs(compiled: Compiled) -> bool:
+            compiled.outputs(inputs)
+            return compiled.settings != expected
+
+        return self._first_layer(gm, differs)
+
     def _layer_of_tracking(self, gm: Any, inputs: tuple[Any, ...], first: Compiled) -> str:
-        if not self._on_inductor:
-            return ""
-        for backend, layer in _LAYERS:
-            with contextlib.suppress(Exception):
-                compiled = Compiled(backend, clean_copy(gm))
-                compiled.gradients(inputs)
-                if compiled.tracked != first.tracked:
-                    return layer
-        return _INDUCTOR
+        def differs(compiled: Compiled) -> bool:
+            compiled.gradients(inputs)
+            return compiled.tracked != first.tracked
+
+        return self._first_layer(gm, differs)
 
     @property
     def _on_inductor(self) -> bool:
