@@ -35,6 +35,7 @@ from depyf.sources.live.ahead.dumped_code import dumped_code
 from depyf.sources.live.caches.code_exchange import Stepping
 from depyf.sources.live.entrances.call_watch import Watcher
 from depyf.sources.live.entrances.program_errors import program_error
+from depyf.sources.live.events.instruction_counter import InstructionCounter
 from depyf.sources.live.inputs.input_recorder import limit_of
 from depyf.sources.live.processes.forks import Forks, at_end_of_worker
 from depyf.sources.live.processes.ranks import rank_directory
@@ -102,6 +103,8 @@ class PrepareDebug:
         """One of them did."""
         self.measures_guards = False
         """The process is one that depyf started: what guards take is measured."""
+        self.counts_instructions = False
+        """What the processor runs while torch compiles is counted."""
         self._behind: PrepareDebug | None = None
 
     def __enter__(self) -> None:
@@ -136,6 +139,7 @@ class PrepareDebug:
             session.checks = self.checks
             session.on_ended = self.on_ended
             session.capture.measures_guards = self.measures_guards
+            session.capture.instruction_counter = InstructionCounter() if self.counts_instructions else None
             session.from_start = self.gives_way and not self.suspended
             session.ended_by = None
             _begin(session)

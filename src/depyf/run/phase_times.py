@@ -45,6 +45,10 @@ class PhaseClock:
         self._open: dict[int, list[tuple[str, float]]] = {}
         self._threads: dict[int, int] = {}
 
+    def open_in(self, thread: int) -> int:
+        """How many phases have begun in the thread, and not ended."""
+        return len(self._open.get(thread, ()))
+
     def take(self, event: Mapping[str, Any], thread: int) -> tuple[str, PhaseTime] | None:
         """The compile id ("" for none) and the phase that ``event`` ends; None for any other event, and for short
         phases."""

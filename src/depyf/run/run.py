@@ -40,6 +40,8 @@ class TimesRecord:
     phases: tuple[PhaseTime, ...] = ()
     traced: tuple[TracedCall, ...] = ()
     """What Dynamo traced into, callers before what they call; what took a millisecond or more."""
+    instructions: int | None = None
+    """What the processor ran while torch compiled it; None where that was not counted."""
 
     @property
     def whole(self) -> float | None:
@@ -219,6 +221,12 @@ class Run:
     def seconds(self) -> float | None:
         """What all compilations took; None where no time is known."""
         known = self.seconds_of.values()
+        return sum(known) if known else None
+
+    @property
+    def instructions(self) -> int | None:
+        """What the processor ran during all compilations; None where that was not counted."""
+        known = [record.instructions for record in self.times if record.instructions is not None]
         return sum(known) if known else None
 
     def advice(self) -> Iterator[tuple[FunctionRecord, AdviceUse]]:

@@ -2,10 +2,12 @@
 
 Input: the dump of a run, of all its ranks.  Output: numbers.  What happened is counted in ``Run``; what stands in the
 files of a dump alone, memory and generated code, is read from these.  No number is a time: times differ in every run.
+What the processor runs while torch compiles differs a little.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +20,9 @@ from depyf.run.run import RunTotals, totals_of
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.links.wrapper_text import wrapper_text
 
+INSTRUCTIONS = "instructions"
+_SPREAD = 0.1
+"""The margin of torch's own benchmarks of compile time (``benchmarks/dynamo/pr_time_benchmarks``)."""
 Views = Sequence[DumpView]
 _MORE_COMPILED = frozenset({CauseKind.RECOMPILES, CauseKind.BREAKS})
 
@@ -35,6 +40,18 @@ class Measure:
     """The causes that make more of it."""
     of_entry: Callable[[DumpView, EntryRecord], int] | None = None
     """How much of it one compilation has."""
+    spread: float = 0.0
+    """How much it differs between runs that do the same, as a share of it."""
+    where: str = ""
+    """Where alone it can be known, in words; "" for what any dump may tell."""
+
+    def limit(self, number: int) -> int:
+        """The least limit for a program that has ``number`` of it."""
+        return number + math.ceil(number * self.spread)
+
+    def allows_more(self, number: int, limit: int) -> bool:
+        """Whether ``limit`` could be lowered for what has ``number`` in this run, and hardly more in another one."""
+        return number + math.ceil(2 * number * self.spread) < limit if self.spread else number < limit
 
 
 def _total(read: Callable[[RunTotals], int]) -> Callable[[Views], int | None]:
@@ -104,6 +121,10 @@ def _plans(view: DumpView, key: CompileKey | None = None) -> Iterator[StoredPlan
             yield from (plan for plan in (graph.forward, graph.backward) if plan is not None)
 
 
+def _instructions_of(view: DumpView, entry: EntryRecord) -> int:
+    return sum(record.instructions or 0 for record in view.run.times if record.key == entry.key)
+
+
 def _peak(views: Views) -> int | None:
     if any(_memory(view) is None for view in views):
         return None
@@ -151,6 +172,12 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "planned_peak_bytes", "bytes at the planned peak of one graph", _peak, frozenset(),
         lambda view, entry: max((plan.peak for plan in _plans(view, entry.key)), default=0),
+    ),
+    Measure(
+        INSTRUCTIONS, "instructions while torch compiled", _sum(lambda view: view.run.instructions),
+        frozenset(CauseKind), _instructions_of, _SPREAD,
+        "by the check of a program, and where the counter of the processor can be opened: in few virtual machines, "
+        "and nowhere with a kernel.perf_event_paranoid above 2",
     ),
 )  # fmt: skip
 BY_NAME = {measure.name: measure for measure in MEASURES}

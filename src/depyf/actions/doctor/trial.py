@@ -111,22 +111,23 @@ def run_once(
     check: tuple[int, float] | None = None,
     guard_filter: str = "",
     measures_guards: bool = True,
+    counts_instructions: bool = False,
 ) -> Measured:
     """Run the program in a child process, and measure it.  ``work``: an empty folder; ``folder``: for the dump.
     ``fresh``: begin with empty compile caches, as with ``compare``.  ``printed``: the file for standard output that is
     not shown.  ``shown``: the program has the terminal, or ``output`` for its standard output; else its output is
     dropped, and its input is empty.  ``limit``: seconds until it is ended.  ``check``: which calls are compared with
     Python, and for how many seconds in all.  ``guard_filter``: the function of ``torch.compiler`` that leaves guards
-    out.  ``measures_guards``: measure the time of guards."""
+    out.  ``measures_guards``: measure the time of guards; ``counts_instructions``: count what the processor runs while
+    torch compiles."""
     work.mkdir(parents=True, exist_ok=True)
     result = work / "result.json"
     spec = work / "spec.json"
-    write_trial(
-        spec,
-        TrialSpec(
-            str(folder), str(result), program.module, compare, check, guard_filter, tuple(advice), measures_guards
-        ),
-    )
+    instructions = TrialSpec(
+        str(folder), str(result), program.module, compare, check, guard_filter, tuple(advice), measures_guards,
+        counts_instructions,
+    )  # fmt: skip
+    write_trial(spec, instructions)
     command = [sys.executable, "-m", _CHILD, str(spec), program.target, *program.arguments]
     status, tail, problem, interrupted = _ended(
         command, _environment(work, compare or fresh), shown, output, limit, printed

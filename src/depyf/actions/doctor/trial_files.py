@@ -43,6 +43,8 @@ class TrialSpec:
     advice: tuple[FollowedAdvice, ...] = ()
     measures_guards: bool = True
     """How long the guards of each entry take is measured."""
+    counts_instructions: bool = False
+    """What the processor runs while torch compiles is counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,14 @@ import shutil
 import sys
 import tempfile
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from depyf.actions.checking.budget_file import BudgetError, WrittenBudget, found_budget, write_budget
-from depyf.actions.checking.measures import MEASURES, measured_numbers
+from depyf.actions.checking.measures import BY_NAME, INSTRUCTIONS, MEASURES, measured_numbers
 from depyf.actions.checking.over_budget import Excess, excesses, untold
 from depyf.actions.doctor.trial import DoctorProgram, Measured, run_once
 from depyf.actions.opened.opened_log import write_log_dump
@@ -81,7 +81,7 @@ def run_check(options: argparse.Namespace) -> int:
     except BudgetError as error:
         raise InputError(str(error)) from error
     with _work_folder() as work:
-        folder, status = _dump(options, work)
+        folder, status = _dump(options, work, INSTRUCTIONS in budget.limits)
         if folder is None:
             return status
         whole = DumpView(folder)
@@ -91,7 +91,7 @@ def run_check(options: argparse.Namespace) -> int:
         return _judged(options, budget, views)
 
 
-def _dump(options: argparse.Namespace, work: Path) -> tuple[Path | None, int]:
+def _dump(options: argparse.Namespace, work: Path, counted: bool) -> tuple[Path | None, int]:
     """The folder of the dump; None with the exit status where there is none to judge."""
     path = Path(options.program)
     recorded = not options.module and (_is_dump(path) or is_log(path))
@@ -112,6 +112,7 @@ def _dump(options: argparse.Namespace, work: Path) -> tuple[Path | None, int]:
     measured = run_once(
         program, (), work / "run", folder, compare=False, shown=True, fresh=True, limit=options.timeout,
         output=None if _form(options) == TEXT else sys.stderr, measures_guards=False,
+        counts_instructions=counted,
     )  # fmt: skip
     return _ended_well(measured, options.program, folder)
 
@@ -135,7 +136,7 @@ def _is_dump(path: Path) -> bool:
 def _judged(options: argparse.Namespace, budget: WrittenBudget, views: Sequence[DumpView]) -> int:
     numbers = measured_numbers(views)
     if options.update:
-        return _updated(budget, numbers, _form(options))
+        return _updated(options.program, budget, numbers, _form(options))
     over = excesses(views, numbers, budget.limits)
     missing = untold(numbers, budget.limits)
     form = _form(options)
@@ -145,8 +146,7 @@ def _judged(options: argparse.Namespace, budget: WrittenBudget, views: Sequence[
         tell(*_lines(options.program, budget, numbers, over))
     else:
         print_findings(_each_once(over), form, True)
-    for name in missing:
-        complain(f"{name} is not judged: {printable(options.program)} does not tell it")
+    _tell_untold(missing, "is not judged", options.program)
     return ExitStatus.UNPROVEN if over else ExitStatus.FAILED if missing else ExitStatus.PROVEN
 
 
@@ -154,10 +154,10 @@ def _form(options: argparse.Namespace) -> str:
     return str(options.format or TEXT)
 
 
-def _updated(budget: WrittenBudget, numbers: dict[str, int | None], form: str) -> int:
-    """A budget keeps the measures that it names; a new one has all."""
+def _updated(program: str, budget: WrittenBudget, numbers: dict[str, int | None], form: str) -> int:
+    """A budget keeps the measures that it names; a new one has all that are exact."""
     names = list(budget.limits) if budget.limits else list(numbers)
-    limits = {name: number for name in names if (number := numbers[name]) is not None}
+    limits = {name: BY_NAME[name].limit(number) for name in names if (number := numbers[name]) is not None}
     try:
         write_budget(budget, limits)
     except BudgetError as error:
@@ -167,7 +167,15 @@ def _updated(budget: WrittenBudget, numbers: dict[str, int | None], form: str) -
         before = budget.limits.get(name)
         lines.append(f"{name} = {number}" + (f" (was {before})" if before not in (None, number) else ""))
     tell(f"{budget.path}:", *(f"  {line}" for line in lines), error=form != TEXT)
-    return 0
+    missing = untold(numbers, budget.limits)
+    _tell_untold(missing, "is left as it is", program)
+    return ExitStatus.FAILED if missing else ExitStatus.PROVEN
+
+
+def _tell_untold(names: Iterable[str], what: str, dump: str) -> None:
+    for name in names:
+        where = BY_NAME[name].where
+        complain(f"{name} {what}: " + (f"it is counted {where}" if where else f"{printable(dump)} does not tell it"))
 
 
 def _each_once(over: Sequence[Excess]) -> list[LocatedFinding]:
@@ -189,7 +197,11 @@ def _lines(name: str, budget: WrittenBudget, numbers: dict[str, int | None], ove
     if not over:
         kept = ", ".join(f"{key} {numbers[key]} of {limit}" for key, limit in budget.limits.items())
         lines.append(f"{name}: within the budget: {kept or 'it limits nothing'}")
-    lower = [key for key, limit in budget.limits.items() if (number := numbers[key]) is not None and number < limit]
+    lower = [
+        key
+        for key, limit in budget.limits.items()
+        if (number := numbers[key]) is not None and BY_NAME[key].allows_more(number, limit)
+    ]
     if lower:
         lines.append(f"The budget allows more than there is ({', '.join(lower)}): depyf check --update lowers it")
     return lines

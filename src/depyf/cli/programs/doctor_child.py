@@ -47,8 +47,9 @@ def main(arguments: list[str]) -> int:
     try:
         check = Check(*spec.check) if spec.check is not None else None
         return record_program(
-            program, rest, spec.module, spec.folder, at_end, check=check, measures_guards=spec.measures_guards
-        )
+            program, rest, spec.module, spec.folder, at_end, check=check, measures_guards=spec.measures_guards,
+            counts_instructions=spec.counts_instructions,
+        )  # fmt: skip
     except DepyfError as error:  # the parent says it
         tell(TrialResult(problem=str(error), no_input=isinstance(error, InputError)))
         return NOT_STARTED

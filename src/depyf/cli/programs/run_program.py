@@ -103,9 +103,10 @@ def record_program(
     check: Check | None = None,
     on_ended: OnEnded | None = None,
     measures_guards: bool = False,
+    counts_instructions: bool = False,
 ) -> int:
     """As ``run_program``, but call ``at_end`` when the dump is written.  ``measures_guards``: measure the time of
-    guards."""
+    guards; ``counts_instructions``: count what the processor runs while torch compiles."""
     require_torch()
     from depyf.contexts import PrepareDebug
 
@@ -116,6 +117,7 @@ def record_program(
         prepare.checks = functools.partial(CheckedRun, check.every, check.seconds)
     prepare.on_ended = on_ended
     prepare.measures_guards = measures_guards
+    prepare.counts_instructions = counts_instructions
     prepare.gives_way = True  # the program may have such contexts of its own
     program = _prepared(target, arguments, is_module)
     prepare.__enter__()  # a DepyfError here is ours to report: nothing of the program has run

@@ -25,6 +25,8 @@ class TimesPage:
     """Compile id -> phase -> seconds."""
     phases: dict[str, tuple[PhaseTime, ...]] = field(default_factory=dict)
     traced: dict[str, tuple[TracedCall, ...]] = field(default_factory=dict)
+    instructions: dict[str, int] = field(default_factory=dict)
+    """Compile id -> what the processor ran, where that was counted."""
     began: float = 0.0
     """When the recording began, in seconds since the epoch."""
 
@@ -33,7 +35,9 @@ def timings_page(times: Iterable[TimesRecord], began: float = 0.0) -> str:
     """The JSON text; ``began``: when the recording began, in seconds since the epoch."""
     ordered = sorted(times, key=lambda record: (record.key.order, record.key.text))
     totals = {record.key.slug: dict(sorted(record.seconds)) for record in ordered if record.seconds}
-    page = indented({"seconds": totals, "began": round(began, 6)}).removesuffix("\n}")
+    counted = {record.key.slug: record.instructions for record in ordered if record.instructions is not None}
+    told = {"seconds": totals, **({"instructions": counted} if counted else {}), "began": round(began, 6)}
+    page = indented(told).removesuffix("\n}")
     waterfall = ",\n".join(
         f'  "{record.key.slug}": {_listed(sorted(record.phases))}' for record in ordered if record.phases
     )

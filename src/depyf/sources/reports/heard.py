@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -59,6 +60,8 @@ class Heard:
         self._generation = 0
         self.current: dict[str, CompileKey] = {}
         self.timings: dict[CompileKey, dict[str, float]] = {}
+        self.instructions: Counter[CompileKey] = Counter()
+        """What the processor ran, where that is counted."""
         """Compile times per phase, in seconds: another in every run, so no part of the records."""
         self.phases: dict[CompileKey, list[PhaseTime]] = {}
         """When each phase began, and its seconds: no part of the records either."""
@@ -210,13 +213,14 @@ class Heard:
 
     def times(self) -> tuple[TimesRecord, ...]:
         """How long each compilation took so far."""
-        keys = sorted({*self.timings, *self.phases}, key=lambda key: (key.order, key.text))
+        keys = sorted({*self.timings, *self.phases, *self.instructions}, key=lambda key: (key.order, key.text))
         return tuple(map(self.times_of, keys))
 
     def times_of(self, key: CompileKey) -> TimesRecord:
         """The times of one compilation so far."""
         seconds = sorted(self.timings.get(key, {}).items())
-        return TimesRecord(key, tuple(seconds), tuple(sorted(self.phases.get(key, ()))))
+        phases = tuple(sorted(self.phases.get(key, ())))
+        return TimesRecord(key, tuple(seconds), phases, instructions=self.instructions.get(key))
 
     def renew(self, compile_id: str) -> CompileKey:
         """Start a new generation: torch has restarted its counters."""

@@ -132,7 +132,8 @@ def test_only_what_the_budget_names_is_judged_and_updated(program, capsys):
 def test_each_measure_has_a_number(program):
     numbers = measured_numbers([DumpView(dump(program, "good"))])
     assert list(numbers) == [measure.name for measure in MEASURES] == list(BY_NAME)
-    assert None not in numbers.values()
+    unknown = [name for name, number in numbers.items() if number is None]
+    assert unknown == ["instructions"]  # they are counted where a check asks for them
 
 
 def test_a_dump_takes_no_arguments(program, capsys):

@@ -42,6 +42,7 @@ from depyf.sources.live.decorated import by_object, decorated
 from depyf.sources.live.events.break_errors import raises
 from depyf.sources.live.events.call_values import call_values, refused_call
 from depyf.sources.live.events.graph_reading import facts_of, reported_graph
+from depyf.sources.live.events.instruction_counter import InstructionCounter
 from depyf.sources.live.events.interned_names import interned
 from depyf.sources.live.events.listening import Listener, ignore, listen
 from depyf.sources.live.events.module_path import traced_module
@@ -110,6 +111,8 @@ class Capture(Heard):
         self._fusions: FusionListener | None = None
         self.measures_guards = False
         """The process is one that depyf started: guards may be run for their time alone."""
+        self.instruction_counter: InstructionCounter | None = None
+        """It may print to standard error where it cannot count: for a process that depyf started."""
         self._inlined: InlinedCalls | None = None
         self.sources = ProgramSources()
         self._trees = SourceTrees(self.sources)
@@ -163,11 +166,18 @@ class Capture(Heard):
                         self._begun.add(begun)
                     else:  # of a capture that fails nothing else says its id
                         self.about(TraceEvent("", begun, 0, {}, ""))
-                ended = self.clock.take(event, threading.get_ident())
+                thread = threading.get_ident()
+                ended = self.clock.take(event, thread)
                 if ended is not None:
-                    work = ahead_work() if not ended[0] else None
-                    key = self.key(ended[0]) if work is None else self._key_of_work(work, "")
-                    self.phases.setdefault(key, []).append(ended[1])
+                    self.phases.setdefault(self._key_of_phase(ended[0]), []).append(ended[1])
+                if self.instruction_counter is not None:
+                    counted = self.instruction_counter.take(thread, self.clock.open_in(thread))
+                    if counted is not None:
+                        self.instructions[self._key_of_phase(begun)] += counted
+
+    def _key_of_phase(self, compile_id: str) -> CompileKey:
+        work = ahead_work() if not compile_id else None
+        return self.key(compile_id) if work is None else self._key_of_work(work, "")
 
     def renew(self, compile_id: str) -> CompileKey:
         """Start a new generation: torch has restarted its counters."""

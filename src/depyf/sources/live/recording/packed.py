@@ -14,6 +14,7 @@ import pickle
 import types
 import weakref
 import zlib
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from depyf.sources.live.recording.session import Session
 
 _QUICK = 1
-_CAPTURED = ("functions", "entries", "graphs", "graphs_of", "current", "timings", "phases", "traced")
+_CAPTURED = ("functions", "entries", "graphs", "graphs_of", "current", "timings", "phases", "traced", "instructions")
 _OWN = ("record", "step_texts", "level_graphs")
 
 
@@ -58,7 +59,7 @@ def pack(session: Session) -> Packed:
         finally:
             for key, live in lives.items():
                 capture.functions[key].live = live
-        _set(capture, [{}, {}, [], {}, {}, {}, {}, {}])
+        _set(capture, [{}, {}, [], {}, {}, {}, {}, {}, Counter()])
         session.record, session.step_texts, session.level_graphs = None, {}, []
         writer.written, writer.texts = {}, {}
         session.compile_calls.lines, session.checked = {}, {}
