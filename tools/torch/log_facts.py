@@ -23,8 +23,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from depyf.actions.opened.opened_log import write_log_dump
+from depyf.run.advice.advice import AdviceUse
 from depyf.run.compile_stages import WRAPPER
-from depyf.run.files.layout import graph_file
+from depyf.run.files.layout import RUN, graph_file
 from depyf.run.files.reading import DumpError, read_file
 from depyf.run.phase_times import PhaseTime
 from depyf.run.records import (
@@ -123,13 +124,18 @@ def _is_same_code(live: object, logged: object, name: str) -> bool:
         return False
     if not isinstance(one, ast.FunctionDef) or not isinstance(two, ast.FunctionDef):
         return False
-    given, told = one.args.args, two.args.args
-    alike = len(given) == len(told) and all(a.arg == b.arg or b.arg.startswith("_unused_") for a, b in zip(given, told))
+    for ours, theirs in zip(_parameters(one), _parameters(two)):
+        if theirs.arg.startswith("_unused_"):
+            ours.arg = theirs.arg
     last = one.body[-1]
     if isinstance(last, ast.Return) and isinstance(last.value, ast.Call) and ast.unparse(last.value).endswith("...)"):
         del one.body[-1]
         del two.body[len(one.body) :]
-    return alike and [ast.dump(node) for node in one.body] == [ast.dump(node) for node in two.body]
+    return list(map(ast.dump, one.body)) == list(map(ast.dump, two.body)) and ast.dump(one.args) == ast.dump(two.args)
+
+
+def _parameters(tree: ast.FunctionDef) -> list[ast.arg]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.arg)]
 
 
 def _facts(value: object, name: str) -> Iterator[str]:
@@ -158,6 +164,7 @@ def _has_records(value: object) -> bool:
 
 
 _KEYS = {
+    AdviceUse: lambda one: one.id,
     FunctionRecord: lambda one: one.function,
     EntryRecord: lambda one: one.key.label,
     GraphRecord: lambda one: (one.key.label, one.stage, one.index),
@@ -193,7 +200,7 @@ def recorded(program: Path, folder: Path) -> tuple[Run, Run]:
     code = _WRAPPED.format(dump=str(dump), program=str(program))
     environment = {**os.environ, "TORCH_TRACE": str(logs), "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache")}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
+    if not (dump / RUN).exists():  # a program may end with an error
         raise SystemExit(f"{program}: {done.stderr[-2000:]}")
     write_log_dump(logs, opened)
     return whole(dump), whole(opened)

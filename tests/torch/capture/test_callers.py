@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import depyf
+from depyf.run.store.loading import load
 
 pytestmark = pytest.mark.torch
 
@@ -142,3 +143,18 @@ def test_a_line_of_code_that_depyf_substituted(dump):
         for entry in function["entries"]
         for call in entry["called_by"]
     )
+
+
+def test_after_a_reset_callers_are_those_of_before(tmp_path):
+    """torch counts anew, and the function is found under both numbers."""
+    path = tmp_path / "again.py"
+    path.write_text("def f(x):\n    y = x + 1\n    print(end='')\n    return y * 2\n")
+    names: dict = {"__name__": "again"}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    with depyf.prepare_debug(tmp_path / "dump"):
+        for _ in range(2):
+            torch._dynamo.reset()
+            torch.compile(names["f"], backend="eager")(torch.ones(3))
+    run = load(tmp_path / "dump")
+    called = {entry.key.label: entry.callers[-1].function for function, entry in run.entries if function.resume_of}
+    assert called == {"1/0": (0, "0"), "1/0 (after reset 1)": (1, "0")}

@@ -30,7 +30,7 @@ from depyf.run.records import (
 )
 from depyf.sources.reports.break_stack import BrokenAt
 from depyf.sources.reports.builders import EntryBuilder, FunctionBuilder
-from depyf.sources.reports.callers import folded
+from depyf.sources.reports.callers import RunningFrame, folded
 from depyf.sources.reports.graph_breaks import parse_break
 from depyf.sources.reports.guards.guard_text import GuardReader
 from depyf.sources.reports.recompiles import resolved, resolved_refusal, specialised, with_values
@@ -228,8 +228,20 @@ def callers_of(
     functions: Mapping[tuple[int, str], FunctionBuilder],
 ) -> Callable[[EntryBuilder], tuple[CallerRecord, ...]]:
     """A function that returns the callers of an entry, with the numbers of those that Dynamo saw."""
-    known = {(b.code.filename, b.code.name, b.code.line): function for function, b in functions.items()}
-    return lambda entry: folded(entry.callers, lambda frame: known.get(frame.code), linecache.getline)
+    known: dict[tuple[str, str, int], dict[int, tuple[int, str]]] = {}
+    for function, builder in functions.items():
+        code = builder.code
+        known.setdefault((code.filename, code.name, code.line), {})[function[0]] = function
+    last = {code: function for code, of_code in known.items() for function in of_code.values()}
+
+    def callers(entry: EntryBuilder) -> tuple[CallerRecord, ...]:
+        def number(frame: RunningFrame) -> tuple[int, str] | None:
+            of_code = known.get(frame.code)  # torch counts anew after a reset: the one of the same generation
+            return of_code.get(entry.key.generation) or last[frame.code] if of_code else None
+
+        return folded(entry.callers, number, linecache.getline)
+
+    return callers
 
 
 class RestParents:

@@ -38,3 +38,5 @@ class FinalSymbol:
     sources: tuple[str, ...]
     range: str
     equals: str
+    dynamic: str = ""
+    """Why it is a symbol; "" where that was told when it was made, or is not told."""

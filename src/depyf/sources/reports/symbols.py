@@ -86,7 +86,8 @@ class SymbolTable:
             known = self.symbols.get(name)
             if known is not None:
                 self.symbols[name] = replace(
-                    known, sources=final.sources or known.sources, final=final.range, equals=final.equals
+                    known, sources=final.sources or known.sources, final=final.range, equals=final.equals,
+                    dynamic=known.dynamic or final.dynamic,
                 )  # fmt: skip
 
     def _known(self, name: str, data: dict[str, Any]) -> SymbolRecord:

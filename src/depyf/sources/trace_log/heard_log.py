@@ -47,6 +47,7 @@ from depyf.sources.trace_log.log_lines import LogRecord
 from depyf.sources.trace_log.logged_call import ModuleClasses, logged_call
 from depyf.sources.trace_log.logged_inputs import AOT_METADATA, DESCRIBED, DescribedTensors, aot_facts
 from depyf.sources.trace_log.logged_options import logged_in_force, logged_limit, options_in
+from depyf.sources.trace_log.logged_symbols import changed_size, logged_symbols
 
 _GIVES_UP = ("Unsupported", "UserError", "SkipFrame")
 """Errors of torch after which a frame runs as ordinary Python, unless ``fullgraph=True`` was asked for."""
@@ -80,6 +81,10 @@ class HeardLog(Heard):
         self._modules = ModuleClasses()
         self._codes: dict[tuple[int, str], CodeRecord] = {}
         self.described: dict[CompileKey, DescribedTensors] = {}
+        self._changed: dict[tuple[int, str], set[str]] = {}
+        """Function -> the sizes that torch makes symbols because they have changed."""
+        self.above: dict[CompileKey, tuple[RunningFrame, ...]] = {}
+        """Rest of a function -> the frames above the function, as far as the stack at its begin tells all of them."""
         self._metadata: dict[CompileKey, str] = {}
         """What AOTAutograd tells of the forward graph that comes next."""
         self._text = 0
@@ -136,6 +141,8 @@ class HeardLog(Heard):
         moment = phase.get("ts")
         if not self.clock.began and type(moment) in (int, float):
             self.clock.began = float(moment or 0) / 1e6
+        if size := changed_size(phase):
+            self._changed.setdefault(self.key(compile_id_in(dict(metadata))).function, set()).add(size)
         compiling = compile_id_of(phase)
         # torch gives every thread the number 0: what helpers do has no compile id
         ended = self.clock.take(phase, 0 if compiling or "frame_id" in metadata else 1)
@@ -164,6 +171,20 @@ class HeardLog(Heard):
     def limit(self) -> int | None:
         """The ``recompile_limit`` of the process that wrote the log."""
         return logged_limit(self.options)
+
+    def begin_frame(self, compile_id: str, event: TraceEvent) -> CompileKey:
+        """Begin a compilation.  The stack in ``dynamo_start`` lacks the last two frames above the function: of the rest
+        of a function they are that function, and torch's wrapper of a compiled call, where that is in no frame before.
+        """
+        key = super().begin_frame(compile_id, event)
+        stack = event.data.get("stack")
+        frames = stack[:-1] if isinstance(stack, list) else []
+        if is_rest(self.functions[key.function].code) and not any(map(self._is_wrapper, frames)):
+            self.above[key] = tuple(self._running(frames))
+        return key
+
+    def _is_wrapper(self, frame: Mapping[str, Any]) -> bool:
+        return self._file(frame).replace("\\", "/").endswith("/torch/_dynamo/eval_frame.py")
 
     def take_graph(self, key: CompileKey, event: TraceEvent) -> None:
         """Add a graph or generated code, up to a total size of all texts."""
@@ -254,6 +275,9 @@ class HeardLog(Heard):
         entry.in_force = logged_in_force(self.options)
         broke = bool(entry.breaks)
         super().close(entry, event)
+        if entry.symbols.symbols and entry.guard_text:
+            known, changed = entry.symbols.records(), self._changed.get(entry.key.function, ())
+            entry.symbols.finish(logged_symbols(known, self.guards_of(entry), changed))
         self._explain(entry)
         kind = str(event.data.get("fail_type") or "")
         captured = any(graph.record.stage == CAPTURED for graph in self.graphs_of.get(entry.key, ()))

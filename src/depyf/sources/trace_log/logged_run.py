@@ -40,6 +40,7 @@ from depyf.sources.trace_log.heard_log import HeardLog
 from depyf.sources.trace_log.logged_inputs import DescribedTensors, graph_facts
 
 NO_BYTECODE = "a log of torch has the disassembly of this code, and not the code"
+NO_CODE = "a log of torch does not have this code"
 LACKS = (
     "the values of a call that no entry fits, and all guards that fail, beyond what the entry made for it tells",
     "transformed code, but for the disassembly of what follows a graph break",
@@ -121,7 +122,8 @@ class EntryReader:
         record = entry_facts(builder, self._resolve, self._known, PLAIN_READER, done, limit=heard.limit)
         state = record.guard_state if record.failed else LOGGED
         if not record.callers and (begun := heard.begun_by(key.function)) is not None:
-            above = self._callers.get(begun, ())
+            told = heard.above.get(key, ())
+            above = self._known(replace(builder, callers=told)) if told else self._callers.get(begun, ())
             record = replace(record, callers=_callers(heard, begun, key.function, above))
         if record.callers:
             self._callers.setdefault(key.function, record.callers)
@@ -166,10 +168,12 @@ def _with_facts(heard: HeardLog, graph: GraphRecord) -> GraphRecord:
 
 
 def _transformed(heard: HeardLog, key: CompileKey) -> TransformedRecord | None:
-    """What the disassembly of transformed code tells: the names of what it calls."""
+    """What transformed code calls: by its disassembly; where there is none, the graph that was captured for it."""
     text = heard.transformed.get(key)
     if text is None:
-        return None
+        captured = any(graph.record.stage == CAPTURED for graph in heard.graphs_of.get(key, ()))
+        called = (f"{GRAPH}{key.slug}",) if captured and heard.entry(key).has_code else ()
+        return TransformedRecord("", False, NO_CODE, (), called, ()) if called else None
     names = globals_in(text)
     renamed = readable_globals(key, names)
     graphs = tuple(new for new in renamed.values() if new.startswith(GRAPH))

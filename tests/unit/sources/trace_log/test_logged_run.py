@@ -126,6 +126,28 @@ def test_disassembly_of_a_rest(tmp_path: Path) -> None:
     assert "LOAD_GLOBAL" in found.transformed[rest.entries[0].key]
 
 
+def test_who_called_a_function_whose_rest_is_compiled(tmp_path: Path) -> None:
+    """torch leaves out the last two frames above: here its wrapper of a compiled call, and ``f``.  Where the wrapper is
+    told, another frame is left out, and who called ``f`` is not known."""
+    for wrapper, told in ((), ["main", "f"]), ((("compile_wrapper", "/v/torch/_dynamo/eval_frame.py"),), ["f"]):
+        log = small_log("/p/a.py")
+        frames = [("main", "/p/a.py"), *wrapper, ("torch_dynamo_resume_in_f_at_3", "/p/a.py")]
+        stack = [{"line": 9, "name": name, "filename": log.named(file), "loc": "f(x, 2)"} for name, file in frames]
+        stack[-1] = {**stack[-1], "line": 3}
+        log.add({"dynamo_start": {"stack": stack}}, None, "1/0")
+        log.add({"dynamo_cpp_guards_str": {}}, "TREE_GUARD_MANAGER:\n+- RootGuardManager\n", "1/0")
+        folder = tmp_path / str(len(wrapper))
+        folder.mkdir()
+        (entry,) = run_of(log, folder).functions[1].entries
+        assert [one.place.function for one in entry.callers] == told
+        assert entry.callers[-1].function == (0, "0")
+
+
+def test_what_a_whole_function_calls_is_its_graph(tmp_path: Path) -> None:
+    made = run_of(small_log("/p/a.py"), tmp_path).entries[1][1].transformed
+    assert made is not None and (made.source, made.graphs, made.resumes) == ("", ("__compiled_fn_0_1",), ())
+
+
 def test_a_compilation_of_which_the_begin_is_lost(tmp_path: Path) -> None:
     log = small_log("/p/a.py")
     log.artifact("recompile_reasons", '["0/0: n == 2"]', "7/1", "json")
