@@ -45,7 +45,7 @@ LACKS = (
     "the values of a call that no entry fits, and all guards that fail, beyond what the entry made for it tells",
     "transformed code, but for the disassembly of what follows a graph break",
     "the order in which torch tries the entries of a function, and the values of guards when the program ends",
-    "the range of each size after all guards, and the operator that asks for a guard on a size",
+    "which of two symbols for sizes that are equal stays, and the operator that asks for a guard on a size",
     "constants and modules of graphs, the range of their inputs, and from which operations those of a stage come",
     "the calls of torch.compile, and the functions that Dynamo leaves alone",
 )
