@@ -41,6 +41,7 @@ def _found() -> Iterator[GuardKind]:
 
 KINDS: tuple[GuardKind, ...] = tuple(sorted(_found(), key=lambda kind: (kind.order, kind.name)))
 """The more precise ones first; the last one fits every guard."""
+UNKNOWN_KIND = KINDS[-1].name
 _BY_NAME = {kind.name: kind for kind in KINDS}
 
 

@@ -19,6 +19,7 @@ from depyf.run.global_names import GRAPH, TRANSFORMED, resumed
 from depyf.run.places.place import Place
 from depyf.run.places.stack_text import frame_in
 from depyf.run.places.where import where_is
+from depyf.safety.unheard import parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +104,13 @@ def _original(place: Place) -> Place | None:
 
 
 def _marked(line: str, carets: str) -> str:
-    """What stands over the carets; "" where there are none."""
+    """The expression over the carets; "" where there are none, or where torch marks more than that."""
     if set(carets.strip()) - set("^~") or "^" not in carets:
         return ""
     start = len(carets) - len(carets.lstrip())
-    return line[start : len(carets.rstrip())].strip()
+    marked = line[start : len(carets.rstrip())].strip()
+    try:
+        parse(marked, "eval")
+    except (SyntaxError, ValueError, RecursionError):
+        return ""
+    return marked

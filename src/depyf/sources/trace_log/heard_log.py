@@ -7,19 +7,28 @@ from __future__ import annotations
 
 import json
 import linecache
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from depyf.decompiler.bytecode.host.written_names import written_name
 from depyf.run.addresses import without_addresses
-from depyf.run.advice.source_names import named
+from depyf.run.advice.source_names import named, without_mapping
 from depyf.run.causes.evidence import BREAK, EXPLAINING
 from depyf.run.compile_stages import BY_EVENT, CAPTURED, FORWARD
 from depyf.run.global_names import RESUME_PREFIX
 from depyf.run.graphs.graph_facts import GraphFacts
+from depyf.run.guards.kinds.opaque_guard import UNTOLD
+from depyf.run.guards.known_kinds import UNKNOWN_KIND, plain, recompile_record
 from depyf.run.phase_times import compile_id_of
-from depyf.run.records import CodeRecord, CompileKey, GuardRecord, RefusalRecord
+from depyf.run.records import (
+    CodeRecord,
+    CompileKey,
+    FailedGuardRecord,
+    GuardRecord,
+    RecompileRecord,
+    RefusalRecord,
+)
 from depyf.run.trace_events import TraceEvent, compile_id_in
 from depyf.safety.escape import cut
 from depyf.sources.reports.builders import EntryBuilder, FunctionBuilder
@@ -250,10 +259,13 @@ class HeardLog(Heard):
             self.code_of(function), None if begun is None else self.code_of(begun), modules, entry.symbols.records()
         )
         guarded = GuardedCall(self.guards_of(entry) or self._passed(entry), call)
-        entry.recompiles = tuple(map(self.explained, parse_recompile(reasons, guarded, reader=self.reader)))
-        asked = ((one.entry, self.entries.get(self.key(one.entry))) for one in entry.recompiles if one.entry)
-        told = ((name, guarded.failed(self.guards_of(earlier))) for name, earlier in asked if earlier is not None)
+        records = parse_recompile(reasons, guarded, reader=self.reader)
+        asked = ((one.entry, self.entries.get(self.key(one.entry))) for one in records if one.entry)
+        earlier = {name: self.guards_of(one) for name, one in asked if one is not None}
+        told = ((name, guarded.failed(guards)) for name, guards in earlier.items())
         entry.refusals = tuple(RefusalRecord(name, failed) for name, failed in told if failed)
+        known = {name: tuple(guarded.known_failed(guards)) for name, guards in earlier.items()}
+        entry.recompiles = tuple(self.explained(told_instead(one, known.get(one.entry, ()))) for one in records)
 
     def _passed(self, entry: EntryBuilder) -> list[GuardRecord]:
         """What held in a call that torch compiled nothing for: before an attribute of a value torch asks for its class,
@@ -297,6 +309,16 @@ def _code_in(data: Mapping[str, Any]) -> CodeRecord:
     line = data.get("co_firstlineno")
     name, filename = str(data.get("co_name")), str(data.get("co_filename") or "")
     return CodeRecord(name, name, filename, line if type(line) is int else 0, (), (), (), None, None, ())
+
+
+def told_instead(record: RecompileRecord, failed: Iterable[FailedGuardRecord]) -> RecompileRecord:
+    """``record``, or one with the first guard that failed where torch names none."""
+    if not any(difference.what in UNTOLD for difference in record.differences):
+        return record
+    for one in failed:
+        if one.differences and one.differences[0].kind != UNKNOWN_KIND:
+            return recompile_record(record.entry, without_mapping(plain(one.guard)), one.place, one.differences)
+    return record
 
 
 def is_rest(code: CodeRecord) -> bool:

@@ -19,6 +19,7 @@ from depyf.sources.reports.shape_questions import FinalSymbol
 _AUTOMATIC = "automatic_dynamic"
 _SIZE = "size change"
 _OFFSET = ".storage_offset()"
+_NO_FLOAT_BOUND = "-oo"
 _CHANGED, _ASKED = "changed", "asked"
 
 
@@ -45,7 +46,7 @@ def logged_symbols(
         others = [other for other in _equal_to(source, parts) if other not in own]
         low, high, value = _range(symbol, alike, parts)
         dynamic = _ASKED if symbol.source.endswith(_OFFSET) else _CHANGED if symbol.source in changed else ""
-        sources = (symbol.source, *(other for other in others if not _is_number(other)))
+        sources = (symbol.source, *filter(_may_share, others)) if symbol.source.startswith(("L[", "G[")) else ()
         found[symbol.name] = FinalSymbol(sources, f"[{low}, {high}]" if low else "", value, dynamic)
     return found
 
@@ -58,6 +59,8 @@ def _range(
     if _is_number(symbol.became):
         return symbol.became, symbol.became, symbol.became
     first, _, last = symbol.range.strip("[]").partition(", ")
+    if first == _NO_FLOAT_BOUND:  # torch keeps the range of whole numbers alone
+        return first, last, ""
     low, high = "" if _is_number(first) else first, last
     for left, operator, right in parts:
         if right in sources:
@@ -104,6 +107,11 @@ def _plain(source: str) -> str:
         return ast.unparse(parse(source, mode="eval"))
     except (SyntaxError, ValueError, RecursionError):
         return source
+
+
+def _may_share(other: str) -> bool:
+    """Whether what a size is equal to may be a source of its symbol: no number, and no stride."""
+    return not _is_number(other) and not other.endswith(_OFFSET) and ".stride()" not in other
 
 
 def _is_number(text: str) -> bool:

@@ -43,6 +43,19 @@ def test_other_sizes_of_one_symbol_and_symbols_that_are_equal() -> None:
     assert found == {"s0": FinalSymbol((X,), "[2, 9]", ""), "s1": FinalSymbol((Z,), "[2, 9]", "")}
 
 
+def test_what_is_no_source_of_a_symbol() -> None:
+    """A stride is equal to the size in each call, and torch has an expression for it, no source."""
+    stride = "L['x'].stride()[0]"
+    assert final(f"{X} == {stride}", f"2 <= {X}", s0=X) == {"s0": FinalSymbol((X,), "[2, int_oo]", "")}
+    assert final(s0="__meta_utils_unknown_tensor11.size()[0]")["s0"].sources == ()
+
+
+def test_the_range_of_a_float_is_not_kept() -> None:
+    symbol = SymbolRecord("zf2", "L['z']", "4.0", "[-oo, oo]", None)
+    guard = GuardRecord("LAMBDA_GUARD", "L['z'] <= 100.0", "L['z'] <= 100.0")
+    assert logged_symbols([symbol], [guard], ())["zf2"].range == "[-oo, oo]"
+
+
 def test_why_it_is_a_symbol() -> None:
     told = {"name": "L['x']", "dim_changed": 0, "reason": "size change", "cached": "4", "new": "5"}
     assert changed_size({"name": "automatic_dynamic", "args": told}) == X

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from depyf.run.advice.source_names import without_mapping
 from depyf.run.guards.kinds.opaque_guard import UNTOLD
-from depyf.run.guards.known_kinds import KINDS, plain, recompile_record
+from depyf.run.guards.known_kinds import UNKNOWN_KIND, plain, recompile_record
 from depyf.run.records import RecompileRecord
 from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.events.call_values import refused_call
 from depyf.sources.live.guards.ask import ask_entry
 from depyf.sources.reports.guards.guard_remarks import program_place
-
-UNKNOWN_KIND = KINDS[-1].name
 
 
 def asked_instead(record: RecompileRecord) -> RecompileRecord:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count, repeat
 from typing import Any
@@ -116,25 +116,30 @@ class GuardedCall:
     def failed(self, guards: Iterable[GuardRecord]) -> tuple[FailedGuardRecord, ...] | None:
         """All guards of an earlier entry that failed in the call; None where that is unknown for one of them, or where
         the found value is."""
+        found = list(self._judged(guards))
+        return None if None in found else tuple(one for one in found if one is not None)
+
+    def known_failed(self, guards: Iterable[GuardRecord]) -> Iterator[FailedGuardRecord]:
+        """The guards of an earlier entry of which it is known that they failed in the call."""
+        return (one for one in self._judged(guards) if one is not None)
+
+    def _judged(self, guards: Iterable[GuardRecord]) -> Iterator[FailedGuardRecord | None]:
+        """Each guard that failed; None for one of which that is unknown."""
         own = frozenset(_BUILTINS.sub("", guard.expression) for guard in self._guards)
-        found = []
         for guard in guards:
             if _BUILTINS.sub("", guard.expression) in own:
                 continue
-            if (tree := tree_of(guard.expression)) is None:
-                return None
-            facts = list(facts_in(guard.expression))
+            tree = tree_of(guard.expression)
+            facts = list(facts_in(guard.expression)) if tree is not None else []
             held = [self._holds(fact) for fact in facts]
-            if not facts or None in held:
-                return None
-            for fact, holds in zip(facts, held):
-                if not holds:
-                    text = self._mismatch(fact)
-                    told = reported_differences(text, self) if text else differences_of(tree, self, holds=False)
-                    told = tuple(replace(one, source=guard.source or one.source) for one in told)
-                    found.append(FailedGuardRecord(guard.expression, program_place(guard.place), told))
-                    break
-        return tuple(found)
+            fact = next((fact for fact, holds in zip(facts, held) if holds is False), None)
+            if tree is None or not facts or None in held:
+                yield None
+            elif fact is not None:
+                text = self._mismatch(fact)
+                told = reported_differences(text, self) if text else differences_of(tree, self, holds=False)
+                told = tuple(replace(one, source=guard.source or one.source) for one in told)
+                yield FailedGuardRecord(guard.expression, program_place(guard.place), told)
 
     def _holds(self, fact: GuardFact) -> bool | None:
         """Whether what a guard says of a value was so in the call; None where that is not known."""
