@@ -772,6 +772,40 @@ def test_rounding_under_autocast():
     assert not depyf.compare(f, x, backends=("eager", torch._dynamo.disable(halved)))
 
 
+def bottleneck():
+    """What a normalization makes has the mean zero, and so has what a linear layer makes of that."""
+    torch.manual_seed(0)
+    layers = [nn.Conv2d(3, 16, 3, bias=False), nn.BatchNorm2d(16), nn.Conv2d(16, 32, 1, bias=False)]
+    return nn.Sequential(*layers, nn.BatchNorm2d(32), nn.ReLU(), nn.Conv2d(32, 16, 1, bias=False), nn.BatchNorm2d(16))
+
+
+def test_running_means_that_are_zero_but_for_rounding():
+    net, x = bottleneck(), torch.randn(4, 3, 8, 8)
+    compiled = torch.compile(net, backend="inductor")
+    compiled(x)
+    found = depyf.compare(compiled, x)
+    assert found, str(found)
+    assert found.python.entry and "self[3].running_mean" not in str(found)
+
+
+def test_a_wrong_running_mean_is_found_and_what_writes_to_it():
+    """torch does not count the writes of ``batch_norm``."""
+
+    def forgets(gm, inputs):
+        for node in gm.graph.nodes:
+            if node.target is nn.functional.batch_norm:
+                node.args = (*node.args[:6], 0.2, *node.args[7:])
+        gm.recompile()
+        return gm
+
+    net, x = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)), torch.randn(4, 3, 8, 8)
+    compiled = torch.compile(net, backend=forgets)
+    compiled(x)
+    found = depyf.compare(compiled, x)
+    assert not found and "self[1].running_mean differs" in str(found), str(found)
+    assert "an input differs afterwards, (call_function batch_norm) writes to" in str(found)
+
+
 def reshaped(x, size):
     y = x * 2
     return y.view(size, size)

@@ -221,6 +221,19 @@ def test_how_much_farther_from_the_exact_value_is_rounding(count, farther, round
     assert is_rounding(*values, exact, [exact]) is rounding
 
 
+def test_what_is_left_where_the_digits_have_cancelled_out():
+    """Of numbers around 1: the value is 1e-9, and the first backend has no digit of it right.  The second may be as far
+    as numbers around 1 are rounded.  A value with digits is no such case."""
+    noise = torch.randn(1024, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    around = [torch.ones(8, dtype=torch.float64)]
+    exact = torch.full((1024,), 1e-9, dtype=torch.float64)
+    values = [(exact + size * noise).float() for size in (2e-9, 3e-7, 3e-5)]
+    assert is_rounding(values[0], values[1], exact, around)
+    assert not is_rounding(values[0], values[2], exact, around)
+    known = torch.full((1024,), 1e-6, dtype=torch.float64)
+    assert not is_rounding((known * (1 + 1e-6 * noise)).float(), (known * 1.2).float(), known, around)
+
+
 def test_a_small_wrong_gradient_is_no_rounding():
     def slopes(x, w):
         return torch.tanh(x @ w) * 1e-6 + x

@@ -15,7 +15,14 @@ from typing import Any
 
 from depyf.actions.claims.dynamo_claim import DynamoClaim
 from depyf.actions.claims.judged_claim import JudgedClaim
-from depyf.actions.comparing.call_outcome import CallOutcome, Output, outcome, outcomes_apart, raised_as
+from depyf.actions.comparing.call_outcome import (
+    CallOutcome,
+    Output,
+    may_be_rounding,
+    outcome,
+    outcomes_apart,
+    raised_as,
+)
 from depyf.actions.comparing.dynamo_step import dynamo_step
 from depyf.actions.comparing.entries.dropped_guards import failing_guards
 from depyf.actions.comparing.entries.edited_entries import why_edited
@@ -399,7 +406,7 @@ def _of_compiled(
         anew, stale = _why_of_entry(calls, entry, python, own)
         may_round += anew
         causes, ways = stale.causes, stale.ways
-    if not causes and all(one.rounding for one in may_round) and was_compared() and graphs_agree():
+    if not causes and may_be_rounding(may_round, python) and was_compared() and graphs_agree():
         return replace(found, compared=(*found.compared, "up to rounding"))
     causes = causes or _backend_differs(was_compared())
     return replace(found, compared=(), apart=apart, causes=causes, ways=ways, claim=None, error=None)

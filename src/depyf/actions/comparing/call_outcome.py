@@ -15,12 +15,21 @@ import contextlib
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from depyf.run.program_calls.checked_calls import NOT_THE_SAME
-from depyf.sources.live.state.images import Apart, Image, Images, before_images, differences, memory_of, state_images
+from depyf.sources.live.state.images import (
+    Apart,
+    Image,
+    Images,
+    before_images,
+    differences,
+    largest_in,
+    memory_of,
+    state_images,
+)
 from depyf.sources.live.state.iterators import left_in
 from depyf.sources.live.state.reached import ReachedState
 from depyf.sources.live.tensors import gradients_of
@@ -168,6 +177,14 @@ def outcomes_apart(
                 continue
         found += differences(one, other, f"the gradient of {path}", rtol, atol)
     return found
+
+
+def may_be_rounding(apart: Iterable[Apart], python: CallOutcome) -> bool:
+    """Whether each difference is small beside the numbers themselves, or beside the largest that the call left: the
+    digits of a mean of what a normalization made, and of a gradient that is zero, have cancelled out."""
+    images = [*(() if python.result is None else (python.result,)), *python.state.values(), *python.gradients.values()]
+    size = max(map(largest_in, images), default=0.0)
+    return all(one.rounding or one.rounding_of <= size for one in apart)
 
 
 def raised_as(python: Exception | None, compiled: Exception | None) -> str:

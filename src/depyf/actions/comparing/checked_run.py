@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from depyf.actions.comparing.against_python import AgainstPython, Calls
-from depyf.actions.comparing.call_outcome import CallOutcome, seen
+from depyf.actions.comparing.call_outcome import CallOutcome, may_be_rounding, seen
 from depyf.actions.comparing.compare import compare, original_of
 from depyf.actions.comparing.graph_finding import Finding, advice_lines, headline
 from depyf.run.installed_files import of_library
@@ -197,7 +197,7 @@ class CheckedRun:
                 served.checked += 1
         elif apart and not all(one.rounding for one in apart):
             found = self._why(calls, left)
-            if found is None or found.apart or not all(one.rounding for one in apart):
+            if found is None or found.apart or not may_be_rounding(apart, python):
                 self._differs(served, apart, found)
         if not (apart and python.drew):
             served.checked += 1

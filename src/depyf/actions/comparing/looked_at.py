@@ -1,8 +1,8 @@
 """A graph that is run node by node in eager mode, to find the node that does something besides its result.
 
 Input: a graph and its inputs, which stay as they are.  Output: ``Looked``: the node that ran last, which is the one
-that raised an error; the first that wrote to an input (torch counts the writes); the first that printed; the first
-that changed a setting of torch.
+that raised an error; the first that wrote to an input (torch counts the writes, but for those of ``batch_norm``); the
+first that printed; the first that changed a setting of torch.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from depyf.actions.comparing.compiled_graph import copied, steady_random_numbers
 from depyf.sources.live.origins.probes import clean_copy
 from depyf.sources.live.state.graph_tensors import GraphTensors
 from depyf.sources.live.state.settings import ChangedSettings
+from depyf.sources.live.tensors import difference
 
 
 class Looked:
@@ -41,10 +42,11 @@ class Looked:
         class NodeByNode(torch.fx.Interpreter):  # type: ignore[misc]
             def run_node(self, n: Any) -> Any:
                 looked.last = n
-                before = None if written is None else own[written]._version
+                watched = own[written] if written is not None and looked.writer is None else None
+                before = None if watched is None else (watched._version, watched.detach().clone())
                 value = super().run_node(n)
-                if written is not None and own[written]._version != before:
-                    looked.writer = looked.writer or n
+                if before is not None and _is_written(watched, *before):
+                    looked.writer = n
                 if heard():
                     looked.printer = looked.printer or n
                 if setting and setting in settings.now():
@@ -55,3 +57,7 @@ class Looked:
             interpreter = NodeByNode(clean_copy(gm))
             interpreter.extra_traceback = False
             interpreter.run(*own)
+
+
+def _is_written(tensor: Any, version: int, kept: Any) -> bool:
+    return tensor._version != version or difference(kept, tensor, 0.0, 0.0) is not None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import enum
 import hashlib
+import math
 import pickle
 import sys
 import types
@@ -76,6 +77,8 @@ class Apart:
     """Whether it is a difference that sums in another order can make."""
     one_is_nan: bool = False
     """NaN is on one side, and all numbers of the other are finite: other random numbers do not explain that."""
+    rounding_of: float = math.inf
+    """The size of the numbers that it may be a rounding of, where its own digits have cancelled out."""
 
 
 class Images:
@@ -281,8 +284,10 @@ def differences(
 def _of_tensors(path: str, first: Image, second: Image, apart: TensorDifference) -> Apart:
     one, other = first.value, second.value
     reason = "" if one.numel() == 1 and other.numel() == 1 and apart.wrong else apart.reason
-    rounding = apart.wrong > 0 and _is_small(one, other)
-    return Apart(path, first.text, second.text, reason, rounding, _one_is_nan(one, other))
+    farthest = _farthest(one, other) if apart.wrong else math.inf
+    tolerance = relative_tolerance(one.dtype) or math.nan
+    rounding = farthest <= min(_AMPLIFIED * tolerance, 0.1) * largest(one)
+    return Apart(path, first.text, second.text, reason, rounding, _one_is_nan(one, other), farthest / tolerance)
 
 
 def _one_is_nan(one: Any, other: Any) -> bool:
@@ -300,12 +305,26 @@ _AMPLIFIED = 100.0
 """How many tolerances of one operation the rounding of a whole call may come to; a tenth of the value at most."""
 
 
-def _is_small(one: Any, other: Any) -> bool:
-    """Whether the numbers of two tensors are near each other, measured by the largest."""
+def _farthest(one: Any, other: Any) -> float:
+    """How far the numbers of two tensors are apart at most; infinite where one is no finite number."""
     import torch
 
     if not one.is_floating_point() or not bool(torch.isfinite(one).all()) or not bool(torch.isfinite(other).all()):
-        return False
-    first = one.to(torch.float64)
-    farthest = float((first - other.to(one.device, torch.float64)).abs().max())
-    return farthest <= min(_AMPLIFIED * relative_tolerance(one.dtype), 0.1) * float(first.abs().max())
+        return math.inf
+    return float((one.to(torch.float64) - other.to(one.device, torch.float64)).abs().max())
+
+
+def largest(tensor: Any) -> float:
+    """The largest finite number of a tensor, without its sign."""
+    import torch
+
+    if not tensor.is_floating_point() or not tensor.numel():
+        return 0.0
+    return float(tensor.detach().to(torch.float64).abs().nan_to_num(0.0, 0.0, 0.0).max())
+
+
+def largest_in(image: Image) -> float:
+    """The largest number of all tensors in a snapshot."""
+    if image.kind == "tensor":
+        return largest(image.value)
+    return max((largest_in(part) for _, part in image.parts), default=0.0)
