@@ -32,6 +32,11 @@ def of_library(filename: str) -> bool:
     return installed(filename) or filename.startswith("<") or _STANDARD.search(filename) is not None
 
 
+def of_standard_library(filename: str) -> bool:
+    """Whether a file is of the standard library."""
+    return not installed(filename) and _STANDARD.search(filename) is not None
+
+
 def library_file(filename: str) -> str:
     """A file of a library from its package on: ``torch/optim/optimizer.py``, ``logging/__init__.py``."""
     whole = _PACKAGES.split(filename)[-1]

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.advice.break_text import logger_method, named_function, named_manager, names_optimizer, skips_torch
 from depyf.run.advice.registry import use
-from depyf.run.installed_files import Owner, package_of
+from depyf.run.installed_files import Owner, of_standard_library, package_of
 from depyf.run.uses.known_calls import PACKS
 from depyf.run.uses.use_kinds import ValueUse
 
@@ -144,7 +144,9 @@ def _has_keywords(facts: BreakFacts, function: str) -> bool:
 
 def _logs(facts: BreakFacts) -> Uses:
     called = _LOGS.search(facts.line)
-    method = logger_method(facts.text) or (called["method"] if called is not None else "")
+    method = logger_method(facts.text)
+    if called is not None and (not method or facts.owner is not Owner.PROGRAM):  # the program's own call
+        method = called["method"]
     function = f"logging.Logger.{method}" if method and method not in _OF_SETTINGS else ""
     outside = use("write-outside", function="the logger")
     if not function:
@@ -383,9 +385,19 @@ IN_LINE = frozenset(
 """Advice to edit the line that broke the graph, or a function that the line calls."""
 
 
+_OF_A_WRITE = frozenset(("write-outside", "log-after"))
+
+
 def _not_edited(facts: BreakFacts, found: Uses) -> Uses:
-    """The advice on a line of a library: nothing that edits the library's file."""
+    """The advice on a line of a library: nothing that edits the library's file.  What the program calls of the standard
+    library, it can call elsewhere."""
     left = tuple(one for one in found if one.id not in IN_LINE)
+    if found and facts.owner is Owner.LIBRARY and of_standard_library(facts.filename) and not facts.only_libraries:
+        written = tuple(one for one in found if one.id in _OF_A_WRITE)
+        called = _called(facts.expression) or _called(facts.line)
+        outside = (use("call-outside", function=called),) if called else ()
+        if left or written or outside:
+            return (*left, *(written or outside))
     if not left and facts.only_libraries and (facts.owner is Owner.TORCH or skips_torch(facts.text)):
         return (use("torch-own", of="torch"),)
     if left or not found or facts.owner is Owner.TORCH:

@@ -126,6 +126,19 @@ def test_no_file_of_a_library_is_edited():
     assert {id for id in IN_LINE if ADVICE[id].switch is not None} == set()
 
 
+def test_what_the_program_calls_of_the_standard_library():
+    """The line of ``logging`` or ``json`` that broke the graph is not the program's; its call of it is."""
+    where = "/usr/lib/python3.11/logging/__init__.py", Owner.LIBRARY
+    text = "  Developer debug context: method: logging.Logger.isEnabledFor, args: [], kwargs: {}\n"
+    reason = "logging.Logger method not supported for non-export cases"
+    given = for_break(facts(reason, "", *where, line='log.info("loss %.3f", loss.item())', text=text))
+    assert [text_of(one) for one in given][0].endswith("ignore_logging_functions.add(logging.Logger.info)")
+    assert ids(given) == ["ignore-logging", "write-outside"]
+    where = "/usr/lib/python3.11/json/encoder.py", Owner.LIBRARY
+    called = facts("Attempted to call function marked as skipped", "", *where, expression="json.dumps(sizes)")
+    assert [text_of(one) for one in for_break(called)] == ["call json.dumps outside of the compiled function"]
+
+
 def test_what_is_all_torchs():
     """DistributedDataParallel: its context manager, by way of contextlib, and a method of its logger."""
     file = "/env/torch/nn/parallel/distributed.py"
