@@ -20,7 +20,7 @@ from depyf.run.causes.evidence import with_evidence
 from depyf.run.causes.guard_replay import GuardedValue, guarded_value
 from depyf.run.causes.sentences import break_sentence, consequence, failure_sentence, recompile_sentence
 from depyf.run.causes.through_libraries import in_spelling
-from depyf.run.causes.ways_out import FunctionReplay, WayOut, is_remedy, unpredicted, ways_out
+from depyf.run.causes.ways_out import FunctionReplay, WayOut, is_remedy, pinned_below, unpredicted, ways_out
 from depyf.run.places.place import Place
 from depyf.run.records import CompileKey, FunctionRecord
 from depyf.run.run import Run
@@ -49,7 +49,11 @@ def causes_of(run: Run) -> tuple[Cause, ...]:
             of_key.setdefault(key, group)
     known = {function.function: function for function in run.functions}
     groups = _with_one_way_out(_with_their_functions(_with_consequences(groups, known)))
-    replays = {function.function: FunctionReplay(function) for function in run.functions}
+    pinned = pinned_below(run.functions)
+    replays = {
+        function.function: FunctionReplay(function, pinned.get(function.function, frozenset()))
+        for function in run.functions
+    }
     groups = _freed_together(groups, replays)
     cells = dict(run.cells)
     rests: dict[str, list[FunctionRecord]] = {}

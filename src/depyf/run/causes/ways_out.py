@@ -17,7 +17,16 @@ from depyf.run.advice.advice import AdviceUse, Frees, SwitchKind
 from depyf.run.advice.registry import ADVICE, text_of
 from depyf.run.advice.source_names import named, of_wrapped
 from depyf.run.causes.folding import listed
-from depyf.run.causes.guard_replay import NOTHING, FreedValues, GuardedValue, GuardTable, Values, failed_in, in_order
+from depyf.run.causes.guard_replay import (
+    NOTHING,
+    FailedValue,
+    FreedValues,
+    GuardedValue,
+    GuardTable,
+    Values,
+    failed_in,
+    in_order,
+)
 from depyf.run.causes.prediction import Bound, Prediction
 from depyf.run.causes.value_advice import Uses, ValueAdvice
 from depyf.run.records import EntryState, FunctionRecord
@@ -115,8 +124,10 @@ class _Freed:
 class FunctionReplay:
     """What freeing values does for the compilations of one function."""
 
-    def __init__(self, function: FunctionRecord) -> None:
-        self._function = function
+    def __init__(self, function: FunctionRecord, pinned: frozenset[str] = frozenset()) -> None:
+        """``pinned``: sizes that what the function calls has made constants of: torch raises an error where one of a
+        marked tensor is."""
+        self._function, self._pinned = function, pinned
         self.entries = function.entries
         self.table = GuardTable(function.entries)
 
@@ -149,12 +160,17 @@ class FunctionReplay:
             advice = ValueAdvice(self._function, entry)
             for refusal in row:
                 for failed in failed_in(refusal.failed):
-                    found.setdefault(failed.value, {}).update(dict.fromkeys(advice.on(failed)))
+                    given = (use for use in advice.on(failed) if not (is_mark(use) and self._is_pinned(failed)))
+                    found.setdefault(failed.value, {}).update(dict.fromkeys(given))
         needed = _needed(found)
         for value, uses in found.items():
             if value.small and value.whole & needed:  # a line asks for the size
                 found[value] = {use: None for use in uses if use.id != "mark-unbacked"}
         return {value: tuple(uses) for value, uses in found.items()}
+
+    def _is_pinned(self, failed: FailedValue) -> bool:
+        difference = failed.difference
+        return difference is not None and bool({difference.wanted.text, difference.found.text} & self._pinned)
 
     @functools.cached_property
     def needed(self) -> Values:
@@ -260,6 +276,17 @@ class FunctionReplay:
             return wanted
         found = (frozenset(way.values) for way in self.ways)
         return min((way for way in found if wanted <= way), key=len, default=wanted)
+
+
+def pinned_below(functions: Iterable[FunctionRecord]) -> dict[tuple[int, str], frozenset[str]]:
+    """Function -> the sizes that were made constants in what it calls, its rests among them."""
+    found: dict[tuple[int, str], frozenset[str]] = {}
+    for entry in (entry for function in functions for entry in function.entries):
+        sizes = frozenset(one.became for one in entry.symbols if one.became and ".size()[" in one.source)
+        for caller in entry.callers if sizes else ():
+            if caller.function is not None:
+                found[caller.function] = found.get(caller.function, frozenset()) | sizes
+    return found
 
 
 def ways_out(

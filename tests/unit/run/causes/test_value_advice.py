@@ -9,7 +9,7 @@ import pytest
 from depyf.run.advice.registry import use
 from depyf.run.causes.guard_replay import failed_in
 from depyf.run.causes.value_advice import ValueAdvice
-from depyf.run.causes.ways_out import FunctionReplay, WayOut, ways_out
+from depyf.run.causes.ways_out import FunctionReplay, WayOut, pinned_below, ways_out
 from depyf.run.guards.difference import MODULE, Difference, GuardSide
 from depyf.run.places.place import Place
 from depyf.run.records import (
@@ -21,6 +21,7 @@ from depyf.run.records import (
     FunctionRecord,
     GuardRecord,
     RefusalRecord,
+    SymbolRecord,
     TransformedRecord,
 )
 
@@ -102,6 +103,28 @@ def test_values_that_are_a_part_of_code_are_not_joined_in_it() -> None:
 
 
 SIZE = Difference("tensor", "L['x']", "size", 0, wanted=GuardSide("4", "int"), found=GuardSide("5", "int"))
+
+
+def test_a_size_that_a_callee_makes_a_constant_is_not_marked() -> None:
+    """torch raises an error where it makes a constant of a size of a marked tensor, in whichever function."""
+    code = CodeRecord("f", "f", "net.py", 1, (), ("x",), (), None, None, (), source="def f(x):\n    return g(x)\n")
+    failed = FailedGuardRecord("", Place("net.py", 2, "f", "x"), (SIZE,))
+    made = TransformedRecord("", True, "", (), (), ())
+    first = EntryRecord(CompileKey(0, "0/0"), made, (), "live")
+    second = EntryRecord(CompileKey(0, "0/1"), made, (), "live", refusals=(RefusalRecord("0/0", (failed,)),))
+    caller = FunctionRecord((0, "0"), code, (first, second))
+
+    def ways(became: str) -> list[str]:
+        symbol = SymbolRecord("s0", "L['y'].size()[0]", "5", "[2, int_oo]", None, became=became)
+        called = (CallerRecord(Place("net.py", 2, "f", ""), caller.function),)
+        entry = EntryRecord(CompileKey(0, "1/0"), made, (), "live", symbols=(symbol,), callers=called)
+        callee = FunctionRecord((0, "1"), replace(code, name="g", qualname="g"), (entry,))
+        replay = FunctionReplay(caller, pinned_below((caller, callee)).get(caller.function, frozenset()))
+        return [way.text for way in ways_out([replay], replay.advice)]
+
+    marked = "torch._dynamo.mark_dynamic(x, 0) before the first call"
+    assert ways("") == ways("77") == [marked, "torch.compile(dynamic=True)"]
+    assert ways("5") == ["torch.compile(dynamic=True)"]
 
 
 def on_a_size(source: str, callers: tuple[CallerRecord, ...] = (), decorated: Place | None = None) -> list[str]:
