@@ -7,6 +7,7 @@ import re
 from depyf.errors import DepyfError
 
 OLDEST_TORCH = (2, 6)
+_NUMBERS = ".".join(map(str, OLDEST_TORCH))
 
 
 def require_torch() -> None:
@@ -15,10 +16,10 @@ def require_torch() -> None:
         import torch
     except ImportError as error:
         raise DepyfError(
-            "depyf.prepare_debug and depyf.debug need torch 2.6 or newer, which cannot be imported here "
-            f"({error}); install it, or use depyf.decompile, which needs no torch"
+            f"this needs torch {_NUMBERS} or newer, which cannot be imported here ({error}): install it; "
+            "what concerns bytecode alone needs no torch (decompile, disasm, passes)"
         ) from error
     version = getattr(torch, "__version__", "0")
     numbers = tuple(int(part) for part in re.findall(r"\d+", str(version))[:2])
     if numbers < OLDEST_TORCH:
-        raise DepyfError(f"torch {version} is too old: depyf needs torch {'.'.join(map(str, OLDEST_TORCH))} or newer")
+        raise DepyfError(f"torch {version} is too old: depyf needs torch {_NUMBERS} or newer")
