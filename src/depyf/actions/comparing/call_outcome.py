@@ -35,6 +35,8 @@ from depyf.sources.live.state.reached import ReachedState
 from depyf.sources.live.tensors import gradients_of
 
 RESULT = "the result"
+_AMPLIFIED = 0.1
+"""The share of the largest number of a tensor that its rounding may come to."""
 
 
 @dataclass(slots=True)
@@ -180,11 +182,15 @@ def outcomes_apart(
 
 
 def may_be_rounding(apart: Iterable[Apart], python: CallOutcome) -> bool:
-    """Whether each difference is small beside the numbers themselves, or beside the largest that the call left: the
-    digits of a mean of what a normalization made, and of a gradient that is zero, have cancelled out."""
+    """Whether each difference may be rounding, where the graphs agree but for that.
+
+    In a deep network in training mode that of gradients comes to some hundredths of them: a normalization over a few
+    values amplifies it.  Where the digits of a number have cancelled out, as in a gradient that is zero, it is small
+    beside the largest number that the call left."""
     images = [*(() if python.result is None else (python.result,)), *python.state.values(), *python.gradients.values()]
     size = max(map(largest_in, images), default=0.0)
-    return all(one.rounding or one.rounding_of <= size for one in apart)
+    known = [one.numbers for one in apart]
+    return all(one is not None and one.farthest <= max(_AMPLIFIED * one.largest, one.tolerance * size) for one in known)
 
 
 def raised_as(python: Exception | None, compiled: Exception | None) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import collections
 import enum
 import hashlib
-import math
 import pickle
 import sys
 import types
@@ -65,6 +64,26 @@ class Image:
         return f"a {self.kind} of {len(self.parts)}"
 
 
+_AMPLIFIED = 100.0
+"""How many tolerances of one operation the rounding of a whole call may come to; a tenth of the value at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumbersApart:
+    """How far finite numbers of two tensors are apart."""
+
+    farthest: float
+    largest: float
+    """The largest number of the first tensor, without its sign."""
+    tolerance: float
+    """The relative one of its type."""
+
+    @property
+    def rounding(self) -> bool:
+        """Whether sums in another order can make that difference."""
+        return self.farthest <= min(_AMPLIFIED * self.tolerance, 0.1) * self.largest
+
+
 @dataclass(frozen=True, slots=True)
 class Apart:
     """A value of the program that is not the same after two runs."""
@@ -73,12 +92,15 @@ class Apart:
     first: str
     second: str
     reason: str
-    rounding: bool = False
-    """Whether it is a difference that sums in another order can make."""
+    numbers: NumbersApart | None = None
+    """Of two tensors of one shape, of finite floating-point numbers."""
     one_is_nan: bool = False
     """NaN is on one side, and all numbers of the other are finite: other random numbers do not explain that."""
-    rounding_of: float = math.inf
-    """The size of the numbers that it may be a rounding of, where its own digits have cancelled out."""
+
+    @property
+    def rounding(self) -> bool:
+        """Whether it is a difference that sums in another order can make."""
+        return self.numbers is not None and self.numbers.rounding
 
 
 class Images:
@@ -284,10 +306,8 @@ def differences(
 def _of_tensors(path: str, first: Image, second: Image, apart: TensorDifference) -> Apart:
     one, other = first.value, second.value
     reason = "" if one.numel() == 1 and other.numel() == 1 and apart.wrong else apart.reason
-    farthest = _farthest(one, other) if apart.wrong else math.inf
-    tolerance = relative_tolerance(one.dtype) or math.nan
-    rounding = farthest <= min(_AMPLIFIED * tolerance, 0.1) * largest(one)
-    return Apart(path, first.text, second.text, reason, rounding, _one_is_nan(one, other), farthest / tolerance)
+    numbers = _numbers_apart(one, other) if apart.wrong else None
+    return Apart(path, first.text, second.text, reason, numbers, _one_is_nan(one, other))
 
 
 def _one_is_nan(one: Any, other: Any) -> bool:
@@ -301,17 +321,13 @@ def _one_is_nan(one: Any, other: Any) -> bool:
     )
 
 
-_AMPLIFIED = 100.0
-"""How many tolerances of one operation the rounding of a whole call may come to; a tenth of the value at most."""
-
-
-def _farthest(one: Any, other: Any) -> float:
-    """How far the numbers of two tensors are apart at most; infinite where one is no finite number."""
+def _numbers_apart(one: Any, other: Any) -> NumbersApart | None:
     import torch
 
     if not one.is_floating_point() or not bool(torch.isfinite(one).all()) or not bool(torch.isfinite(other).all()):
-        return math.inf
-    return float((one.to(torch.float64) - other.to(one.device, torch.float64)).abs().max())
+        return None
+    farthest = float((one.to(torch.float64) - other.to(one.device, torch.float64)).abs().max())
+    return NumbersApart(farthest, largest(one), relative_tolerance(one.dtype))
 
 
 def largest(tensor: Any) -> float:
