@@ -234,6 +234,17 @@ def test_what_is_left_where_the_digits_have_cancelled_out():
     assert not is_rounding((known * (1 + 1e-6 * noise)).float(), (known * 1.2).float(), known, around)
 
 
+def test_rounding_that_a_deep_network_amplifies():
+    """A normalization over a few values makes an error of 4 % of rounding.  The second backend may be as wrong, and no
+    more; where the first one is half wrong nothing is known of the second."""
+    noise = torch.randn(2, 1024, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    exact = torch.ones(1024, dtype=torch.float64)
+    first, second = ((exact + 0.04 * one).float() for one in noise)
+    assert is_rounding(first, second, exact, [exact])
+    assert not is_rounding(first, (exact + 0.4 * noise[1]).float(), exact, [exact])
+    assert not is_rounding(*((exact + 0.5 * one).float() for one in noise), exact, [exact])
+
+
 def test_a_small_wrong_gradient_is_no_rounding():
     def slopes(x, w):
         return torch.tanh(x @ w) * 1e-6 + x

@@ -75,6 +75,9 @@ class NumbersApart:
     farthest: float
     largest: float
     """The largest number of the first tensor, without its sign."""
+    apart: float
+    size: float
+    """The root mean squares of the difference and of the first tensor."""
     tolerance: float
     """The relative one of its type."""
 
@@ -326,8 +329,14 @@ def _numbers_apart(one: Any, other: Any) -> NumbersApart | None:
 
     if not one.is_floating_point() or not bool(torch.isfinite(one).all()) or not bool(torch.isfinite(other).all()):
         return None
-    farthest = float((one.to(torch.float64) - other.to(one.device, torch.float64)).abs().max())
-    return NumbersApart(farthest, largest(one), relative_tolerance(one.dtype))
+    first = one.to(torch.float64)
+    apart = first - other.to(one.device, torch.float64)
+    farthest, tolerance = float(apart.abs().max()), relative_tolerance(one.dtype)
+    return NumbersApart(farthest, largest(one), _root_mean_square(apart), _root_mean_square(first), tolerance)
+
+
+def _root_mean_square(values: Any) -> float:
+    return float(values.square().mean().sqrt())
 
 
 def largest(tensor: Any) -> float:
