@@ -31,6 +31,11 @@ class Made(enum.Enum):
         return self in (Made.AHEAD_LOADED, Made.PRECOMPILED, Made.CALL_LOADED)
 
     @property
+    def line(self) -> str:
+        """What the line of the program does that led to it: ``called at line 3``, ``compiled at line 3``."""
+        return "compiled" if self is Made.AHEAD else "called"
+
+    @property
     def words(self) -> str:
         """What the pages call such a compilation."""
         return {
