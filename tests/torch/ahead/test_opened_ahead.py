@@ -26,6 +26,12 @@ def scaled(x, by=2, *, shift=0.5):
     return x + shift
 
 
+def joined(items):
+    if not all(isinstance(one, torch.Tensor) for one in items):
+        raise TypeError(f"no tensors: {items}")
+    return torch.cat(items)
+
+
 def saved(path: Path, function=scaled, backend="aot_eager", **options) -> Path:
     compiled = torch.compile(function, fullgraph=True, backend=backend, **options)
     compiled.aot_compile(((torch.ones(4, 3),), {})).save_compiled_function(str(path))
@@ -59,6 +65,15 @@ def test_all_of_a_saved_function(aot, tmp_path, capsys):
     for line in index.splitlines():
         if line.startswith("| ["):
             assert (out / line[3:].partition("]")[0]).is_file()
+
+
+def test_code_with_code_in_it_has_the_weaker_verdict(tmp_path):
+    """The generator is identical, what has it is equivalent."""
+    compiled = torch.compile(joined, fullgraph=True, backend="aot_eager").aot_compile((([torch.ones(2)],), {}))
+    compiled.save_compiled_function(str(tmp_path / "f"))
+    index = opened((tmp_path / "f").read_bytes(), "f").files["index.md"]
+    (line,) = (line for line in index.splitlines() if line.startswith("| [original_code"))
+    assert line.endswith("| `joined` | equivalent |")
 
 
 def test_conditions_on_sizes_have_torchs_reasons(tmp_path):

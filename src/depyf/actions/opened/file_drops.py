@@ -97,7 +97,10 @@ class _Asked:
     def fixed(self, name: str) -> Iterator[str]:
         own = [guard for guard in self._parts.guards if guard.subject == name and guard.checks]
         wanted = [
-            (self._said(record), value) for record in self._kept for of, value in wanted_values(record) if of == name
+            (self._said(record), value)
+            for record in self._kept
+            for of, value in wanted_values(record.expression)
+            if of == name
         ]
         said = " or ".join(dict.fromkeys(said for said, _ in wanted)) or name
         other = other_value([value for _, value in wanted])
