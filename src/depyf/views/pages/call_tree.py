@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from depyf.run.files.layout import CALL_TREE
-from depyf.run.made import Made
+from depyf.run.made import led_to
 from depyf.run.places.place import Place
 from depyf.run.records import CallerRecord, CodeRecord, EntryRecord, FunctionRecord
 from depyf.run.run import Run
@@ -149,7 +149,7 @@ def _line(node: CallNode, above: CodeRecord | None, style: PrintStyle) -> str:
     name = "a backward of compiled autograd" if _of_autograd(node.function) else style.name(record.shown)
     known = not record.filename or record.filename.startswith("<") or (above and above.filename == record.filename)
     where = "" if known else f" ({_short(record.filename, style)}:{record.line})"
-    verb = next((entry.made.line for entry in node.entries), Made.CALL.line)
+    verb = led_to(entry.made for entry in node.entries)
     return f"{name}{where}{_called(verb, list(node.calls), above, style)}: {states}"
 
 
