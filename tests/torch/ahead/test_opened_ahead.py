@@ -76,6 +76,41 @@ def test_code_with_code_in_it_has_the_weaker_verdict(tmp_path):
     assert line.endswith("| `joined` | equivalent |")
 
 
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.linear(x)
+
+
+def test_guards_are_in_the_index_in_the_words_of_the_program(tmp_path):
+    """torch's text has the address of a class."""
+    compiled = torch.compile(Net().forward, fullgraph=True, backend="aot_eager").aot_compile(((torch.ones(3),), {}))
+    compiled.save_compiled_function(str(tmp_path / "f"))
+    files = opened((tmp_path / "f").read_bytes(), "f").files
+    assert "___check_type_id(L['self'], " in files["guards.txt"]
+    assert f"- `type_is(self, '{__name__}.Net')`" in files["index.md"] and "___check" not in files["index.md"]
+
+
+def test_the_text_among_the_files_of_aotinductor(tmp_path):
+    """torch keeps what it wrote by path, the library beside it."""
+    from torch._inductor.output_code import CompiledAOTI
+
+    made = CompiledAOTI.__new__(CompiledAOTI)
+    made.__dict__.update(_cached_files={
+        "/tmp/a/chash.wrapper.cpp": b"#include <torch.h>\n\nvoid run() {\n\n\n}\n",
+        "/tmp/b/chash.kernel.cpp": b"// one\n\nvoid kernel() {\n\n}\n",
+        "/tmp/a/chash.wrapper.so": b"\x7fELF\xff\xfe" + bytes(50),
+    })  # fmt: skip
+    files = opened(pickle.dumps({"compiled_fw": made}), "f").files
+    assert files["compiled_fw.wrapper_cpp.cpp"].startswith("#include <torch.h>")
+    assert "void kernel()" in files["compiled_fw.kernel_cpp.cpp"]
+    assert not [name for name in files if "_so" in name]
+    assert "the C++ that AOTInductor wrote around its kernels" in files["index.md"]
+
+
 def test_conditions_on_sizes_have_torchs_reasons(tmp_path):
     files = opened(saved(tmp_path / "f", dynamic=True).read_bytes(), "f").files
     assert "3 <= L['x'].size()[0]  # if x.shape[0] > 2:" in files["guards.txt"]

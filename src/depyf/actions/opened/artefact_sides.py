@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from depyf.actions.opened.file_drops import guard_records
+from depyf.actions.opened.file_guards import guard_records
 from depyf.actions.opened.open_file import MOST_BYTES, saved_version
 from depyf.actions.opened.opened_code import opened_codes
 from depyf.errors import DepyfError
