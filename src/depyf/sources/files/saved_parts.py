@@ -283,7 +283,8 @@ def _kind(root: object) -> str:
     if isinstance(root, Pairs) and ("entries" in names or "artifact" in names):
         return "a graph that Inductor compiled alone"
     if isinstance(root, list) and root and all(isinstance(item, bytes) for item in root):
-        return f"a list of pickles ({len(root)}), such as the functions of a module that was compiled ahead of time"
+        many = "1 pickle" if len(root) == 1 else f"{len(root)} pickles"
+        return f"a list of {many}, such as the functions of a module that was compiled ahead of time"
     if isinstance(root, Called) and root.name:
         return _CLASSES.get(root.name, f"a pickled {in_short(root.function)}")
     return "a pickle of another kind than torch's compiled functions"
