@@ -26,6 +26,16 @@ class TestOfTorch(unittest.TestCase):
         compiled = torch.compile(plain, fullgraph=True, backend="aot_eager").aot_compile(((torch.ones(3),), {}))
         self.assertTrue(torch.equal(compiled(torch.ones(3)), plain(torch.ones(3))))
 
+    def test_of_a_package(self):
+        from torch._dynamo.package import CompilePackage, DiskDynamoStore
+        from torch._inductor.runtime.runtime_utils import cache_dir
+
+        package, store = CompilePackage(plain), DiskDynamoStore()
+        torch._dynamo.optimize("eager", package=package)(plain)(torch.ones(3))
+        for key, backend in package.cached_backends.items():
+            store.record_eager_backend(key, backend)
+        store.save_package(package, cache_dir() + "/of_a_package")
+
     def test_that_is_not_chosen(self):
         raise AssertionError
 """
@@ -65,6 +75,21 @@ def test_a_function_is_kept_and_opened(tmp_path: Path) -> None:
     assert first == "1 tests, 0 failed, 0 skipped"
     found = dict(zip(heads.split()[1:], row.removeprefix("a function, aot_compile").split()))
     assert found == {"artefacts": "1", "open": "1", "wrong": "0", "functions": "1", "guards": "1", "graphs": "1", "unproven": "0"}  # fmt: skip
+    assert not rest
+
+
+@pytest.mark.torch
+def test_what_caching_precompile_keeps_is_kept_and_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = pytest.importorskip("torch._dynamo.package")
+    if not hasattr(package.DiskDynamoStore, "_write_to_local_cache"):
+        pytest.skip("a torch without precompile")
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "of_torch.py").write_text(TESTS)
+    done = tool(str(tmp_path / "of_torch.py"), "--only", "of_a_package")
+    assert done.returncode == 0, done.stdout + done.stderr
+    _, heads, row, *rest = done.stdout.splitlines()
+    found = dict(zip(heads.split()[1:], row.removeprefix("an entry, caching_precompile").split()))
+    assert (found["artefacts"], found["open"], found["guards"], found["unproven"]) == ("1", "1", "1", "0")
     assert not rest
 
 

@@ -2,13 +2,14 @@
 
     python -m tools.torch.aot_captures FILE ... [--only WORD] [--out FOLDER]
 
-FILE: test files of a checkout of torch of the version that runs this, such as ``test/dynamo/test_aot_compile.py`` and
-``test/test_precompile.py``; any file of ``unittest`` cases does.  They run in a process of their own, in which a copy is kept of
-each artefact: of each function that ``aot_compile`` returns and each module's (saved for this, where torch can save it), and of
-each pair of files of ``torch.compiler.precompile``.  Then each is opened in a process without torch that refuses to load a
-pickle or code, to import torch, to start a program, and to execute code that is not ours.  ``--only``: tests with that in
-their name.  ``--out``: keep the artefacts there.  Output: a table, then what is missing in which.  Exit status 1 where one does
-not open, or something was executed.
+FILE: test files of a checkout of torch of the version that runs this, such as ``test/dynamo/test_aot_compile.py``,
+``test/dynamo/test_package.py`` and ``test/test_precompile.py``; any file of ``unittest`` cases does.  They run in a process
+of their own, in which a copy is kept of each artefact: of each function that ``aot_compile`` returns and each module's
+(saved for this, where torch can save it), of each pair of files of ``torch.compiler.precompile``, and of each entry of
+``caching_precompile``.  Then each is opened in a process without torch that refuses to load a pickle or code, to import torch,
+to start a program, and to execute code that is not ours.  ``--only``: tests with that in their name.  ``--out``: keep the
+artefacts there.  torch's tests want the package ``expecttest``.  Output: a table, then what is missing in which.  Exit status
+1 where one does not open, or something was executed.
 """
 
 from __future__ import annotations
@@ -81,6 +82,7 @@ class Kept:
         ahead.aot_compile_fullgraph = fullgraph
         self._hook_saving(ahead.AOTCompiledFunction, "a function, aot_compile")
         self._hook_saving(ahead.AOTCompiledModel, "a module, _save_aot_compiled_module")
+        self._hook_store()
         try:
             import torch._precompile as precompile
         except ImportError:  # before torch 2.15
@@ -94,6 +96,18 @@ class Kept:
             write(artifact, cache, python_code, cache_bytes)
 
         precompile._write_artifact = written
+
+    def _hook_store(self) -> None:
+        from torch._dynamo.package import DiskDynamoStore
+
+        whole = DiskDynamoStore._write_to_local_cache
+
+        @functools.wraps(whole)
+        def write(store: Any, data: bytes, path: str) -> None:
+            self.keep("an entry, caching_precompile", data)
+            whole(store, data, path)
+
+        DiskDynamoStore._write_to_local_cache = write
 
     def _hook_saving(self, cls: Any, kind: str) -> None:
         whole = cls.serialize

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 
 
 class Made(enum.Enum):
@@ -31,6 +32,11 @@ class Made(enum.Enum):
         return self in (Made.AHEAD_LOADED, Made.PRECOMPILED, Made.CALL_LOADED)
 
     @property
+    def led(self) -> str:
+        """What the line of the program does that led to it: ``called at line 3``, ``compiled at line 3``."""
+        return "loaded" if self.loaded else "compiled" if self is Made.AHEAD else "called"
+
+    @property
     def words(self) -> str:
         """What the pages call such a compilation."""
         return {
@@ -40,3 +46,8 @@ class Made(enum.Enum):
             Made.PRECOMPILED: "loaded, precompiled",
             Made.CALL_LOADED: "loaded",
         }[self]
+
+
+def led_to(found: Iterable[Made]) -> str:
+    """What lines of the program did that led to such compilations: ``called``; ``loaded or called`` for both."""
+    return " or ".join(dict.fromkeys(made.led for made in found)) or Made.CALL.led

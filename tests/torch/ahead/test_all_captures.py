@@ -144,7 +144,7 @@ def test_a_function_compiled_ahead_of_time(tmp_path, monkeypatch, name, way):
 
 def test_a_tensor_of_a_module_is_named_by_its_path(tmp_path, monkeypatch):
     found = opens(saved(tmp_path, PROGRAMS["a module"], OPTIONS["aot_eager"]), monkeypatch)
-    assert "- `self._modules['linear']._parameters['weight']: the tensor's type, dtype," in found.files["index.md"]
+    assert "- `self.linear.weight: the tensor's type, dtype," in found.files["index.md"]
 
 
 @pytest.mark.parametrize("name", ["plain", "a module"])

@@ -23,6 +23,10 @@ def of_global(x):
     return x * FACTOR
 
 
+def trained(x, weight, target):
+    return torch.nn.functional.mse_loss(torch.tanh(x @ weight), target)
+
+
 def ahead(function, *args, backend="aot_eager"):
     return torch.compile(function, fullgraph=True, backend=backend).aot_compile((args, {}))
 
@@ -47,6 +51,18 @@ def test_explain_tells_its_guards(compiled):
     assert any("L['x']" in guard.expression for guard in entry.guards)
     assert "ahead of time" in str(report)
     assert "never called" not in str(report)
+
+
+def test_explain_counts_the_operations_that_dynamo_captured():
+    """AOTAutograd's graphs have others: five for these three."""
+    made = ahead(trained, torch.ones(2, 3), torch.ones(3, 2, requires_grad=True), torch.ones(2, 2))
+    assert [entry.operations for entry in depyf.explain(made).entries] in ([3], [None])
+    assert "5 operations" not in str(depyf.explain(made))
+
+
+def test_explain_tells_what_no_guard_looks_at():
+    of_file = [str(value) for value in depyf.explain(ahead(of_global, torch.ones(3))).unguarded]
+    assert of_file == ["FACTOR (test_asked_ahead.py:23): none was stored"]
 
 
 def test_why_tells_what_the_call_would_raise(compiled):

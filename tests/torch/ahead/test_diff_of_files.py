@@ -71,6 +71,43 @@ def test_a_file_and_the_run_that_made_it(function, dynamic, tmp_path):
     assert artefact_diff(file.parent / "dump", file).equal
 
 
+def views(x):
+    return x.reshape(2 * x.shape[1], -1).sin()
+
+
+def test_a_size_is_the_same_however_torch_prints_it(tmp_path):
+    """``Sym(2*s27)`` in what torch reports, ``Sym(2 * s27)`` in what it stores."""
+    torch._dynamo.reset()
+    file = saved(tmp_path, views, (2, 4, 3), backend="aot_eager", dynamic=True)
+    found = artefact_diff(file, tmp_path / "dump")
+    assert outcomes(found)["Forward_graph"] in ("the same", "alike"), found.parts
+
+
+def branching(x, flag=True):
+    return x + 1 if flag else x.relu()
+
+
+def branching_elsewhere(x, flag=True):
+    return x + 1 if flag else x.tanh()
+
+
+def test_two_functions_of_which_the_same_was_compiled(tmp_path):
+    """The branch that is not taken is in the function and in no graph."""
+    one, two = (saved(tmp_path / made.__name__, made, backend="aot_eager") for made in (branching, branching_elsewhere))
+    found = artefact_diff(one, two)
+    assert outcomes(found)["code"] == outcomes(found)["guards"] == "the same"
+    (part,) = (part for part in found.parts if part.name == "function")
+    assert part.differs and any("tanh" in line for line in part.lines)
+    assert "function" not in outcomes(artefact_diff(one, one.parent / "dump"))
+
+
+def test_few_lines_of_each_side_are_shown_and_the_rest_is_counted(of_scaled, tmp_path):
+    found = artefact_diff(of_scaled, saved(tmp_path, shape=(7, 5)))
+    (part,) = (part for part in found.parts if part.name == "kernels")
+    assert [line[0] for line in part.lines[:-1]] == ["-"] * 3 + ["+"] * 3
+    assert part.lines[-1].startswith("and ") and part.lines[-1].endswith("more lines: -u shows all")
+
+
 def test_a_run_that_compiled_at_a_call(of_scaled, tmp_path):
     torch._dynamo.reset()
     with depyf.prepare_debug(str(tmp_path)):
@@ -82,25 +119,30 @@ def test_a_run_that_compiled_at_a_call(of_scaled, tmp_path):
 def test_other_guards(of_scaled, tmp_path):
     found = artefact_diff(of_scaled, saved(tmp_path, dynamic=True))
     (guards,) = (part for part in found.parts if part.name == "guards")
-    assert "only 1: L['by'] == 2" in guards.lines and "only 2: 3 <= L['x'].size()[0]" in guards.lines
+    assert "only 1: by == 2" in guards.lines and "only 2: 3 <= x.size(0)" in guards.lines
     assert not found.equal
 
 
 def test_another_tensor(of_scaled, tmp_path):
     first = saved(tmp_path / "a", dtype=torch.float64)
     (guards,) = (part for part in artefact_diff(of_scaled, first).parts if part.name == "guards")
-    assert guards.lines == ("L['x']: float32[4, 3] in 1, float64[4, 3] in 2",)
+    assert guards.lines == ("x: float32[4, 3] in 1, float64[4, 3] in 2",)
     second = saved(tmp_path / "b", shape=(5, 3))
     for one in (second, second.parent / "dump"):
         (guards,) = (part for part in artefact_diff(of_scaled, one).parts if part.name == "guards")
-        assert guards.lines == ("L['x']: float32[4, 3] in 1, float32[5, 3] in 2",)
+        assert guards.lines == ("x: float32[4, 3] in 1, float32[5, 3] in 2",)
 
 
 def test_other_graphs_and_kernels(of_scaled, tmp_path):
     found = artefact_diff(of_scaled, saved(tmp_path, other))
     parts = {part.name: part for part in found.parts}
     assert parts["guards"].outcome == "the same"
-    assert {name for name, part in parts.items() if part.differs} == {"Forward_graph", "AFTER_POST_GRAD", "kernels"}
+    assert {name for name, part in parts.items() if part.differs} == {
+        "function",
+        "Forward_graph",
+        "AFTER_POST_GRAD",
+        "kernels",
+    }
     assert any("aten.sin" in line for line in parts["Forward_graph"].lines)
 
 

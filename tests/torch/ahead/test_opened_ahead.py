@@ -26,6 +26,12 @@ def scaled(x, by=2, *, shift=0.5):
     return x + shift
 
 
+def joined(items):
+    if not all(isinstance(one, torch.Tensor) for one in items):
+        raise TypeError(f"no tensors: {items}")
+    return torch.cat(items)
+
+
 def saved(path: Path, function=scaled, backend="aot_eager", **options) -> Path:
     compiled = torch.compile(function, fullgraph=True, backend=backend, **options)
     compiled.aot_compile(((torch.ones(4, 3),), {})).save_compiled_function(str(path))
@@ -59,6 +65,50 @@ def test_all_of_a_saved_function(aot, tmp_path, capsys):
     for line in index.splitlines():
         if line.startswith("| ["):
             assert (out / line[3:].partition("]")[0]).is_file()
+
+
+def test_code_with_code_in_it_has_the_weaker_verdict(tmp_path):
+    """The generator is identical, what has it is equivalent."""
+    compiled = torch.compile(joined, fullgraph=True, backend="aot_eager").aot_compile((([torch.ones(2)],), {}))
+    compiled.save_compiled_function(str(tmp_path / "f"))
+    index = opened((tmp_path / "f").read_bytes(), "f").files["index.md"]
+    (line,) = (line for line in index.splitlines() if line.startswith("| [original_code"))
+    assert line.endswith("| `joined` | equivalent |")
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.linear(x)
+
+
+def test_guards_are_in_the_index_in_the_words_of_the_program(tmp_path):
+    """torch's text has the address of a class."""
+    compiled = torch.compile(Net().forward, fullgraph=True, backend="aot_eager").aot_compile(((torch.ones(3),), {}))
+    compiled.save_compiled_function(str(tmp_path / "f"))
+    files = opened((tmp_path / "f").read_bytes(), "f").files
+    assert "___check_type_id(L['self'], " in files["guards.txt"]
+    assert f"- `type_is(self, '{__name__}.Net')`" in files["index.md"] and "___check" not in files["index.md"]
+
+
+def test_the_text_among_the_files_of_aotinductor(tmp_path):
+    """torch keeps what it wrote by path, the library beside it."""
+    from torch._inductor.output_code import CompiledAOTI
+
+    made = CompiledAOTI.__new__(CompiledAOTI)
+    made.__dict__.update(_cached_files={
+        "/tmp/a/chash.wrapper.cpp": b"#include <torch.h>\n\nvoid run() {\n\n\n}\n",
+        "/tmp/b/chash.kernel.cpp": b"// one\n\nvoid kernel() {\n\n}\n",
+        "/tmp/a/chash.wrapper.so": b"\x7fELF\xff\xfe" + bytes(50),
+    })  # fmt: skip
+    files = opened(pickle.dumps({"compiled_fw": made}), "f").files
+    assert files["compiled_fw.wrapper_cpp.cpp"].startswith("#include <torch.h>")
+    assert "void kernel()" in files["compiled_fw.kernel_cpp.cpp"]
+    assert not [name for name in files if "_so" in name]
+    assert "the C++ that AOTInductor wrote around its kernels" in files["index.md"]
 
 
 def test_conditions_on_sizes_have_torchs_reasons(tmp_path):

@@ -12,6 +12,8 @@ from depyf.run.guards.served_values import served_values
 from depyf.run.made import Made
 from depyf.run.observations.all_observations import nothing_to_fix
 from depyf.run.store.loading import load
+from depyf.views.report.dump_view import DumpView
+from depyf.views.report.panels.guards_panel import guards_panel
 
 pytestmark = pytest.mark.torch
 
@@ -111,8 +113,15 @@ def test_what_a_capture_of_frames_serves_alone_is_told_with_a_call_that_raises(t
         artefact(x, False)
     index = (tmp_path / "loaded" / "index.md").read_text()
     assert "`mode == 'sum' or mode == 'mean'`" in index and "mode='sum_2')`" in index
+    (node,) = (guard for guard in guards_panel(DumpView(tmp_path / "dump"), None)["guards"] if guard.get("raises"))
+    assert (node["served"], node["raises"]) == ("mode == 'sum' or mode == 'mean'", [way])
     with pytest.raises(torch.compiler.PrecompileError):
         eval(way, {"chosen": artefact, "x": x, "flag": True})
+    answer = depyf.why(artefact, x, True, "max")
+    assert [one.said for one in answer.served] == ["mode == 'sum' or mode == 'mean'"]
+    assert "  the artefact serves mode == 'sum' or mode == 'mean' and no other value" in str(answer).splitlines()
+    assert "and no other value" in answer._repr_html_()
+    assert not depyf.why(artefact, x.double(), True, "sum").served  # each variant wants another tensor
     assert torch.equal(artefact(x, False), chosen(x, False))
 
 

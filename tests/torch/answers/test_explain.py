@@ -39,7 +39,7 @@ def test_report(capsys):
     assert [len(resume.entries) for resume in report.resumes] == [2]
     text = str(report)
     assert f"4 compilations, 4 graphs, 1 distinct graph break{'' if silent else ', 2 recompilations'}" in text
-    assert "guard x: Tensor float32[2], stride [1]" in text and "guard L['n'] == 2" in text
+    assert "guard x: Tensor float32[2], stride [1]" in text and "guard n == 2" in text
     data = json.loads(json.dumps(report.to_json()))
     assert data["entries"][1]["compile_id"] == "0/0" and data["resumes"][0]["entries"]
     page = report._repr_html_()

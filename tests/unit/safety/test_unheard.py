@@ -30,6 +30,7 @@ TEXTS = [
     "x = 1if 2else 3; y = 0x1for x in y",
     "x = [1for x in 0xfor y]; a.if_ = 1.5if 2 else .5or 1jor 0b1and 1_0in x",
     "x1if = a1or = 3",
+    "x = 1..is_integer() or 1.0.is_integer()",
     "x = 0x1ffor x in y; z = 0xfin y; w = 1jif x else 2.jor 1_0jand 0XaFor b",
     "x = a if'\\('in'\\)'else'\\.'",
 ]
@@ -49,6 +50,15 @@ def test_same_tree_without_a_warning(text: str) -> None:
         warnings.simplefilter("error")
         assert ast.dump(parse(text)) == expected
     assert spelled_out(text).count("\n") == text.count("\n")
+
+
+@pytest.mark.parametrize("text", ["x = 0inside'", "x = 1orange", "x = 0xfora", "x = 1.is_integer()", "x = 2jifs"])
+def test_a_word_that_only_begins_as_an_operator_is_an_error_without_a_warning(text: str) -> None:
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        with pytest.raises(SyntaxError):
+            parse(text)
+    assert not heard
 
 
 def test_files_of_the_standard_library() -> None:

@@ -20,8 +20,9 @@ def why_html(answer: Why) -> Markup:
     word = "runs" if answer.runs is not None else "no entry fits" if answer.refusals else "nothing compiled"
     outcome = line(chip(word, _kind(answer)), answer.outcome)
     refusals = [_refusal(refusal, opened=position == 0) for position, refusal in enumerate(answer.refusals)]
+    served = [line(text) for text in answer.served_lines()]
     inside = [_inner(inner) for inner in (*(rest for rest in answer.rests if rest.again), *answer.inside)]
-    return notebook.report(answer.function, answer.place, outcome, *refusals, *inside)
+    return notebook.report(answer.function, answer.place, outcome, *refusals, *served, *inside)
 
 
 def _inner(inner: InnerAnswer) -> Markup:

@@ -18,6 +18,7 @@ from depyf.run.advice.for_guards import for_unrolled
 from depyf.run.advice.registry import DECLARED, applicable, sentence
 from depyf.run.global_names import in_words
 from depyf.run.guards.known_kinds import advice, fixed
+from depyf.run.guards.served_values import ServedValue, served_values, wanted_values
 from depyf.run.made import Made
 from depyf.safety.guarded import Door, warn
 from depyf.sources.live.ahead.ahead_functions import checks_guards
@@ -25,6 +26,7 @@ from depyf.sources.live.ahead.one_graph import OneGraph, one_graph_of
 from depyf.sources.live.ahead.precompiled import dispatch_of
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.caches.inner_functions import InnerFunctions
+from depyf.sources.live.caches.live_run import live_run
 from depyf.sources.live.caches.loaded_entries import hidden_guards
 from depyf.sources.live.events.break_errors import gives_up
 from depyf.sources.live.events.compilations import Compilation, of_code, recent_compilations
@@ -67,6 +69,10 @@ class Why:
     rests: tuple[InnerAnswer, ...] = ()
     """The rests of the function after its graph breaks, as far as they read arguments that it leaves as they are."""
 
+    served: tuple[ServedValue, ...] = ()
+    """What an artefact of ``torch.compiler.precompile`` serves alone, of the arguments for which this call has another
+    value."""
+
     @property
     def outcome(self) -> str:
         if self.runs is None:
@@ -106,7 +112,7 @@ class Why:
 
     def __str__(self) -> str:
         lines = [f"{in_words(self.function)} ({self.place}): {self.outcome}"]
-        lines += ["  " + line for line in refusal_lines(self.refusals)]
+        lines += ["  " + line for line in (*refusal_lines(self.refusals), *self.served_lines())]
         rests = [rest for rest in self.rests if rest.again]
         lines += ["  " + line for inner in (*rests, *self.inside) for line in inner.lines()]
         if self.inside and not all(inner.again for inner in self.inside):
@@ -114,6 +120,10 @@ class Why:
                 "  what depends on values that the call computes is asked while it runs: with depyf.watch() as watched"
             )
         return "\n".join(lines)
+
+    def served_lines(self) -> list[str]:
+        """What no other call of the artefact can be given."""
+        return [f"the artefact serves {one.said} and no other value" for one in self.served]
 
     def __repr__(self) -> str:
         return f"<depyf.why of {self.function}: {self.outcome}; print() shows all of it>"
@@ -134,6 +144,7 @@ class Why:
             "refusals": [refusal.to_json() for refusal in self.refusals],
             "inside": [inner.to_json() for inner in self.inside],
             "rests": [rest.to_json() for rest in self.rests],
+            "served": [one.to_json() for one in self.served],
         }
 
 
@@ -168,8 +179,12 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
         answers.append((answer, entry))
     known = in_force() | ({DECLARED} if target.declared else frozenset())
     refusals = nearest_first([*_refusals(answers, known), *passed])
+    served: tuple[ServedValue, ...] = ()
     if target.ahead:
         captured = dispatch_of(target.ahead[0]) is not None
+        if captured and runs is None:
+            with Door("what the artefact serves alone could not be told", warn):
+                served = _served(target, [answer for answer, _ in answers])
         refusals = tuple(map(_of_capture if captured else _of_ahead, refusals))
     place = f"{code.co_filename}:{code.co_firstlineno}"
     name = qualified_name(code)
@@ -186,7 +201,7 @@ def why(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Why:
         otherwise = "the call raises AssertionError: a size is outside of what dynamic_shapes= declares"
     if not target.ahead and any(manager.check_verbose(L).result for manager in hidden_guards(code)):
         otherwise = "an entry runs that torch has loaded, and whose code it does not show"
-    return Why(name, place, runs, refusals, otherwise, later, inside, made, rests)
+    return Why(name, place, runs, refusals, otherwise, later, inside, made, rests, served)
 
 
 PRECOMPILED = "precompiled"
@@ -201,6 +216,15 @@ def _of_one_graph(graph: OneGraph, args: tuple[Any, ...], kwargs: dict[str, Any]
     otherwise = "the call raises PrecompileError: it is none for which the graph was made"
     runs = None if failed else PRECOMPILED
     return Why("the artefact", f"one graph, backend {graph.backend}", runs, refusals, otherwise, made=Made.PRECOMPILED)
+
+
+def _served(target: Target, answers: list[EntryAnswer]) -> tuple[ServedValue, ...]:
+    """The values that an artefact serves alone, of the arguments that each of its variants refuses in this call."""
+    refused = [
+        {name for step in answer.failing_steps for name, _ in wanted_values(step.expression)} for answer in answers
+    ]
+    found = served_values(live_run([target]).functions[0])
+    return tuple(one for one in found if refused and all(one.name in names for names in refused))
 
 
 def _refusal(compile_id: str, steps: tuple[GuardStep, ...]) -> Refusal:

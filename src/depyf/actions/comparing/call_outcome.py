@@ -191,7 +191,7 @@ def may_be_rounding(apart: Iterable[Apart], python: CallOutcome) -> bool:
     images = [*(() if python.result is None else (python.result,)), *python.state.values(), *python.gradients.values()]
     size = max(map(largest_in, images), default=0.0)
     known = [one.numbers for one in apart]
-    return all(one is not None and one.apart <= max(_AMPLIFIED * one.size, one.tolerance * size) for one in known)
+    return all(one is not None and one.rms_apart <= max(_AMPLIFIED * one.rms, one.tolerance * size) for one in known)
 
 
 def raised_as(python: Exception | None, compiled: Exception | None) -> str:

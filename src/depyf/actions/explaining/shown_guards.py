@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from depyf.run.guards import known_kinds
+from depyf.run.guards.program_words import in_program
 from depyf.run.records import GuardRecord
 from depyf.safety.escape import cut
 from depyf.sources.live.guards.ask import user_place
@@ -17,8 +18,9 @@ _OF_TORCH = re.compile(r"__import_(?:_\(')?torch|\.__dict__$")
 
 
 def brief(expression: str) -> str:
-    """A guard on one line: a tensor as ``x: Tensor float32[None, 3]``, anything else as Python."""
-    return known_kinds.brief(expression) or cut(known_kinds.plain(expression), 110)
+    """A guard on one line: a tensor as ``x: Tensor float32[None, 3]``, anything else as Python with the names of the
+    program, as ``n == 2``."""
+    return known_kinds.brief(expression) or cut(in_program(known_kinds.plain(expression)), 110)
 
 
 def split_guards(guards: tuple[GuardRecord, ...]) -> tuple[list[GuardRecord], int]:

@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.run.guards.unguarded_value import UnguardedValue
-from depyf.run.guards.unguarded_values import unguarded_values
+from depyf.run.guards.unguarded_value import UnguardedValue, WhyUnguarded
+from depyf.run.guards.unguarded_values import NO_GUARD, NOT_STORED, unguarded_values
 from depyf.run.places.place import Place
 from depyf.run.run import Run
 from depyf.sources.live.ahead.filtered_guards import filter_of, filter_words, left_out_of
-from depyf.sources.live.caches.entries import cache_entries
 from depyf.sources.live.target import Target
 from depyf.sources.live.unguarded.called_frames import compiled_frame
 from depyf.sources.live.unguarded.live_unguarded import guards_of_rests, unguarded_hooks
@@ -58,7 +57,7 @@ class Unguarded:
 
 def unguarded(target: Target, compiled: Any, run: Run) -> tuple[Unguarded, ...]:
     """``compiled``: what the program calls, which knows the filter of guards; ``run`` has the guards of its entries."""
-    entries = cache_entries(target.code)
+    entries = target.entries
     if not entries:
         return ()
     frame = compiled_frame(target)
@@ -70,8 +69,11 @@ def unguarded(target: Target, compiled: Any, run: Run) -> tuple[Unguarded, ...]:
         own = [guard.expression for guard in known.get(entry.compile_id, ())]
         guards = [*own, *guards_of_rests(entry)]
         filtered_by = filter_words(keep) if keep is not None else ""
-        for value in unguarded_values(reads, guards, left_out_of(entry.manager), filtered_by):
-            found.setdefault(value, []).append(entry.compile_id)
+        left_out, apart = left_out_of(entry.manager), entry.made.apart
+        nothing = NOT_STORED if apart and not left_out else NO_GUARD
+        for value in unguarded_values(reads, guards, left_out, filtered_by, nothing):
+            if not apart or value.kind is not WhyUnguarded.FILTER:  # of those the report lists the guards
+                found.setdefault(value, []).append(entry.compile_id)
     for value in unguarded_hooks(frame):
         found[value] = [entry.compile_id for entry in entries]
     order = {read.name: number for number, read in enumerate(reads)}

@@ -22,9 +22,11 @@ from depyf.actions.opened.artefact_sides import (
 )
 from depyf.decompiler.emit.comments import comment, split_remark
 from depyf.errors import DepyfError
+from depyf.run.causes.folding import counted
 from depyf.run.compile_stages import ORDER
 from depyf.run.graphs.graph_source import importable
 from depyf.run.graphs.graph_text import GraphClass, read_graph
+from depyf.run.guards.program_words import in_program
 from depyf.views.compare.line_diff import changed_lines, unified
 from depyf.views.compare.meaning import meaning, without_caches
 from depyf.views.pages.graph_page import REWRITTEN
@@ -32,8 +34,8 @@ from depyf.views.pages.graph_page import REWRITTEN
 _REWRITTEN = "not compared: one side has the graph as it runs, the other as torch reported it"
 _MOST = 20
 """Guards that are shown of each side."""
-
-
+_FEW = 3
+"""Lines of a text that are shown of each side."""
 _ONE_SIDE = ("only in 1", "only in 2")
 
 
@@ -96,7 +98,8 @@ def artefact_diff(first: Path, second: Path, strict: bool = False) -> ArtefactCo
         raise DepyfError(f"neither {first} nor {second} is a file")
     known = next(iter(sides.values()))
     one, two = (sides[path] if path in sides else nearest(known, sides_of_dump(path)) for path in (first, second))
-    parts = [_texts("code", [one.code] if one.code else [], [two.code] if two.code else [], strict)]
+    parts = [_texts("function", [one.original], [two.original], strict)] if one.original and two.original else []
+    parts.append(_texts("code", [one.code] if one.code else [], [two.code] if two.code else [], strict))
     parts.append(_guards(one, two))
     names = [name for name in (*ORDER, KERNELS) if name in one.stages or name in two.stages]
     parts += [_texts(name, one.stages.get(name, []), two.stages.get(name, []), strict) for name in names]
@@ -112,15 +115,15 @@ def _guards(one: ArtefactSide, two: ArtefactSide) -> PartComparison:
     lines = []
     for number, (this, that) in enumerate(((one, two), (two, one)), 1):
         own = [text for text in this.guards if text not in that.guards]
-        lines += [f"only {number}: {text}" for text in own[:_MOST]]
+        lines += [f"only {number}: {in_program(text)}" for text in own[:_MOST]]
         lines += [f"only {number}: {len(own) - _MOST} more"] if len(own) > _MOST else []
     for source in sorted(one.tensors.keys() & two.tensors.keys()):
         if not one.tensors[source].agrees(two.tensors[source]):
-            lines.append(f"{source}: {one.tensors[source]} in 1, {two.tensors[source]} in 2")
+            lines.append(f"{in_program(source)}: {one.tensors[source]} in 1, {two.tensors[source]} in 2")
     for owner in sorted(one.keys.keys() & two.keys.keys()):
         ours, theirs = one.keys[owner], two.keys[owner]
         lines += [
-            f"key {place} of {owner}: {ours[place]!r} in 1, {theirs[place]!r} in 2"
+            f"key {place} of {in_program(owner)}: {ours[place]!r} in 1, {theirs[place]!r} in 2"
             for place in sorted(ours.keys() & theirs.keys())
             if ours[place] != theirs[place]
         ]
@@ -141,8 +144,18 @@ def _texts(name: str, one: list[str], two: list[str], strict: bool) -> PartCompa
         return PartComparison(name, _REWRITTEN)
     before, after = ("\n".join(side) for side in ((one, two) if strict else plain))
     diff = unified(before, after, (f"1/{name}", f"2/{name}"))
-    changed = [sign + text for sign, text in changed_lines(diff)]
-    return PartComparison(name, "differs", tuple(changed[:6]), diff)
+    return PartComparison(name, "differs", tuple(_excerpt([sign + text for sign, text in changed_lines(diff)])), diff)
+
+
+def _excerpt(changed: list[str]) -> Iterator[str]:
+    """The first lines of each side, and how many more there are."""
+    shown = 0
+    for sign in ("-", "+"):
+        own = [line for line in changed if line.startswith(sign)][:_FEW]
+        shown += len(own)
+        yield from own
+    if shown < len(changed):
+        yield f"and {counted(len(changed) - shown, 'more line')}: -u shows all"
 
 
 def _plain(text: str) -> str:
@@ -157,8 +170,22 @@ def _plain(text: str) -> str:
 
 def _operations(graph: GraphClass) -> Iterator[str]:
     for one in graph.everything():
-        yield from (f"{parameter.original}: {parameter.type}" for parameter in one.parameters)
-        yield ast.unparse(ast.Module(one.tree().body, []))
+        yield from (f"{parameter.original}: {_as_typed(parameter.type)}" for parameter in one.parameters)
+        yield ast.unparse(_Types().visit(ast.parse(ast.unparse(ast.Module(one.tree().body, [])))))  # a copy: it is kept
+
+
+class _Types(ast.NodeTransformer):
+    """Types in one form."""
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if isinstance(node.annotation, ast.Constant):
+            node.annotation = ast.Constant(_as_typed(str(node.annotation.value)))
+        return node
+
+
+def _as_typed(kind: str) -> str:
+    """torch prints the type of a symbol with its spaces or without: ``Sym(2 * s27)`` and ``Sym(2*s27)``."""
+    return kind.replace(" ", "") if kind.startswith("Sym(") else kind
 
 
 def comparison_lines(found: ArtefactComparison, diffs: bool = False) -> list[str]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from depyf.actions.opened.file_drops import guard_records
+from depyf.actions.opened.file_guards import guard_records
 from depyf.actions.opened.open_file import MOST_BYTES, saved_version
 from depyf.actions.opened.opened_code import opened_codes
 from depyf.errors import DepyfError
@@ -77,6 +77,8 @@ class ArtefactSide:
     title: str
     function: str = ""
     """The name of the function that was compiled; "" where nothing tells it."""
+    original: str = ""
+    """The functions of the program that a file stores, decompiled; "" for a dump, which has their source."""
     code: str = ""
     """What Dynamo made of it; "" where there is none."""
     guards: dict[str, None] = field(default_factory=dict)
@@ -131,8 +133,9 @@ def side_of_file(path: Path, version: str | None = None) -> ArtefactSide:
     for one in codes:
         if one.held_by == _MADE:
             side.code += _code_text(one.text)
-        elif not side.function:
-            side.function = one.name.rpartition(".")[2]
+            continue
+        side.function = side.function or one.name.rpartition(".")[2]
+        side.original += one.text
     side.has_guards = bool(parts.codes)
     side.add(record for guard in parts.guards for record in guard_records(guard, guard_record))
     side.tensors = dict(_inputs(parts))

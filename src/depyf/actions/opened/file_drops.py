@@ -7,8 +7,9 @@ that it left out: the line is that of the entry function which first reads what 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
+from depyf.actions.opened.file_guards import guard_records
 from depyf.actions.opened.opened_code import OpenedCode
 from depyf.actions.opened.opened_pages import coded
 from depyf.decompiler.bytecode import ops
@@ -21,7 +22,7 @@ from depyf.run.guards.guarded_path import ATTRIBUTE, CODE, ITEM, Path, path_of
 from depyf.run.guards.served_values import wanted_values
 from depyf.run.records import CodeRecord, CompileKey, EntryRecord, FunctionRecord, GuardRecord
 from depyf.sources.files.saved_drops import Dropped
-from depyf.sources.files.saved_parts import DRIVER, SavedGuard, SavedParts
+from depyf.sources.files.saved_parts import SavedParts
 from depyf.sources.reports.guards.guard_text import PLAIN_READER
 
 ENTRY_CODE = ("frames.code", "frames.0.code")
@@ -97,7 +98,10 @@ class _Asked:
     def fixed(self, name: str) -> Iterator[str]:
         own = [guard for guard in self._parts.guards if guard.subject == name and guard.checks]
         wanted = [
-            (self._said(record), value) for record in self._kept for of, value in wanted_values(record) if of == name
+            (self._said(record), value)
+            for record in self._kept
+            for of, value in wanted_values(record.expression)
+            if of == name
         ]
         said = " or ".join(dict.fromkeys(said for said, _ in wanted)) or name
         other = other_value([value for _, value in wanted])
@@ -135,18 +139,6 @@ class _Asked:
     def _at(self, path: Path | None) -> str:
         line = None if path is None else self._lines.get(_last_read(path))
         return f" at {coded(f'{self._unit.filename}:{line}')}" if line is not None and self._unit is not None else ""
-
-
-def guard_records(guard: SavedGuard, read: Callable[..., GuardRecord] = PLAIN_READER.left_out) -> Iterator[GuardRecord]:
-    """The records of a guard in a file, each of its checks read as what torch prints; none for what is no guard of
-    Dynamo."""
-    if guard.kind in ("guards_expr", DRIVER):
-        return
-    for check in guard.checks:
-        text = check.partition("  # ")[0].rstrip()
-        kind = "EQUALS_MATCH" if guard.kind == "CONSTANT_MATCH" and " == " in text else guard.kind
-        kind = "TYPE_MATCH" if text.startswith("___check_type_id(") else kind
-        yield read(kind, text, "", None, "")
 
 
 def code_of_unit(unit: CodeUnit) -> CodeRecord:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from depyf.decompiler.bytecode.codeunit import CodeUnit
 from depyf.decompiler.driver.pipeline import decompile_unit
+from depyf.decompiler.verify.verdict import Status
 from depyf.errors import DepyfError
 from depyf.safety.escape import printable
 from depyf.sources.files.saved_code import SavedCodes
@@ -23,7 +24,8 @@ MOST_CODES = 2000
 
 @dataclass(slots=True)
 class OpenedCode:
-    """The decompiled text of a code object; "" where there is none, and ``status`` has the reason."""
+    """The decompiled text of a code object; "" where there is none, and ``status`` has the reason.  Where there is one,
+    ``status`` is the weakest verdict on the code object and those nested in it."""
 
     place: str
     name: str
@@ -66,6 +68,6 @@ def _opened(found: SavedCodeObject, unit: CodeUnit | str, originals: dict[tuple[
         made = decompile_unit(unit, saved_code_options(unit, originals))
     except DepyfError as error:
         return OpenedCode(found.place, unit.qualname, "", printable(str(error)), unit, found.held_by)
-    statuses = sorted({verdict.status.value for verdict in made.verdicts})
-    status, proven = " and ".join(statuses).lower(), bool(made.shown) and made.proven
-    return OpenedCode(found.place, unit.qualname, made.shown, status, unit, found.held_by, proven)
+    weakest = max((verdict.status for verdict in made.verdicts), key=list(Status).index, default=Status.FAILED)
+    proven = bool(made.shown) and made.proven
+    return OpenedCode(found.place, unit.qualname, made.shown, weakest.value.lower(), unit, found.held_by, proven)

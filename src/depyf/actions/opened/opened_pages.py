@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from depyf.actions.opened.file_guards import in_words
 from depyf.actions.opened.opened_code import OpenedCode
 from depyf.run.global_names import without_changing_parts
+from depyf.run.guards.program_words import in_program
 from depyf.safety.escape import file_name, printable
 from depyf.sources.files.inert_text import cut
 from depyf.sources.files.saved_parts import DRIVER, SavedGuard, SavedParts, SavedText
@@ -28,6 +30,8 @@ _TITLES = {
     "_fx_graph_cache_debug_lines": "what torch's cache knows the graph by",
     "_code": "the graph's code",
     "graph_code": "the code of the graph, with what AOTAutograd puts around it",
+    "wrapper_cpp": "the C++ that AOTInductor wrote around its kernels",
+    "kernel_cpp": "the C++ of AOTInductor's kernels",
     "driver_code": "what a call does: checks, then the graph",
 }
 _FACTS = {
@@ -84,7 +88,7 @@ def text_files(texts: list[SavedText], names: FileNames) -> dict[str, SavedText]
 
 def _suffix(one: SavedText) -> str:
     start = one.text.lstrip()
-    if start.startswith(_CPP):
+    if start.startswith(_CPP) or one.key.endswith("_cpp"):
         return ".cpp"
     if start.startswith("{"):
         return ".json"
@@ -144,18 +148,20 @@ def _guard_count(guards: Sequence[SavedGuard]) -> str:
 def _guard_list(guards: Sequence[SavedGuard]) -> list[str]:
     """What the guards check of the program, each once, and how many check something else."""
     told = [_few_checks(guard) for guard in guards]
-    checks = dict.fromkeys(text for few in told for text in few)
-    lines = [f"- {coded(check)}" for check in checks][:_MOST_CHECKS]
+    checks = list(dict.fromkeys(text for few in told for text in few))
+    shown = dict.fromkeys(in_words(kind, check) if kind else check for kind, check in checks[:_MOST_CHECKS])
+    lines = [f"- {coded(check)}" for check in shown]
     lines += [f"- and {len(checks) - _MOST_CHECKS} more checks"] if len(checks) > _MOST_CHECKS else []
     rest = sum(not few for few in told)
     return [*lines, f"- and {_count(rest, 'guard')} on torch's own state, or without a text"] if rest else lines
 
 
-def _few_checks(guard: SavedGuard) -> list[str]:
+def _few_checks(guard: SavedGuard) -> list[tuple[str, str]]:
+    """What the index says of a guard: the kind and the text of checks, "" in the place of a kind for words."""
     if guard.kind == DRIVER:
-        return [f"{guard.subject}: {', '.join(guard.checks)}"]
-    own = [check for check in guard.checks[:3] if _telling(check)]
-    return [*own, f"{guard.subject}: {_OF_TENSOR}"] if guard.kind == "TENSOR_MATCH" else own
+        return [("", f"{guard.subject}: {', '.join(guard.checks)}")]
+    own = [(guard.kind, check) for check in guard.checks[:3] if _telling(check)]
+    return [*own, ("", f"{in_program(guard.subject)}: {_OF_TENSOR}")] if guard.kind == "TENSOR_MATCH" else own
 
 
 def _telling(check: str) -> bool:

@@ -33,6 +33,11 @@ class ServedValue:
     ways: tuple[Way, ...]
     """A call with another value, where one is known."""
 
+    @property
+    def name(self) -> str:
+        """The argument."""
+        return next(wanted_values(self.record.expression))[0]
+
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         place = self.record.place
@@ -48,7 +53,7 @@ def served_values(function: FunctionRecord) -> tuple[ServedValue, ...]:
     for entry in captured:
         here: dict[str, tuple[EntryRecord, GuardRecord, str]] = {}
         for guard in entry.guards:
-            for name, value in wanted_values(guard):
+            for name, value in wanted_values(guard.expression):
                 here.setdefault(name, (entry, guard, value))
         for name, found in here.items():
             fixed.setdefault(name, []).append(found)
@@ -70,9 +75,9 @@ def _served(function: FunctionRecord, name: str, found: Sequence[tuple[EntryReco
     return ServedValue(first, said, (way,) if way.call else ())
 
 
-def wanted_values(guard: GuardRecord) -> Iterator[tuple[str, str]]:
+def wanted_values(expression: str) -> Iterator[tuple[str, str]]:
     """The argument that a guard wants to be one value, and the value as Python text."""
-    for fact in facts_in(guard.expression):
+    for fact in facts_in(expression):
         path = path_of(fact.node)
         if fact.name == "value" and path is not None and _is_argument(path):
             yield path.name, str(fact.value)

@@ -15,7 +15,9 @@ from depyf.run.guards.guard_sources import GuardSources, known_path, read_guard,
 from depyf.run.guards.unguarded_value import FunctionReads, IdentityRead, ProgramRead, UnguardedValue, WhyUnguarded
 from depyf.run.records import FunctionRecord, GuardRecord
 
-_NO_GUARD = "torch made no guard for it"
+NO_GUARD = "torch made no guard for it"
+NOT_STORED = "none was stored"
+"""Of what was compiled ahead of time, where nobody recorded which guards were left out."""
 _DECIDED = "torch decided it when it compiled, and guards neither object"
 
 
@@ -24,16 +26,17 @@ def unguarded_values(
     guards: Sequence[str],
     left_out: Sequence[GuardRecord] = (),
     filtered_by: str = "",
+    nothing: str = NO_GUARD,
 ) -> Iterator[UnguardedValue]:
     """The values among ``reads`` that none of ``guards`` checks.  ``left_out``: the guards that a filter left out;
-    ``filtered_by``: the filter, in words."""
+    ``filtered_by``: the filter, in words; ``nothing``: why there is no guard where neither is known."""
     looked_at, without = _LookedAt(guards), _LookedAt([guard.expression for guard in left_out])
     for read in reads:
         if isinstance(read, IdentityRead):
             if not looked_at.identity(read):
                 yield UnguardedValue(read.name, read.place, WhyUnguarded.IDENTITY, _DECIDED)
         elif not looked_at.value(read.name):
-            kind, why = WhyUnguarded.NONE, _NO_GUARD
+            kind, why = WhyUnguarded.NONE, nothing
             if read.library:
                 kind, why = WhyUnguarded.LIBRARY, f"a constant of the library {read.library}"
             elif by := next((left_out[n].left_out_by for n in without.at(read.name)), filtered_by):

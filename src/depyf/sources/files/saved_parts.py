@@ -209,7 +209,20 @@ class _Visit:
             for key, item in fields(scope).items():
                 self.grow()
                 found.inputs.setdefault(cut(key), _input(item))
+        elif value.name == "CompiledAOTI":
+            self.written(place, fields(value).get("_cached_files"))
         return value.name == "FrameSummary"
+
+    def written(self, place: Place, files: object) -> None:
+        """The files of AOTInductor that are text: its C++.  ``files``: their content by path; the library is machine
+        code."""
+        for path, item in fields(files).items():
+            self.spend(len(item) if isinstance(item, bytes) else 1)
+            try:
+                text = item.decode() if isinstance(item, bytes) else ""
+            except UnicodeDecodeError:
+                continue
+            self.text(place, path.rpartition("/")[2].partition(".")[2].replace(".", "_"), text)
 
     def shapes(self, value: Called, place: str) -> None:
         """The conditions on sizes, with torch's reasons where it kept them."""
@@ -270,7 +283,8 @@ def _kind(root: object) -> str:
     if isinstance(root, Pairs) and ("entries" in names or "artifact" in names):
         return "a graph that Inductor compiled alone"
     if isinstance(root, list) and root and all(isinstance(item, bytes) for item in root):
-        return f"{len(root)} pickles, such as the functions of a module that was compiled ahead of time"
+        many = "1 pickle" if len(root) == 1 else f"{len(root)} pickles"
+        return f"a list of {many}, such as the functions of a module that was compiled ahead of time"
     if isinstance(root, Called) and root.name:
         return _CLASSES.get(root.name, f"a pickled {in_short(root.function)}")
     return "a pickle of another kind than torch's compiled functions"

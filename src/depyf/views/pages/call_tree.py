@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from depyf.run.files.layout import CALL_TREE
+from depyf.run.made import led_to
 from depyf.run.places.place import Place
 from depyf.run.records import CallerRecord, CodeRecord, EntryRecord, FunctionRecord
 from depyf.run.run import Run
@@ -148,29 +149,31 @@ def _line(node: CallNode, above: CodeRecord | None, style: PrintStyle) -> str:
     name = "a backward of compiled autograd" if _of_autograd(node.function) else style.name(record.shown)
     known = not record.filename or record.filename.startswith("<") or (above and above.filename == record.filename)
     where = "" if known else f" ({_short(record.filename, style)}:{record.line})"
-    return f"{name}{where}{_called(list(node.calls), above, style)}: {states}"
+    verb = led_to(entry.made for entry in node.entries)
+    return f"{name}{where}{_called(verb, list(node.calls), above, style)}: {states}"
 
 
 def _of_autograd(function: FunctionRecord) -> bool:
     return bool(function.entries) and all(entry.key.text.startswith("!") for entry in function.entries)
 
 
-def _called(calls: list[Place], above: CodeRecord | None, style: PrintStyle) -> str:
-    """By which lines; a file and a function are named where they are others than those of the function ``above``."""
+def _called(verb: str, calls: list[Place], above: CodeRecord | None, style: PrintStyle) -> str:
+    """By which lines it was called, or compiled (``verb``).  A file and a function are named where they are others than
+    those of the function ``above``."""
     if not calls:
         return ""
     first, files = calls[0], {place.filename for place in calls}
     if len(files) > 1:
-        return ", called at " + _some([f"{_short(place.filename, style)}:{place.line}" for place in calls])
+        return f", {verb} at " + _some([f"{_short(place.filename, style)}:{place.line}" for place in calls])
     elsewhere = above is None or first.filename != above.filename
     between = above is not None and len({p.function for p in calls}) == 1 and _last(first.function) != above.name
     inside = f" in {style.name(first.function)}" if between else ""
     if len(calls) == 1:
         text = first.text if len(first.text) <= _LONGEST else first.text[: _LONGEST - 3] + "..."
         line = f"{_short(first.filename, style)}:{first.line}" if elsewhere else f"line {first.line}"
-        return f", called at {line}{inside}" + (f" {style.code(text)}" if text else "")
+        return f", {verb} at {line}{inside}" + (f" {style.code(text)}" if text else "")
     lines = _some([str(number) for number in sorted({place.line for place in calls})])
-    return f", called at {f'{_short(first.filename, style)}, ' if elsewhere else ''}lines {lines}{inside}"
+    return f", {verb} at {f'{_short(first.filename, style)}, ' if elsewhere else ''}lines {lines}{inside}"
 
 
 def _last(qualname: str) -> str:

@@ -295,7 +295,11 @@ def _entry(function: FunctionRecord, entry: EntryRecord) -> list[_Part]:
 
 
 def _without_code(entry: EntryRecord) -> str:
-    """A compilation that ended without compiled code: the frame runs as Python, unless torch raised an error."""
+    """A compilation that ended without compiled code: the frame runs as Python, unless torch raised an error; and an
+    entry that was loaded, where torch let go of it before anything could be read of it."""
+    if entry.made.loaded:
+        gone = "torch no longer had it when the recording looked, so that its guards and its code are not known"
+        return comments([f"Compile id {entry.key.text} was loaded: {gone}."])
     end = "torch raised an error" if entry.raised else "the function ran as ordinary Python"
     lines = [f"Compile id {entry.key.text}: nothing was compiled, {end}."]
     lines += [f"Because: {_broken(record)}" for record in entry.breaks]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from depyf.run.made import Made
 from depyf.run.places.place import Place
 from depyf.run.records import CallerRecord, CodeRecord, CompileKey, EntryRecord, FunctionRecord
 from depyf.run.run import Run
@@ -61,3 +64,21 @@ def test_names_of_the_program_are_no_markup():
     hostile = function("0", "<img src=x>`[a](b)", entry("0/0", CallerRecord(Place("/p/<b>.py", 1, "m", "`|<i>"))))
     (text,) = call_tree_section(run(hostile))
     assert "\\<b>.py" in text and "`` <img src=x>`[a](b) ``" in text
+
+
+def test_what_is_compiled_ahead_of_time_is_not_called_at_that_line():
+    line = CallerRecord(Place("/p/train.py", 9, "m", "made = torch.compile(f).aot_compile(((x,), {}))"))
+    ahead = replace(entry("0/0", line), made=Made.AHEAD)
+    (text,) = call_tree_section(run(function("0", "f", ahead)))
+    assert "compiled at train.py:9 `made = torch.compile(f).aot_compile(((x,), {}))`" in text
+
+
+def test_a_function_that_is_loaded_and_then_called_says_both():
+    lines = [
+        CallerRecord(Place("/p/train.py", line, "m", text)) for line, text in ((3, "torch.compile(f)"), (9, "f(x)"))
+    ]
+    loaded = replace(entry("0/0", lines[0]), made=Made.CALL_LOADED)
+    (text,) = call_tree_section(run(function("0", "f", loaded)))
+    assert "loaded at train.py:3 `torch.compile(f)`" in text
+    (text,) = call_tree_section(run(function("0", "f", loaded, entry("0/1", lines[1]))))
+    assert "loaded or called at train.py, lines 3, 9" in text

@@ -117,11 +117,20 @@ def captured_graphs(key: CompileKey, entry: LiveEntry, operations: int | None) -
     return [GraphRecord(key, CAPTURED, n, "", loops=() if n else loops) for n in range(len(functions))]
 
 
+def captured_modules(functions: list[Any]) -> list[Any]:
+    """The graph modules that Dynamo captured, as far as ``functions``, the backend's, hold them."""
+    return [
+        module
+        for module in live_code(functions).modules
+        if hasattr(module, "graph") and _stage(source_of(type(module).__dict__["forward"].__code__)) == CAPTURED
+    ]
+
+
 def _loops(functions: list[Any]) -> tuple[UnrolledLoop, ...]:
-    for module in live_code(functions).modules:
+    for module in captured_modules(functions):
         text = source_of(type(module).__dict__["forward"].__code__)
-        nodes = [node for node in module.graph.nodes if node.op in OPERATIONS] if hasattr(module, "graph") else []
-        if _stage(text) == CAPTURED and len(nodes) >= FEWEST:
+        nodes = [node for node in module.graph.nodes if node.op in OPERATIONS]
+        if len(nodes) >= FEWEST:
             return unrolled_loops(stacks_of(nodes), text, lambda path: source_text(path, _MOST_SOURCE))
     return ()
 

@@ -38,7 +38,7 @@ from depyf.sources.live.caches.call_at_break import call_at_break
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries, guard_text
 from depyf.sources.live.caches.inner_functions import InnerFunctions
 from depyf.sources.live.caches.kept_breaks import called_code, kept_breaks, kept_failure
-from depyf.sources.live.caches.live_graphs import captured_graphs, compiled_functions, live_code
+from depyf.sources.live.caches.live_graphs import captured_graphs, captured_modules, compiled_functions
 from depyf.sources.live.caches.loaded_entries import hidden_guards
 from depyf.sources.live.caches.seen_code import codes_seen, why_never_compiled
 from depyf.sources.live.caches.wrapped_objects import WrappedObjects
@@ -343,10 +343,10 @@ NOT_READ = "it was not decompiled"
 
 
 def _operations(live: LiveEntry) -> int | None:
-    modules = live_code(compiled_functions(live)).modules
+    """Of the largest graph that Dynamo captured; None where no backend kept one: AOTAutograd's have others."""
     calls = ("call_function", "call_method", "call_module")
-    counts = [sum(node.op in calls for node in module.graph.nodes) for module in modules if hasattr(module, "graph")]
-    return max(counts, default=None)
+    graphs = captured_modules(compiled_functions(live))
+    return max((sum(node.op in calls for node in module.graph.nodes) for module in graphs), default=None)
 
 
 def backend_name(backend: Any) -> str:

@@ -75,8 +75,8 @@ class NumbersApart:
     farthest: float
     largest: float
     """The largest number of the first tensor, without its sign."""
-    apart: float
-    size: float
+    rms_apart: float
+    rms: float
     """The root mean squares of the difference and of the first tensor."""
     tolerance: float
     """The relative one of its type."""

@@ -100,7 +100,7 @@ def _guards(found: RunFindings) -> list[str]:
     parts = ["## Guards", _GUARDS]
     for one in bills[:_MOST_ROWS]:
         failed = f"{one.failed} of them kept an entry from running" if one.failed else "none of them ever failed"
-        left = f", {counted(one.left_out, 'guard')} left out by a filter" if one.left_out else ""
+        left = f", {counted(one.left_out, 'guard')} left out" if one.left_out else ""
         parts.append(
             f"{code(one.function)}, {one.key.label}: {counted(one.guards, 'guard')} in the latest of "
             f"{counted(one.entries, 'entry', 'entries')}; {failed}{left}."

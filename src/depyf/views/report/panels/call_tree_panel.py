@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from depyf.run.made import led_to
 from depyf.run.places.place import Place
 from depyf.views.pages.call_tree import call_path
 from depyf.views.report.dump_view import DumpView
@@ -49,6 +50,7 @@ def call_tree_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | 
             {
                 **node.function.to_json(),
                 "above": node.above,
+                "by": led_to(entry.record.made for entry in node.entries),
                 "calls": [{"at": at, "line": view.line(place)} for at, place in node.calls.items()],
                 "entries": [entry.to_json() for entry in node.entries],
             }

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from depyf.run.guards.broken_guards import Way, left_out
+from depyf.run.guards.served_values import ServedValue, served_values
 from depyf.run.guards.unguarded_value import UnguardedValue
 from depyf.run.records import GuardRecord
 from depyf.views.report.dump_view import DumpView
@@ -18,6 +19,8 @@ class _ShownGuard:
     record: GuardRecord
     ways: tuple[Way, ...] = ()
     """Calls that run although it does not hold, where it was left out."""
+    served: ServedValue | None = None
+    """An artefact serves no other value of what it looks at."""
     entries: list[int] = field(default_factory=list)
     """The numbers of those that have it."""
 
@@ -28,10 +31,11 @@ def guards_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | Non
     guarded = [entry for _, entry in view.run.entries if entry.guards or entry.left_out or entry.unguarded]
     shown: dict[tuple[object, ...], _ShownGuard] = {}
     for function in view.run.functions:
+        served = {one.record: one for one in served_values(function)}
         for entry in function.entries:
             ways = {told.record: told.ways for told in left_out(function, entry).guards}
             for guard in (*entry.guards, *entry.left_out):
-                shown.setdefault(_alike(guard), _ShownGuard(guard, ways.get(guard, ())))
+                shown.setdefault(_alike(guard), _ShownGuard(guard, ways.get(guard, ()), served.get(guard)))
     if not guarded:
         return None
     unguarded: dict[UnguardedValue, list[int]] = {}
@@ -67,6 +71,9 @@ def _guard(shown: _ShownGuard, view: DumpView) -> dict[str, Any]:
     holds: dict[str, Any] = {"holds": guard.holds} if guard.value else {}
     if shown.ways:
         holds["ways"] = [way.text for way in shown.ways]
+    if shown.served is not None:
+        holds["served"] = shown.served.said
+        holds["raises"] = [way.text for way in shown.served.ways]
     return {**{name: text for name, text in told.items() if text}, **holds, "entries": shown.entries}
 
 

@@ -25,7 +25,7 @@ def test_what_goes_on_after_a_break_stands_below_its_function(tmp_path):
         ("f", 4, 0),
         ("g", None, 1),
     ]
-    assert nodes[0]["calls"] == [{"at": "a.py:9", "line": "f(x)"}]
+    assert nodes[0]["calls"] == [{"at": "a.py:9", "line": "f(x)"}] and nodes[0]["by"] == "called"
     assert [e["id"] for e in nodes[1]["entries"]] == ["1/0", "1/1"] and not nodes[1]["calls"]
 
 

@@ -67,3 +67,19 @@ def test_what_no_guard_looks_at_stands_by_the_line_that_reads_it(tmp_path):
         ("math.pi", [0], False),
     ]
     assert data["guards"][0]["at"] == "a.py:7" and data["guards"][0]["unguarded"] == "a guard_filter_fn dropped it"
+
+
+def test_what_an_artefact_serves_alone_has_the_values_and_a_call_that_raises(tmp_path):
+    entries = (
+        compilation(
+            "0/0", guards=(guard("same_value(L['n'], 2)", 3), guard("same_value(L['k'], 1)", 4)), captured=True
+        ),
+        compilation("0/1", guards=(guard("same_value(L['n'], 5)", 3),), captured=True),
+    )
+    of_two = function("0", "f", 1, *entries)
+    of_two = replace(of_two, code=replace(of_two.code, args=("n", "k")))
+    data = guards_panel(DumpView(run_dump(tmp_path, of_two)), None)
+    served = {g["expression"]: (g["served"], g["raises"]) for g in data["guards"] if "served" in g}
+    assert served.keys() == {"same_value(L['n'], 2)", "same_value(L['k'], 1)"}
+    assert served["same_value(L['n'], 2)"][0] == "n == 2 or n == 5"
+    assert served["same_value(L['k'], 1)"][1] == ["f(n=2, k=2)"]

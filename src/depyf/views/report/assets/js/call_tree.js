@@ -36,7 +36,7 @@ export function showCallTree(container, data, page) {
         node.entries.length
           ? entryChips(page, node.entries)
           : el("span", { class: "muted" }, "compiled for another call"),
-        node.calls.length ? el("span", { class: "muted tree-call" }, "called at ", callsOf(node.calls)) : null,
+        node.calls.length ? el("span", { class: "muted tree-call" }, `${node.by} at `, callsOf(node.calls)) : null,
       ),
       inner,
     );

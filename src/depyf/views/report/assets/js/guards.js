@@ -45,6 +45,7 @@ export function showGuards(container, data, page) {
       guard.value,
       guard.kind,
       guard.left_out && `left out ${guard.left_out}`,
+      guard.served && `served alone ${guard.served}`,
       guard.unguarded && `no guard ${guard.unguarded}`,
     ]
       .filter(Boolean)
@@ -166,6 +167,15 @@ export function showGuards(container, data, page) {
               [
                 `No call is asked it: ${guard.left_out}.`,
                 ...(guard.ways ?? []).map((way) => `Runs all the same: ${way}`),
+              ].join("\n"),
+          })
+        : null,
+      guard.served
+        ? badge("plain", "served alone", {
+            card: () =>
+              [
+                `The artefact of torch.compiler.precompile serves ${guard.served} and no other value.`,
+                ...guard.raises.map((way) => `Raises PrecompileError: ${way}`),
               ].join("\n"),
           })
         : null,
