@@ -47,6 +47,9 @@ def printable_lines(text: str) -> str:
     return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
 
 
+_SPAN = "`"
+
+
 def cut(text: str, longest: int) -> str:
     """``text``, or, where it is longer than ``longest`` characters, its beginning and ``...``.
 
@@ -59,6 +62,8 @@ def cut(text: str, longest: int) -> str:
         return text
     quote = _open_quote(text[: longest - 3])
     start = text[: longest - 3 - len(quote)]
+    if _open_quote(start) != _SPAN and start.count(_SPAN) % 2 > text.count(_SPAN) % 2:  # in a string: one of a pair
+        start = start[: start.rindex(_SPAN)]
     return start + "..." + _open_quote(start)
 
 

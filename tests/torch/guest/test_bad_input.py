@@ -109,7 +109,7 @@ def test_old_torch(tmp_path, monkeypatch):
 
 def test_missing_torch(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(DepyfError, match=r"need torch 2\.6 or newer"):
+    with pytest.raises(DepyfError, match=r"needs torch 2\.6 or newer"):
         prepare_debug(tmp_path / "dump").__enter__()
     assert not (tmp_path / "dump").exists()
 

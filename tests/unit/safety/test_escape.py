@@ -109,6 +109,13 @@ def test_cut_leaves_no_quotation_open() -> None:
         assert len(shown) <= longest and shown.count("`") % 2 == 0 and shown.count('"') % 2 == 0
 
 
+def test_cut_leaves_no_lone_backquote_in_a_string() -> None:
+    text = "mode == 'it is `quoted` in a string' and more"
+    for longest in range(14, len(text)):
+        shown = cut(text, longest)
+        assert len(shown) <= longest and shown.count("`") % 2 == 0 and shown.count("'") % 2 == 0
+
+
 @pytest.mark.parametrize(
     ("text", "longest", "parts", "expected"),
     [
