@@ -62,7 +62,8 @@ def cut(text: str, longest: int) -> str:
         return text
     quote = _open_quote(text[: longest - 3])
     start = text[: longest - 3 - len(quote)]
-    if _open_quote(start) != _SPAN and start.count(_SPAN) % 2 > text.count(_SPAN) % 2:  # in a string: one of a pair
+    in_string = not _open_quote(start).startswith(_SPAN)
+    if in_string and start.count(_SPAN) % 2 > text.count(_SPAN) % 2:  # one of a pair
         start = start[: start.rindex(_SPAN)]
     return start + "..." + _open_quote(start)
 
