@@ -788,6 +788,28 @@ def test_running_means_that_are_zero_but_for_rounding():
     assert found.python.entry and "self[3].running_mean" not in str(found)
 
 
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net, self.scale = bottleneck(), 1.0
+
+    def forward(self, x):
+        return self.net(x) * self.scale
+
+
+def test_a_stale_entry_is_found_beside_rounding():
+    """It is 5 % wrong, and an entry made anew differs by rounding alone."""
+    model, x = Scaled(), torch.randn(4, 3, 8, 8)
+    without = {"guard_filter_fn": lambda guards: ["scale" not in guard.name for guard in guards]}
+    compiled = torch.compile(model, backend="inductor", options=without)
+    compiled(x)
+    assert depyf.compare(compiled, x)
+    model.scale = 1.05
+    found = depyf.compare(compiled, x)
+    assert not found and "compiled anew the call does what Python does, up to rounding" in str(found), str(found)
+    assert "no guard of the entry looks at self.scale" in str(found)
+
+
 def test_a_wrong_running_mean_is_found_and_what_writes_to_it():
     """torch does not count the writes of ``batch_norm``."""
 

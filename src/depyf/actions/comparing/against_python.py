@@ -19,6 +19,7 @@ from depyf.actions.comparing.call_outcome import (
     CallOutcome,
     Output,
     may_be_rounding,
+    no_farther,
     outcome,
     outcomes_apart,
     raised_as,
@@ -403,7 +404,7 @@ def _of_compiled(
     if edits:
         return replace(found, compared=(), apart=apart, causes=why_edited(name, edits), claim=None, error=None)
     if entry is not None:
-        anew, stale = _why_of_entry(calls, entry, python, own)
+        anew, stale = _why_of_entry(calls, entry, python, own, apart)
         may_round += anew
         causes, ways = stale.causes, stale.ways
     if not causes and may_be_rounding(may_round, python) and was_compared() and graphs_agree():
@@ -418,16 +419,17 @@ def _backend_differs(compared: bool) -> tuple[str, ...]:
 
 
 def _why_of_entry(
-    calls: Calls, entry: LiveEntry, python: CallOutcome, own: CallOutcome
+    calls: Calls, entry: LiveEntry, python: CallOutcome, own: CallOutcome, of_own: tuple[Apart, ...]
 ) -> tuple[tuple[Apart, ...], Stale]:
-    """Where an entry made anew differs, too, and why the one that ran should not have, if that one does not."""
+    """Where an entry made anew differs, too, and why the one that ran should not have, if that one does not, or but for
+    rounding.  ``of_own``: where the one that ran differs."""
     name = entry.compile_id
     if entry.made.apart and own.error is not None and str(own.error).startswith("GuardManager check failed"):
         layer = f"the layer is the guards: {name} was compiled ahead of time for other calls; depyf.why says which fail"
         return (), Stale((layer,))
     anew = calls.anew(calls.backend or "inductor")
     apart = calls.apart(python, anew)
-    if apart:
+    if apart and (no_farther(of_own, apart) or not may_be_rounding(apart, python)):
         return apart, Stale()
     layer = f"the layer is the guards: entry {name} ran, and"
     if _guards_are_skipped():
@@ -436,7 +438,8 @@ def _why_of_entry(
             failed = failing_guards(calls, entry)
         return (), Stale((f"{layer} the stance skip_guard_eval_unsafe leaves its guards out", *failed))
     stale = why_stale(calls, entry, own)
-    return (), replace(stale, causes=(f"{layer} compiled anew the call does what Python does", *stale.causes))
+    said = f"{layer} compiled anew the call does what Python does" + (", up to rounding" if apart else "")
+    return (), replace(stale, causes=(said, *stale.causes))
 
 
 def _compared(state: ReachedState, python: CallOutcome, other: str) -> tuple[str, ...]:

@@ -35,6 +35,8 @@ from depyf.sources.live.state.reached import ReachedState
 from depyf.sources.live.tensors import gradients_of
 
 RESULT = "the result"
+_AS_FAR = 8.0
+"""How much farther from Python an entry may be than one made anew, of other sizes and so with other kernels."""
 _AMPLIFIED = 0.2
 """The share of a tensor that the rounding of two calls may come to, where that of one is a tenth at most
 (``reference.py``)."""
@@ -192,6 +194,16 @@ def may_be_rounding(apart: Iterable[Apart], python: CallOutcome) -> bool:
     size = max(map(largest_in, images), default=0.0)
     known = [one.numbers for one in apart]
     return all(one is not None and one.rms_apart <= max(_AMPLIFIED * one.rms, one.tolerance * size) for one in known)
+
+
+def no_farther(apart: Iterable[Apart], anew: Iterable[Apart]) -> bool:
+    """Whether what an entry does differently from Python is what an entry made anew does, too, or is small beside the
+    numbers themselves: else the entry should not have run."""
+    known = {one.path: one.numbers.rms_apart for one in anew if one.numbers is not None}
+    return all(
+        one.rounding or (one.numbers is not None and one.numbers.rms_apart <= _AS_FAR * known.get(one.path, 0.0))
+        for one in apart
+    )
 
 
 def raised_as(python: Exception | None, compiled: Exception | None) -> str:
