@@ -132,7 +132,7 @@ def test_what_the_program_calls_of_the_standard_library():
     text = "  Developer debug context: method: logging.Logger.isEnabledFor, args: [], kwargs: {}\n"
     reason = "logging.Logger method not supported for non-export cases"
     given = for_break(facts(reason, "", *where, line='log.info("loss %.3f", loss.item())', text=text))
-    assert [text_of(one) for one in given][0].endswith("ignore_logging_functions.add(logging.Logger.info)")
+    assert text_of(given[0]).endswith("ignore_logging_functions.add(logging.Logger.info)")
     assert ids(given) == ["ignore-logging", "write-outside"]
     where = "/usr/lib/python3.11/json/encoder.py", Owner.LIBRARY
     called = facts("Attempted to call function marked as skipped", "", *where, expression="json.dumps(sizes)")
