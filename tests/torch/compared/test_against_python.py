@@ -17,6 +17,8 @@ from torch import nn
 
 import depyf
 import depyf.testing
+from depyf.actions.comparing.call_outcome import CallOutcome, may_be_rounding, outcomes_apart
+from depyf.sources.live.state.images import Image
 from depyf.sources.live.state.reached import ReachedState
 
 pytestmark = pytest.mark.torch
@@ -786,6 +788,20 @@ def test_running_means_that_are_zero_but_for_rounding():
     found = depyf.compare(compiled, x)
     assert found, str(found)
     assert found.python.entry and "self[3].running_mean" not in str(found)
+
+
+def test_beside_numbers_of_another_kind_nothing_is_small():
+    """Half of a result is wrong, and the gradients are large: each is measured by its own kind."""
+
+    def made(result, gradient):
+        images = (Image("tensor", torch.full((4,), value)) for value in (result, gradient))
+        return CallOutcome(next(images), gradients={"x": next(images), "y": Image("tensor", torch.full((4,), 1e6))})
+
+    def apart(second):
+        return outcomes_apart(ReachedState([]), made(1.0, 1.0), second)
+
+    assert may_be_rounding(apart(made(1.0, 1.5)))
+    assert not may_be_rounding(apart(made(1.5, 1.0)))
 
 
 class Scaled(nn.Module):

@@ -407,7 +407,7 @@ def _of_compiled(
         anew, stale = _why_of_entry(calls, entry, python, own, apart)
         may_round += anew
         causes, ways = stale.causes, stale.ways
-    if not causes and may_be_rounding(may_round, python) and was_compared() and graphs_agree():
+    if not causes and may_be_rounding(may_round) and was_compared() and graphs_agree():
         return replace(found, compared=(*found.compared, "up to rounding"))
     causes = causes or _backend_differs(was_compared())
     return replace(found, compared=(), apart=apart, causes=causes, ways=ways, claim=None, error=None)
@@ -429,7 +429,7 @@ def _why_of_entry(
         return (), Stale((layer,))
     anew = calls.anew(calls.backend or "inductor")
     apart = calls.apart(python, anew)
-    if apart and (no_farther(of_own, apart) or not may_be_rounding(apart, python)):
+    if apart and (no_farther(of_own, apart) or not may_be_rounding(apart)):
         return apart, Stale()
     layer = f"the layer is the guards: entry {name} ran, and"
     if _guards_are_skipped():

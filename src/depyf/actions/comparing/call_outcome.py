@@ -16,7 +16,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from depyf.run.program_calls.checked_calls import NOT_THE_SAME
@@ -163,47 +163,58 @@ def outcomes_apart(
             return [Apart("the call", raised[0], raised[1], "")]
     found: list[Apart] = []
     if first.result is not None and second.result is not None:
-        found += differences(first.result, second.result, RESULT, rtol, atol)
+        found += _beside(differences(first.result, second.result, RESULT, rtol, atol), [first.result])
     before = before_images(state, set(first.state) ^ set(second.state))
     nothing = Image("opaque", "nothing")
+    written: list[Apart] = []
     for path in (*first.state, *(path for path in second.state if path not in first.state)):
         one, other = (made.state.get(path) or before.get(path, nothing) for made in (first, second))
-        found += differences(one, other, path, rtol, atol)
+        written += differences(one, other, path, rtol, atol)
+    found += _beside(written, first.state.values())
     for path in (path for path in first.places if path in second.places):
         if first.places[path] != second.places[path]:
             found.append(Apart(path, first.places[path], second.places[path], NOT_THE_SAME))
     if first.output != second.output:
         found.append(Apart("standard output", _printed(first.output), _printed(second.output), ""))
+    of_gradients: list[Apart] = []
     for path in first.gradients if second.gradients else ():
         one, other = (made.gradients.get(path, nothing) for made in (first, second))
         if {one.kind, other.kind} == {"tensor", "opaque"}:  # no gradient is one of zeros
             tensor = one if one.kind == "tensor" else other
             if not bool(tensor.value.ne(0).any()):
                 continue
-        found += differences(one, other, f"the gradient of {path}", rtol, atol)
-    return found
+        of_gradients += differences(one, other, f"the gradient of {path}", rtol, atol)
+    return [*found, *_beside(of_gradients, first.gradients.values())]
 
 
-def may_be_rounding(apart: Iterable[Apart], python: CallOutcome) -> bool:
-    """Whether each difference may be rounding, where the graphs agree but for that.
-
-    In a deep network in training mode that of gradients comes to some hundredths of them: a normalization over a few
-    values amplifies it.  Where the digits of a number have cancelled out, as in a gradient that is zero, it is small
-    beside the largest number that the call left."""
-    images = [*(() if python.result is None else (python.result,)), *python.state.values(), *python.gradients.values()]
-    size = max(map(largest_in, images), default=0.0)
+def may_be_rounding(apart: Iterable[Apart]) -> bool:
+    """Whether each difference may be rounding, where the graphs agree but for that.  In a deep network in training mode
+    that of gradients comes to some hundredths of them: a normalization over a few values amplifies it."""
     known = [one.numbers for one in apart]
-    return all(one is not None and one.rms_apart <= max(_AMPLIFIED * one.rms, one.tolerance * size) for one in known)
+    return all(one is not None and (one.cancelled_out or one.rms_apart <= _AMPLIFIED * one.rms) for one in known)
 
 
 def no_farther(apart: Iterable[Apart], anew: Iterable[Apart]) -> bool:
-    """Whether what an entry does differently from Python is what an entry made anew does, too, or is small beside the
-    numbers themselves: else the entry should not have run."""
+    """Whether what an entry does differently from Python is what an entry made anew does, too, or is small for itself:
+    else the entry should not have run."""
     known = {one.path: one.numbers.rms_apart for one in anew if one.numbers is not None}
     return all(
-        one.rounding or (one.numbers is not None and one.numbers.rms_apart <= _AS_FAR * known.get(one.path, 0.0))
+        one.rounding
+        or (
+            one.numbers is not None
+            and (one.numbers.cancelled_out or one.numbers.rms_apart <= _AS_FAR * known.get(one.path, 0.0))
+        )
         for one in apart
     )
+
+
+def _beside(found: Iterable[Apart], images: Iterable[Image]) -> list[Apart]:
+    """``found`` with the size of the numbers in all ``images`` of their kind."""
+    apart = list(found)
+    if all(one.numbers is None for one in apart):
+        return apart
+    size = max(map(largest_in, images), default=0.0)
+    return [one if one.numbers is None else replace(one, numbers=replace(one.numbers, around=size)) for one in apart]
 
 
 def raised_as(python: Exception | None, compiled: Exception | None) -> str:

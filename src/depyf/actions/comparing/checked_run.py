@@ -197,7 +197,7 @@ class CheckedRun:
                 served.checked += 1
         elif apart and not all(one.rounding for one in apart):
             found = self._why(calls, left)
-            if found is None or found.apart or not may_be_rounding(apart, python):
+            if found is None or found.apart or not may_be_rounding(apart):
                 self._differs(served, apart, found)
         if not (apart and python.drew):
             served.checked += 1

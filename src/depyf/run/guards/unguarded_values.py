@@ -17,7 +17,7 @@ from depyf.run.records import FunctionRecord, GuardRecord
 
 NO_GUARD = "torch made no guard for it"
 NOT_STORED = "none was stored"
-"""Of what was compiled ahead of time, where nobody recorded which guards were left out."""
+"""Of what was compiled ahead of time, where it is not known which guards were left out."""
 _DECIDED = "torch decided it when it compiled, and guards neither object"
 
 

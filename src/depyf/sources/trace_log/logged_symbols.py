@@ -3,7 +3,7 @@
 Input: the symbols and guards of a compilation; sizes that torch made dynamic because they had changed.  Output: a
 ``FinalSymbol`` for each.  torch writes the range of a symbol as a guard on its first source, and one equality for each
 of its other sources (``ShapeEnv.produce_guards_verbose`` in ``torch/fx/experimental/symbolic_shapes.py``).  Of two
-symbols that are equal the log does not say which one stands for the other.
+symbols that are equal the log does not say which one is replaced.
 """
 
 from __future__ import annotations

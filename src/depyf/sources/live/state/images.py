@@ -80,6 +80,14 @@ class NumbersApart:
     """The root mean squares of the difference and of the first tensor."""
     tolerance: float
     """The relative one of its type."""
+    around: float = 0.0
+    """The largest number of all tensors of its kind: of the results, of the state, or of the gradients."""
+
+    @property
+    def cancelled_out(self) -> bool:
+        """Whether it is as small as the rounding of the numbers around: the digits of its own numbers have cancelled
+        out, as in a mean of what a normalization made, and in a gradient that is zero."""
+        return self.rms_apart <= self.tolerance * self.around
 
     @property
     def rounding(self) -> bool:
