@@ -6,10 +6,11 @@ breaks, seconds) is a property here, and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
 from depyf.run.advice.advice import AdviceUse
+from depyf.run.bill.guard_time import GuardTime
 from depyf.run.bill.traced_calls import TracedCall
 from depyf.run.compile_stages import CAPTURED, FORWARD, WRAPPER
 from depyf.run.phase_times import PhaseTime
@@ -42,6 +43,12 @@ class TimesRecord:
     """What Dynamo traced into, callers before what they call; what took a millisecond or more."""
     instructions: int | None = None
     """What the processor ran while torch compiled it; None where that was not counted."""
+    guards: tuple[GuardTime, ...] = ()
+    """What the guards of each line take of a check of all of them, where depyf measured it."""
+
+    def named(self, complete: Callable[[str], str]) -> TimesRecord:
+        """The same with completed names of files: torch shortens those of guards."""
+        return replace(self, guards=tuple(replace(time, file=complete(time.file)) for time in self.guards))
 
     @property
     def whole(self) -> float | None:

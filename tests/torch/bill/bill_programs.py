@@ -249,7 +249,7 @@ def program(x, y):
 class Settings:
     pass
 
-settings = [Settings() for _ in range(40)]
+settings = [Settings() for _ in range(60)]
 for number, one in enumerate(settings):
     one.on = number % 2
 

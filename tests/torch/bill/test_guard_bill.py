@@ -14,10 +14,11 @@ from depyf.actions.doctor.switches import SwitchError, leave_out_guards
 from depyf.actions.doctor.trial import Measured
 from depyf.actions.doctor.ways import WayOutcome, guard_ways, judged
 from depyf.contexts import PrepareDebug
-from depyf.run.bill.guard_bill import COLD, WARM, guard_bill, guards_of_a_call, microseconds
+from depyf.run.bill.guard_bill import COLD, WARM, guard_bill, guards_of_a_call, microseconds, time_by_line
 from depyf.run.bill.guard_filters import GUARD_FILTERS
 from depyf.run.run import RunTotals
 from depyf.run.store.loading import load
+from depyf.views.pages.bill.compile_time import guard_lines
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
@@ -55,6 +56,27 @@ def test_torch_measures_and_depyf_where_it_may(tmp_path):
     ((key, cold),) = microseconds(run, COLD).items()
     assert cold >= 0 and microseconds(run)[key] > 0 and guards_of_a_call(run) == microseconds(run)[key]
     assert WARM in dict(run.times[0].seconds) and run.notes == ()
+
+
+@pytest.mark.parametrize("program", GUARDED, ids=lambda program: program.name)
+def test_what_guards_take_is_told_by_line(program, tmp_path):
+    module = module_of(program.source, tmp_path, program.name)
+    prepare = PrepareDebug(str(tmp_path / "dump"), True, False)
+    prepare.measures_guards = True
+    with prepare:
+        torch.compile(module.program, backend="eager")(module.x, module.y)
+    run = load(tmp_path / "dump")
+    (key,) = microseconds(run)
+    times = time_by_line(run, key)
+    here = next(time for time in times if (time.file, time.line) == (module.__file__, marked(program.source, "here")))
+    assert here.seconds > 0 and [time.seconds for time in times] == sorted((t.seconds for t in times), reverse=True)
+    assert {(time.file, time.line) for time in times} <= {
+        ("", 0) if guard.place is None else (guard.place.filename, guard.place.line)
+        for guard in run.entries[0][1].guards
+    }
+    assert all(time.seconds >= 0 for time in times) and run.notes == ()
+    printed = "\n".join(guard_lines(replace(run, times=(replace(run.times[0], guards=(replace(here, seconds=0.5),)),))))
+    assert f"    500000 us for those of {here.file}:{here.line} `" in printed
 
 
 def test_nothing_is_measured_in_the_process_of_the_user(tmp_path):

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from depyf.run.bill.guard_time import GuardTime
 from depyf.run.places.place import Place
 from depyf.run.records import CompileKey, EntryRecord, EntryState, FunctionRecord
 from depyf.run.run import Run
@@ -67,6 +68,12 @@ def microseconds(run: Run, which: str = WARM) -> dict[CompileKey, float]:
         for key, own in known.items()
         if (seconds := own.get(which, own.get(COLD))) is not None and 0 <= seconds < 1
     }
+
+
+def time_by_line(run: Run, key: CompileKey) -> tuple[GuardTime, ...]:
+    """What the guards of an entry take by the line that needs them, the most first; () where that was not measured."""
+    known = [time for times in run.times if times.key == key for time in times.guards]
+    return tuple(sorted(known, key=lambda time: (-time.seconds, time.file, time.line)))
 
 
 def guards_of_a_call(run: Run) -> float:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from depyf.run.bill.guard_time import GuardTime
 from depyf.run.bill.traced_calls import TracedCall
 from depyf.run.files.manifest import indented
 from depyf.run.phase_times import PhaseTime
@@ -27,6 +28,8 @@ class TimesPage:
     traced: dict[str, tuple[TracedCall, ...]] = field(default_factory=dict)
     instructions: dict[str, int] = field(default_factory=dict)
     """Compile id -> what the processor ran, where that was counted."""
+    guards: dict[str, tuple[GuardTime, ...]] = field(default_factory=dict)
+    """Compile id -> what the guards of each line take, where depyf measured it."""
     began: float = 0.0
     """When the recording began, in seconds since the epoch."""
 
@@ -36,7 +39,9 @@ def timings_page(times: Iterable[TimesRecord], began: float = 0.0) -> str:
     ordered = sorted(times, key=lambda record: (record.key.order, record.key.text))
     totals = {record.key.slug: dict(sorted(record.seconds)) for record in ordered if record.seconds}
     counted = {record.key.slug: record.instructions for record in ordered if record.instructions is not None}
-    told = {"seconds": totals, **({"instructions": counted} if counted else {}), "began": round(began, 6)}
+    guards = {record.key.slug: [plain(guard) for guard in record.guards] for record in ordered if record.guards}
+    measured = {name: found for name, found in (("instructions", counted), ("guards", guards)) if found}
+    told = {"seconds": totals, **measured, "began": round(began, 6)}
     page = indented(told).removesuffix("\n}")
     waterfall = ",\n".join(
         f'  "{record.key.slug}": {_listed(sorted(record.phases))}' for record in ordered if record.phases

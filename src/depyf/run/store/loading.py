@@ -214,11 +214,12 @@ def _with_times(run: Run, folder: Path) -> Run:
         return replace(run, missing=(*run.missing, f"{printable(str(folder))} is damaged: {printable(str(error))}."))
     keys = {key.slug: key for key in [NO_COMPILATION, *(graph.key for graph in run.graphs)]}
     keys |= {entry.key.slug: entry.key for function in run.functions for entry in function.entries}
-    slugs = dict.fromkeys([*page.seconds, *page.phases, *page.traced, *page.instructions])
+    slugs = dict.fromkeys([*page.seconds, *page.phases, *page.traced, *page.instructions, *page.guards])
     times = [_times_in(page, slug, keys[slug]) for slug in slugs if slug in keys]
     return replace(run, times=tuple(times), began=page.began)
 
 
 def _times_in(page: TimesPage, slug: str, key: CompileKey) -> TimesRecord:
     seconds = tuple(page.seconds.get(slug, {}).items())
-    return TimesRecord(key, seconds, page.phases.get(slug, ()), page.traced.get(slug, ()), page.instructions.get(slug))
+    rest = page.phases.get(slug, ()), page.traced.get(slug, ()), page.instructions.get(slug), page.guards.get(slug, ())
+    return TimesRecord(key, seconds, *rest)

@@ -17,6 +17,7 @@ from depyf.run.addresses import without_addresses
 from depyf.run.advice.number_operands import taken_as_number
 from depyf.run.advice.registry import DECLARED
 from depyf.run.bill.guard_bill import COLD
+from depyf.run.bill.guard_time import GuardTime
 from depyf.run.bill.lowering import LoweredGraph
 from depyf.run.compile_stages import BY_EVENT, CAPTURED
 from depyf.run.graphs.given_graph import GivenRecord
@@ -61,6 +62,7 @@ class Heard:
         self.current: dict[str, CompileKey] = {}
         self.timings: dict[CompileKey, dict[str, float]] = {}
         self.instructions: Counter[CompileKey] = Counter()
+        self.guard_costs: dict[CompileKey, tuple[GuardTime, ...]] = {}
         """What the processor ran, where that is counted."""
         """Compile times per phase, in seconds: another in every run, so no part of the records."""
         self.phases: dict[CompileKey, list[PhaseTime]] = {}
@@ -220,7 +222,8 @@ class Heard:
         """The times of one compilation so far."""
         seconds = sorted(self.timings.get(key, {}).items())
         phases = tuple(sorted(self.phases.get(key, ())))
-        return TimesRecord(key, tuple(seconds), phases, instructions=self.instructions.get(key))
+        guards = self.guard_costs.get(key, ())
+        return TimesRecord(key, tuple(seconds), phases, instructions=self.instructions.get(key), guards=guards)
 
     def renew(self, compile_id: str) -> CompileKey:
         """Start a new generation: torch has restarted its counters."""

@@ -1,25 +1,35 @@
 """How long a check of all guards of an entry takes, measured while torch reports them.
 
 Input: the stack of the thread, while torch reports guards: there are the guards, and the values of the call.  Output:
-seconds.  Each check runs the guards once more, so it is for a process that depyf started (``depyf doctor``).
+seconds, of all and by line.  Each check runs the guards once more, so it is for a process that depyf started
+(``depyf doctor``).
 """
 
 from __future__ import annotations
 
 import sys
 import types
+from collections.abc import Sequence
+from typing import Any
 
+from depyf.run.bill.guard_filters import LEAST
+from depyf.run.bill.guard_time import GuardTime
+from depyf.run.records import GuardRecord
+from depyf.sources.live.guards.guard_costs import guard_costs
 from depyf.sources.live.pure_access import attribute
 
 _GUARDS = "/torch/_dynamo/guards.py"
 _DEEPEST = 50
+_LEAST = LEAST * 1e-6
+"""Seconds; what takes less is not told by line."""
 _ROUNDS, _CHECKS = 9, 1
 """Each check empties the caches of the processor first, which takes milliseconds."""
 
 
-def measured_latency() -> float | None:
-    """The seconds of one check of the guards that torch is building: the minimum of several rounds.  None where this
-    version of torch does not have them at hand."""
+def measured_guards(guards: Sequence[GuardRecord]) -> tuple[float, tuple[GuardTime, ...]] | None:
+    """The seconds of one check of the guards that torch is building, and what those of each line take.
+
+    ``guards``: the same, as it reports them.  None where this version of torch does not have them at hand."""
     frame: types.FrameType | None = sys._getframe(1)
     for _ in range(_DEEPEST):
         if frame is None:
@@ -34,4 +44,9 @@ def measured_latency() -> float | None:
     profile = attribute(sys.modules.get("torch._C._dynamo.guards"), "profile_guard_manager")
     if root is None or scope is None or profile is None:
         return None
-    return min(float(profile(root, scope, _CHECKS)) for _ in range(_ROUNDS)) * 1e-6
+
+    def check(manager: Any) -> float:
+        return round(min(float(profile(manager, scope, _CHECKS)) for _ in range(_ROUNDS)) * 1e-6, 9)
+
+    whole = check(root)
+    return whole, guard_costs(root, guards, check) if whole >= _LEAST else ()

@@ -156,59 +156,75 @@ def _type_name(manager: Any) -> str:
     return found[1] if found else ""
 
 
-def _count(manager: Any) -> int:
-    return max(manager.get_key_value_managers(), default=-1) + 1
-
-
 def _texts(guard: Any, mended: Mended = NOT_MENDED) -> tuple[str, ...]:
     parts = [str(part).replace(*mended) if mended[0] else str(part) for part in guard.verbose_code_parts()]
     return tuple(without_addresses(split_comment(part, lambda name: name)[0]) for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A guard manager of torch: what it looks at, its own guards, and the managers below it."""
+
+    manager: Any
+    source: str
+    mended: Mended = NOT_MENDED
+    is_root: bool = False
+
+    def items(self) -> int | None:
+        """How many items of its dictionary are looked at; None for a manager that does not look at one by its keys."""
+        if self.is_root or not hasattr(self.manager, "get_key_value_managers"):
+            return None
+        return max(self.manager.get_key_value_managers(), default=-1) + 1
+
+    def children(self) -> Iterator[Node]:
+        """The managers below it, in the order torch asks them."""
+        pairs = getattr(self.manager, "get_key_value_managers", None)
+        if pairs is not None:
+            for index, (key, value) in sorted(pairs().items()):
+                if key is not None:
+                    yield self._below(key, is_key=True)
+                if value is not None:
+                    yield self._below(value, index=index if key is None else None)
+        managers = self.manager.get_child_managers()
+        accessors: list[Any] = getattr(self.manager, "get_accessors", list)()
+        for manager, reached in zip(managers, accessors if len(accessors) == len(managers) else [None] * len(managers)):
+            yield self._below(manager, accessor=reached)
+
+    def _below(self, manager: Any, accessor: Any = None, is_key: bool = False, index: int | None = None) -> Node:
+        source, mended = str(manager.get_source()), self.mended
+        if is_key and not mended[0]:
+            mended = key_mended(source, self.source)
+        source = source.replace(*mended) if mended[0] else source
+        if index is not None:
+            source = by_position(source, self.source, index)
+        if accessor is not None:
+            source = own_source(source, self.source, str(accessor.repr()))
+        return Node(manager, source, mended)
+
+
+def root_node(root: Any) -> Node:
+    """The top of the tree of a ``RootGuardManager``."""
+    return Node(root, "", is_root=True)
 
 
 def _leaves(manager: Any) -> Iterator[Leaf]:
     root = getattr(manager, "root", None)
     if root is None:
         return
-    seen: list[Any] = []
-    yield from _walk(root, seen, is_root=True)
+    yield from _walk(root_node(root), [])
     for guard in getattr(root, "get_epilogue_lambda_guards", list)():
         yield Leaf(type(guard).__name__, _texts(guard), "", guard)
 
 
-def _walk(
-    manager: Any,
-    seen: list[Any],
-    is_root: bool = False,
-    parent: str = "",
-    accessor: Any = None,
-    mended: Mended = NOT_MENDED,
-    is_key: bool = False,
-    index: int | None = None,
-) -> Iterator[Leaf]:
-    source = "" if is_root else str(manager.get_source())
-    if is_key and not mended[0]:
-        mended = key_mended(source, parent)
-    source = source.replace(*mended) if mended[0] else source
-    if index is not None:
-        source = by_position(source, parent, index)
-    if accessor is not None:
-        source = own_source(source, parent, str(accessor.repr()))
-    if hasattr(manager, "get_key_value_managers") and not is_root:
-        record = dict_record(source, _type_name(manager), _count(manager))
-        yield Leaf(DICT_ITEMS, (record.text,), source, manager)
-    for guard in manager.get_leaf_guards():
+def _walk(node: Node, seen: list[Any]) -> Iterator[Leaf]:
+    items = node.items()
+    if items is not None:
+        record = dict_record(node.source, _type_name(node.manager), items)
+        yield Leaf(DICT_ITEMS, (record.text,), node.source, node.manager)
+    for guard in node.manager.get_leaf_guards():
         if any(guard is known for known in seen):  # a relational guard stands at each value it relates
             continue
         seen.append(guard)
-        yield Leaf(type(guard).__name__, _texts(guard, mended), source, guard)
-    pairs = getattr(manager, "get_key_value_managers", None)
-    if pairs is not None:
-        for index, (key, value) in sorted(pairs().items()):
-            if key is not None:
-                yield from _walk(key, seen, parent=source, mended=mended, is_key=True)
-            if value is not None:
-                yield from _walk(value, seen, parent=source, mended=mended, index=index if key is None else None)
-    children = manager.get_child_managers()
-    accessors: list[Any] = getattr(manager, "get_accessors", list)()
-    for child, reached in zip(children, accessors if len(accessors) == len(children) else [None] * len(children)):
-        yield from _walk(child, seen, parent=source, accessor=reached, mended=mended)
+        yield Leaf(type(guard).__name__, _texts(guard, node.mended), node.source, guard)
+    for child in node.children():
+        yield from _walk(child, seen)

@@ -73,7 +73,7 @@ class AsItHappens:
             record = entry_record(entry, None, *self._readers(), at_end=False)
             told: list[tuple[object, object]] = [(key.function, shown), (key, record)]
             if entry.closed and (key in capture.timings or key in capture.phases):
-                told.append(((key, "times"), capture.times_of(key)))
+                told.append(((key, "times"), capture.times_of(key).named(self._readers()[0])))
             self._journal.put(*told)
             self._copy(program_files(Run("", "", (replace(shown, entries=(record,)),))))
             if entry.closed and self._on_ended is not None:

@@ -52,7 +52,7 @@ from depyf.sources.live.events.torch_options import in_force
 from depyf.sources.live.events.traced_stack import traced_stack
 from depyf.sources.live.guards.all_refusals import all_refusals
 from depyf.sources.live.guards.asked_instead import asked_instead
-from depyf.sources.live.guards.guard_latency import measured_latency
+from depyf.sources.live.guards.guard_latency import measured_guards
 from depyf.sources.live.guards.printed_guards import READER
 from depyf.sources.live.inductor.asking_lines import AskingLines
 from depyf.sources.live.inductor.fusion_listener import FusionListener
@@ -343,8 +343,8 @@ class Capture(Heard):
                 function.reads = reported_reads(self._trees)
         if self.measures_guards:
             with Door("what guards take could not be measured", self.note):
-                if (latency := measured_latency()) is not None:
-                    self.timings.setdefault(entry.key, {})[WARM] = round(latency, 9)
+                if (measured := measured_guards(self.guards_of(entry))) is not None:
+                    self.timings.setdefault(entry.key, {})[WARM], self.guard_costs[entry.key] = measured
         self._finish_symbols(entry)
         call = self._calls.pop(entry.key, None)
         if call is not None:

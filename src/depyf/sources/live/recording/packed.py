@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from depyf.sources.live.recording.session import Session
 
 _QUICK = 1
-_CAPTURED = ("functions", "entries", "graphs", "graphs_of", "current", "timings", "phases", "traced", "instructions")
+_CAPTURED = (
+    "functions", "entries", "graphs", "graphs_of", "current",
+    "timings", "phases", "traced", "instructions", "guard_costs",
+)  # fmt: skip
 _OWN = ("record", "step_texts", "level_graphs")
 
 

@@ -6,8 +6,11 @@ every run.
 
 from __future__ import annotations
 
-from depyf.run.bill.guard_bill import guard_bill, microseconds
+from collections.abc import Sequence
+
+from depyf.run.bill.guard_bill import guard_bill, microseconds, time_by_line
 from depyf.run.bill.guard_filters import LEAST
+from depyf.run.bill.guard_time import GuardTime
 from depyf.run.bill.traced_calls import TracedLine, traced_lines
 from depyf.run.causes.folding import counted
 from depyf.run.installed_files import Owner, of_library, package_of
@@ -65,20 +68,30 @@ def compile_time_lines(run: Run) -> list[str]:
 def guard_lines(run: Run) -> list[str]:
     """What the guards of a call take, where that is much; [] where it is little, or not known."""
     known = microseconds(run)
-    found = []
-    for bill in guard_bill(run):
-        spent = known.get(bill.key, 0.0)
-        if spent >= LEAST and bill.guards >= _FEWEST:
-            told = (
-                f"{bill.failed} of them told calls apart in this run"
-                if bill.failed
-                else "none of them failed in this run"
-            )
-            found.append(
-                f"  {spent:.0f} us a call  {printable(bill.function)} ({bill.key.label}): "
-                f"{counted(bill.guards, 'guard')}, {told}"
-            )
-    return ["Guards, before anything is computed:", *found[:_MOST]] if found else []
+    costly = [one for one in guard_bill(run) if known.get(one.key, 0.0) >= LEAST and one.guards >= _FEWEST]
+    found: list[str] = []
+    for bill in costly[:_MOST]:
+        told = f"{bill.failed} of them told calls apart" if bill.failed else "none of them failed"
+        found.append(
+            f"  {known[bill.key]:.0f} us a call  {printable(bill.function)} ({bill.key.label}): "
+            f"{counted(bill.guards, 'guard')}, {told} in this run"
+        )
+        found += _by_line(time_by_line(run, bill.key), known[bill.key])
+    return ["Guards, before anything is computed:", *found] if found else []
+
+
+def _by_line(times: Sequence[GuardTime], whole: float) -> list[str]:
+    """The lines of the program that need the guards which take most of ``whole`` microseconds."""
+    return [
+        f"    {1e6 * time.seconds:.0f} us for those of {_at(time.file, time.line)}"
+        for time in times[:_MOST]
+        if time.file and 1e6 * time.seconds >= _SHARE * whole
+    ]
+
+
+def _at(file: str, line: int) -> str:
+    text = source_line(file, line)
+    return f"{printable(file)}:{line}" + (f" `{printable(text)}`" if text else "")
 
 
 def with_margin(lines: list[str]) -> tuple[str, ...]:
@@ -87,7 +100,5 @@ def with_margin(lines: list[str]) -> tuple[str, ...]:
 
 
 def _line(line: TracedLine) -> str:
-    text = source_line(line.file, line.line)
-    shown = f" `{printable(text)}`" if text else ""
     times = f", {counted(line.calls, 'time')}" if line.calls > 1 else ""
-    return f"  {line.seconds:.1f} s  {printable(line.file)}:{line.line}{shown}: {printable(line.called)}{times}"
+    return f"  {line.seconds:.1f} s  {_at(line.file, line.line)}: {printable(line.called)}{times}"
