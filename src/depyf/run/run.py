@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from depyf.run.advice.advice import AdviceUse
 from depyf.run.bill.guard_time import GuardTime
 from depyf.run.bill.traced_calls import TracedCall
+from depyf.run.cache_keys import CacheKey
 from depyf.run.compile_stages import CAPTURED, FORWARD, WRAPPER
 from depyf.run.phase_times import PhaseTime
 from depyf.run.places.place import Place
@@ -141,6 +142,8 @@ class Run:
     """The name of that log."""
     raw: tuple[RawRecord, ...] = ()
     """The records of it that explain compilations."""
+    cache_keys: tuple[CacheKey, ...] = field(metadata=ELSEWHERE, default=())
+    """What torch looked up in its compile caches, in that order."""
     times: tuple[TimesRecord, ...] = field(metadata=ELSEWHERE, default=(), compare=False)
     began: float = field(metadata=ELSEWHERE, default=0.0, compare=False)
     """When the recording began, in seconds since the epoch; 0 where that is not known."""

@@ -162,6 +162,18 @@ def test_a_hit_in_the_caches_of_torch_is_no_difference(tmp_path):
     assert python("-m", "depyf", "diff", "--strict", "cold", "warm", cwd=tmp_path).returncode == 1
 
 
+def test_a_setting_that_made_the_caches_miss_is_named(tmp_path):
+    (tmp_path / "app.py").write_text(CACHED)
+    (tmp_path / "other.py").write_text("import torch._inductor.config as c\nc.epilogue_fusion = False\n" + CACHED)
+    for name in ("app", "other"):
+        caches = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "caches")}
+        assert recorded(name, f"{name}.py", cwd=tmp_path, env=caches).returncode == 0
+    printed = python("-m", "depyf", "diff", "app", "other", cwd=tmp_path).stdout
+    key = "the key differs in inductor_config[epilogue_fusion] True -> False"
+    assert printed.count(f"2 did not find 0/0 in torch's cache (FX graph), for {key}\n") == 1, printed
+    assert python("-m", "depyf", "diff", "app", "app", cwd=tmp_path).stdout.count("did not find") == 0
+
+
 def test_diff_of_one_program_in_two_folders(program):
     shutil.copytree(program / "app", program / "other" / "app")
     for name, folder in (("one", program), ("two", program / "other")):

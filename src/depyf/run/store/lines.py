@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from depyf.run.cache_keys import CacheKeyLine, key_lines
 from depyf.run.program_calls.checked_calls import CheckedCalls
 from depyf.run.program_calls.compile_calls import CompileCall
 from depyf.run.records import CompileKey, EntryRecord, FunctionRecord, GraphRecord, GuardRecord
@@ -57,7 +58,7 @@ class NoteLine:
 KINDS: dict[str, type] = {
     "run": RunLine, "function": FunctionRecord, "guard": GuardRecord, "entry": EntryLine, "graph": GraphRecord,
     "source": SourceRecord, "dropped": DroppedLine, "times": TimesRecord, "note": NoteLine, "compile_call": CompileCall,
-    "checked": CheckedCalls,
+    "checked": CheckedCalls, "cache_key": CacheKeyLine,
 }  # fmt: skip
 _NAMES = {kind: name for name, kind in KINDS.items()}
 _encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -104,6 +105,7 @@ def run_lines(run: Run) -> Iterator[str]:
     yield from map(line_of, run.sources)
     yield from map(line_of, run.compile_calls)
     yield from map(line_of, run.checked)
+    yield from map(line_of, key_lines(run.cache_keys))
 
 
 def run_page(run: Run) -> str:

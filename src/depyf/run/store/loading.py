@@ -12,6 +12,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from depyf.run.cache_keys import CacheKeyLine, keys_of
 from depyf.run.files.layout import MANIFEST, RUN, TIMINGS
 from depyf.run.files.manifest_schema import COMPILE_ID
 from depyf.run.files.reading import (
@@ -92,6 +93,7 @@ class RunReading:
         self.times: dict[CompileKey, TimesRecord] = {}
         self.compile_calls: dict[tuple[object, ...], CompileCall] = {}
         self.checked: dict[tuple[object, ...], CheckedCalls] = {}
+        self.cache_keys: list[CacheKeyLine] = []
         self.notes: list[str] = []
         self.damaged: list[str] = []
         self._rest = b""
@@ -150,6 +152,8 @@ class RunReading:
             self.compile_calls[record.place, record.wrapped, record.kind] = record
         elif isinstance(record, CheckedCalls):
             self.checked[record.place, record.function, record.key] = record
+        elif isinstance(record, CacheKeyLine):
+            self.cache_keys.append(record)
         elif isinstance(record, NoteLine):
             self.notes.append(record.text)
 
@@ -171,7 +175,7 @@ class RunReading:
         return replace(
             head, functions=tuple(functions), graphs=tuple(graphs), times=tuple(self.times.values()),
             sources=tuple(self.sources.values()), compile_calls=tuple(self.compile_calls.values()),
-            checked=tuple(self.checked.values()),
+            checked=tuple(self.checked.values()), cache_keys=tuple(keys_of(self.cache_keys)),
             notes=(*head.notes, *(note for note in dict.fromkeys(self.notes) if note not in head.notes)),
             missing=tuple(self._missing()),
         )  # fmt: skip

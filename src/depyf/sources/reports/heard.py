@@ -19,6 +19,7 @@ from depyf.run.advice.registry import DECLARED
 from depyf.run.bill.guard_bill import COLD
 from depyf.run.bill.guard_time import GuardTime
 from depyf.run.bill.lowering import LoweredGraph
+from depyf.run.cache_keys import CacheKey, key_in
 from depyf.run.compile_stages import BY_EVENT, CAPTURED
 from depyf.run.graphs.given_graph import GivenRecord
 from depyf.run.graphs.graph_facts import GraphFacts
@@ -62,6 +63,7 @@ class Heard:
         self.current: dict[str, CompileKey] = {}
         self.timings: dict[CompileKey, dict[str, float]] = {}
         self.instructions: Counter[CompileKey] = Counter()
+        self.cache_keys: list[CacheKey] = []
         self.guard_costs: dict[CompileKey, tuple[GuardTime, ...]] = {}
         """What the processor ran, where that is counted."""
         """Compile times per phase, in seconds: another in every run, so no part of the records."""
@@ -117,6 +119,8 @@ class Heard:
                 self.take_metrics(entry, event)
             elif (cache := cache_of(event.name)) is not None:
                 entry.caches.append(cache_record(*cache, event.payload))
+                if (asked := key_in(key, *cache, event.payload)) is not None:
+                    self.cache_keys.append(asked)
             else:
                 self.take_symbol(entry, event)
             if event.name in _EXPLAINING:

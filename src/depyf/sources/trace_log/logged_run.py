@@ -83,6 +83,7 @@ def logged_run(heard: HeardLog, notes: Iterable[str] = (), log: str = "") -> Run
         of_log=True,
         log=log,
         raw=tuple(_raw(heard, entries)),
+        cache_keys=tuple(heard.cache_keys),
         times=heard.times(),
         began=heard.clock.began,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 
+from depyf.run.cache_keys import CacheKey, OtherPart, missed_for
 from depyf.run.global_names import in_words
 from depyf.run.guards.difference import values_beside
 from depyf.run.installed_files import installed, library_file
@@ -18,6 +19,7 @@ from depyf.safety.escape import one_line
 from depyf.views.compare.pairing import Met, Pairing, met, moved, pairing
 from depyf.views.compare.program_folder import from_folder, program_folders
 
+_MOST_PARTS = 5
 _MANY = 12
 """Lines that are shown; what came later mostly follows from what came first."""
 
@@ -80,6 +82,20 @@ def hit_on_one_side(
         frozenset(key for key in one if key in two and one[key] - two[key]),
         frozenset(key for key in two if key in one and two[key] - one[key]),
     )
+
+
+def keys_apart(first: Sequence[CacheKey], second: Sequence[CacheKey]) -> list[str]:
+    """Why the second run did not find in torch's caches what the first one looked up: the same graph, another key."""
+    found: dict[tuple[str, tuple[OtherPart, ...]], list[str]] = {}
+    for asked, parts in missed_for(first, second):
+        found.setdefault((asked.cache, parts), []).append(asked.key.label)
+    lines = []
+    for (cache, parts), labels in found.items():
+        told = ", ".join(one_line(part.words) for part in parts[:_MOST_PARTS])
+        more = f", and {len(parts) - _MOST_PARTS} more" if len(parts) > _MOST_PARTS else ""
+        asked_for = ", ".join(dict.fromkeys(labels))
+        lines.append(f"2 did not find {asked_for} in torch's cache ({cache}), for the key differs in {told}{more}")
+    return lines
 
 
 def _hits(functions: Iterable[FunctionRecord]) -> dict[str, set[str]]:

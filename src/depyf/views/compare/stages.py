@@ -34,7 +34,7 @@ from depyf.views.compare.line_diff import changed_lines, unified
 from depyf.views.compare.meaning import without_caches
 from depyf.views.compare.pairing import Pairing, met, pairing
 from depyf.views.compare.program_folder import from_folder, program_folders
-from depyf.views.compare.run_diff import events_apart, hit_on_one_side
+from depyf.views.compare.run_diff import events_apart, hit_on_one_side, keys_apart
 from depyf.views.compare.side import ComparedSide
 from depyf.views.pages.graph_inputs import inputs_page
 from depyf.views.pages.graph_page import printed_part
@@ -151,7 +151,8 @@ class DumpComparison:
     @property
     def events(self) -> list[str]:
         """The events that differ, as lines."""
-        return events_apart(self.first.functions, self.second.functions, self.pairs)
+        apart = events_apart(self.first.functions, self.second.functions, self.pairs)
+        return [*apart, *keys_apart(self.first.run.cache_keys, self.second.run.cache_keys)]
 
     @property
     def equal(self) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 from depyf.run.bill.guard_time import GuardTime
 from depyf.run.records import GuardRecord
-from depyf.sources.live.guards.guard_tree import Node, root_node
+from depyf.sources.live.guards.guard_tree import GuardNode, root_node
 
 _MOST = 12
 """Lines, those with most guards first."""
@@ -47,14 +47,14 @@ def _line(guard: GuardRecord) -> tuple[str, int]:
     return (guard.place.filename, guard.place.line) if guard.place is not None else ("", 0)
 
 
-def _part(top: Node, sources: set[str]) -> Any:
+def _part(top: GuardNode, sources: set[str]) -> Any:
     """A copy of the tree with the managers of ``sources`` and those above them."""
     managers = [node.manager for node in _kept(top, sources)] or [top.manager]
     kept = {id(manager) for manager in managers}  # they live, so no other object has one of these ids
     return top.manager.clone_manager(lambda manager: id(manager) in kept)
 
 
-def _kept(node: Node, sources: set[str]) -> Iterator[Node]:
+def _kept(node: GuardNode, sources: set[str]) -> Iterator[GuardNode]:
     below = [kept for child in node.children() for kept in _kept(child, sources)]
     if below or (node.source in sources and not node.is_root):
         yield node

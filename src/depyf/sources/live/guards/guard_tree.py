@@ -162,7 +162,7 @@ def _texts(guard: Any, mended: Mended = NOT_MENDED) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class GuardNode:
     """A guard manager of torch: what it looks at, its own guards, and the managers below it."""
 
     manager: Any
@@ -176,7 +176,7 @@ class Node:
             return None
         return max(self.manager.get_key_value_managers(), default=-1) + 1
 
-    def children(self) -> Iterator[Node]:
+    def children(self) -> Iterator[GuardNode]:
         """The managers below it, in the order torch asks them."""
         pairs = getattr(self.manager, "get_key_value_managers", None)
         if pairs is not None:
@@ -190,7 +190,7 @@ class Node:
         for manager, reached in zip(managers, accessors if len(accessors) == len(managers) else [None] * len(managers)):
             yield self._below(manager, accessor=reached)
 
-    def _below(self, manager: Any, accessor: Any = None, is_key: bool = False, index: int | None = None) -> Node:
+    def _below(self, manager: Any, accessor: Any = None, is_key: bool = False, index: int | None = None) -> GuardNode:
         source, mended = str(manager.get_source()), self.mended
         if is_key and not mended[0]:
             mended = key_mended(source, self.source)
@@ -199,12 +199,12 @@ class Node:
             source = by_position(source, self.source, index)
         if accessor is not None:
             source = own_source(source, self.source, str(accessor.repr()))
-        return Node(manager, source, mended)
+        return GuardNode(manager, source, mended)
 
 
-def root_node(root: Any) -> Node:
+def root_node(root: Any) -> GuardNode:
     """The top of the tree of a ``RootGuardManager``."""
-    return Node(root, "", is_root=True)
+    return GuardNode(root, "", is_root=True)
 
 
 def _leaves(manager: Any) -> Iterator[Leaf]:
@@ -216,7 +216,7 @@ def _leaves(manager: Any) -> Iterator[Leaf]:
         yield Leaf(type(guard).__name__, _texts(guard), "", guard)
 
 
-def _walk(node: Node, seen: list[Any]) -> Iterator[Leaf]:
+def _walk(node: GuardNode, seen: list[Any]) -> Iterator[Leaf]:
     items = node.items()
     if items is not None:
         record = dict_record(node.source, _type_name(node.manager), items)

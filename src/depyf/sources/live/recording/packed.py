@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from depyf.run import records, run
+from depyf.run import cache_keys, records, run
 from depyf.run.bill import traced_calls
 from depyf.run.graphs import graph_facts, node_origins, unrolled_loops
 from depyf.run.program_calls import checked_calls, compile_calls
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _QUICK = 1
 _CAPTURED = (
     "functions", "entries", "graphs", "graphs_of", "current",
-    "timings", "phases", "traced", "instructions", "guard_costs",
+    "timings", "phases", "traced", "instructions", "guard_costs", "cache_keys",
 )  # fmt: skip
 _OWN = ("record", "step_texts", "level_graphs")
 
@@ -62,7 +62,7 @@ def pack(session: Session) -> Packed:
         finally:
             for key, live in lives.items():
                 capture.functions[key].live = live
-        _set(capture, [{}, {}, [], {}, {}, {}, {}, {}, Counter()])
+        _set(capture, [{}, {}, [], {}, {}, {}, {}, {}, Counter(), {}, []])
         session.record, session.step_texts, session.level_graphs = None, {}, []
         writer.written, writer.texts = {}, {}
         session.compile_calls.lines, session.checked = {}, {}
@@ -79,7 +79,17 @@ def _by_fields(cls: type) -> Callable[[Any], tuple[type, tuple[Any, ...]]]:
 
 _RECORDS = {
     made: _by_fields(made)
-    for module in (records, run, checked_calls, compile_calls, graph_facts, node_origins, unrolled_loops, traced_calls)
+    for module in (
+        records,
+        run,
+        checked_calls,
+        compile_calls,
+        graph_facts,
+        node_origins,
+        unrolled_loops,
+        traced_calls,
+        cache_keys,
+    )
     for made in vars(module).values()
     if isinstance(made, type) and is_dataclass(made)
 }

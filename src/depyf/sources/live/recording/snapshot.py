@@ -105,6 +105,7 @@ def freeze(capture: Capture, never_compiled: Mapping[types.CodeType, str] = Mapp
             ranks=rank_count(),
             cells=cell_names([*linecache.cache, *(function.code.filename for function in functions)]),
             finished=True,
+            cache_keys=tuple(capture.cache_keys),
             times=tuple(times.named(resolve) for times in capture.times()),
             began=capture.clock.began,
             never_compiled=tuple((code_record(code), reason) for code, reason in never_compiled.items()),
