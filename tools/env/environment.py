@@ -11,7 +11,8 @@ has no packages for is named and left out; the tests that need it are skipped:
 - transformers, for ``make demo``, ``make models`` and some tests;
 - torchvision (the release that belongs to torch) and timm, in FOLDER/vision, found by tools/torch/models only: torchvision's wheel
   needs help beside a CPU torch;
-- triton, for its interpreter, in FOLDER/triton, found by tests/torch/stepping/test_triton_kernels.py only: torch behaves differently beside it.
+- triton, for its interpreter, in FOLDER/triton, found by tests/torch/stepping/test_triton_kernels.py only: torch behaves differently beside it;
+- JupyterLab with all that it needs, in FOLDER/jupyter, for tests/browser/test_jupyterlab.py.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pathlib import Path
 from tools import ROOT
 
 TORCH = "torch==2.13.0"
+JUPYTERLAB = "jupyterlab==4.6.*"
 TRITON = {"2.13": "3.7.1", "2.14": "3.8.0"}
 """The releases that CUDA builds of torch require."""
 OLDEST = (3, 10)
@@ -140,11 +142,11 @@ def install_torch(python: Path) -> str:
     return ".".join(said(python, version).split(".")[:2])
 
 
-def beside(python: Path, folder: Path, name: str, packages: list[str], cost: str) -> None:
-    """Packages in a folder of their own, which only those find who look there."""
+def beside(python: Path, folder: Path, name: str, packages: list[str], cost: str, whole: bool = False) -> None:
+    """Packages in a folder of their own, which only those find who look there.  ``whole``: with what they need."""
     if (folder / name).is_dir():
         return
-    reason = install(python, "--no-deps", "--target", str(folder), *packages)
+    reason = install(python, *([] if whole else ["--no-deps"]), "--target", str(folder), *packages)
     if reason:
         left_out(" and ".join(packages), reason, cost)
 
@@ -162,6 +164,7 @@ def main() -> int:
     torch = install_torch(python)
     if reason := install(python, "-e", ".[cli,test,tools,docs]"):
         sys.exit(f"cannot install the tools of the tests: {reason}")
+    beside(python, folder / "jupyter", "jupyterlab", [JUPYTERLAB], "the tests in JupyterLab are skipped", whole=True)
     if not torch:
         return 0
     if reason := install(python, "-e", ".[models]"):
