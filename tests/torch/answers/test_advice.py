@@ -94,7 +94,8 @@ def test_advice(id, tmp_path):
     if program.removes == "compilations":
         ways = ways_with(id, tmp_path / "before")
         predicted = [way.prediction for way in ways if way.prediction is not None]
-        assert all(one.holds(after["compilations"]) for one in predicted), (predicted, after)
+        page = (tmp_path / "before" / "index.md").read_text()
+        assert all(one.holds(after["compilations"]) for one in predicted), (predicted, after, page)
         assert predicted or not ways or id in UNPREDICTED, ways
     assert id not in [told["id"] for told, _ in still], "given although it is followed"
 

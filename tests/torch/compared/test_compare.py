@@ -7,6 +7,7 @@ import torch
 
 import depyf
 from depyf.actions.comparing.reference import is_rounding
+from depyf.sources.live.origins.probes import around, operations
 
 pytestmark = pytest.mark.torch
 
@@ -183,8 +184,28 @@ def test_one_wrong_node_deep_in_a_transformer(by, gradient):
 
 def test_overflow_that_a_fused_backend_does_not_have():
     result = depyf.compare(Deep(half), torch.randn(3, 2, 8), backends=("eager", "inductor"))
-    assert "# the planted overflow" in result.first.node.place
+    assert "# the planted overflow" in result.first.node.place and result.first.layer.startswith("Inductor: ")
     assert result.first.difference.expected.infs and not result.first.difference.got.infs
+
+
+def test_a_few_operations_around_one_have_their_own_inputs():
+    def chain(x, y):
+        for number in range(40):
+            x = x + number if number != 20 else x * y
+        return x
+
+    gm, values = torch.fx.symbolic_trace(chain), {}
+    x, y = torch.ones(3), torch.full((3,), 2.0)
+    for node, value in zip(gm.graph.nodes, [x, y]):
+        values[node.name] = value
+    for node in operations(gm):
+        values[node.name] = node.target(*(values[one.name] if hasattr(one, "name") else one for one in node.args))
+    part, inputs = around(gm, "mul", values)
+    names = [node.name for node in operations(part)]
+    assert len(names) == 25 and names[12] == "mul" and len(inputs) == 2
+    assert torch.equal(part(*inputs)[0], values[names[-1]]) and len(part(*inputs)) == 1
+    first, _ = around(gm, operations(gm)[0].name, values)
+    assert len(operations(first)) == 13
 
 
 def attention(x, w, bias):

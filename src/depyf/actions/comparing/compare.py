@@ -27,7 +27,7 @@ from depyf.actions.comparing.compiled_graph import (
     steady_random_numbers,
 )
 from depyf.actions.comparing.graph_finding import Finding, GraphComparison, finding_lines
-from depyf.actions.comparing.inductor_part import inductor_part
+from depyf.actions.comparing.inductor_part import INDUCTOR, LAYERS, inductor_layer
 from depyf.actions.comparing.looked_at import Looked
 from depyf.actions.comparing.reference import coarsest, doubled, in_double, is_rounding
 from depyf.actions.comparing.undeclared_writes import has_custom_operators, undeclared_write
@@ -37,21 +37,19 @@ from depyf.safety.guarded import Door, problem
 from depyf.sources.live.ahead.ahead_functions import ahead_functions
 from depyf.sources.live.ahead.one_graph import one_graph_of
 from depyf.sources.live.caches.live_run import backend_name
-from depyf.sources.live.origins.probes import ProbedNode, clean_copy, describe, operations, with_offsets, with_outputs
+from depyf.sources.live.origins.probes import (
+    ProbedNode,
+    around,
+    clean_copy,
+    describe,
+    operations,
+    with_offsets,
+    with_outputs,
+)
 from depyf.sources.live.state.graph_tensors import GraphTensors
 from depyf.sources.live.state.settings import ChangedSettings
 from depyf.sources.live.target import find_target
 from depyf.sources.live.tensors import TensorDifference, difference
-
-_LAYERS = (
-    ("aot_eager", "AOTAutograd: its graphs differ when PyTorch's own kernels run them, too"),
-    (
-        "aot_eager_decomp_partition",
-        "AOTAutograd: its graphs differ once operators are decomposed and the graph is split for the backward",
-    ),
-)
-"""Backends that stop after a layer, and that layer."""
-_INDUCTOR = "Inductor: the graphs that it is given agree with Python when PyTorch's own kernels run them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +170,7 @@ class _Run:
             found = self._locate(gm, inputs, apart[1], gradient=False)
             if found.node is None and not found.error:
                 found = self._of_an_argument(gm, inputs, expected, got, found)
-            return replace(found, layer=self._layer(gm, inputs, expected, gradient=False))
+            return self._layer(gm, inputs, expected, found, False)
         expected, got = first.gradients(inputs), second.gradients(inputs)
         if first.tracked != second.tracked:
             return replace(_untracked(gm, first, second), layer=self._layer_of_tracking(gm, inputs, first))
@@ -182,7 +180,7 @@ class _Run:
         found = self._locate(gm, inputs, apart[1], gradient=True)
         if found.node is None and not found.error:
             found = _of_an_input(gm, inputs, apart[0], found)
-        return replace(found, layer=self._layer(gm, inputs, expected, gradient=True))
+        return self._layer(gm, inputs, expected, found, True)
 
     def _printed(self, gm: Any, inputs: tuple[Any, ...], first: Compiled, second: Compiled) -> Finding | None:
         """What an operator of the program prints is a difference, too, where only one backend runs it."""
@@ -208,34 +206,37 @@ class _Run:
         apart = self._first_apart(own, other, list)
         return found if apart is None else _of_written(gm, inputs, apart, found)
 
-    def _layer(self, gm: Any, inputs: tuple[Any, ...], expected: list[Any], *, gradient: bool) -> str:
-        """The first of the layers of Inductor whose results differ, each with those before it."""
-        if not self._on_inductor:
-            return ""
-        for backend, layer in _LAYERS:
-            with contextlib.suppress(Exception):  # a layer that fails alone says nothing
-                compiled = Compiled(backend, clean_copy(gm))
-                got = compiled.gradients(inputs) if gradient else compiled.outputs(inputs)
-                if len(got) == len(expected) and self._first_apart(expected, got, list) is not None:
-                    return layer
+    def _layer(self, gm: Any, inputs: tuple[Any, ...], expected: list[Any], found: Finding, gradient: bool) -> Finding:
+        """``found`` with the first layer of Inductor whose results differ, each with those before it."""
+        differs = functools.partial(self._differs, gm, inputs, expected, gradient)
+        layer = inductor_layer(differs, lambda: self._nearby(gm, inputs, found)) if self._on_inductor else ""
+        return replace(found, layer=layer)
 
-        def differs() -> bool:
-            compiled = Compiled("inductor", clean_copy(gm))
-            got = compiled.gradients(inputs) if gradient else compiled.outputs(inputs)
-            return self._first_apart(expected, got, list) is not None
+    def _differs(self, gm: Any, inputs: tuple[Any, ...], expected: list[Any], gradient: bool, backend: Backend) -> bool:
+        compiled = Compiled(backend, clean_copy(gm))
+        got = compiled.gradients(inputs) if gradient else compiled.outputs(inputs)
+        return len(got) == len(expected) and self._first_apart(expected, got, list) is not None
 
-        part = inductor_part(differs)
-        return f"{_INDUCTOR}; without {part} the difference is gone" if part else _INDUCTOR
+    def _nearby(self, gm: Any, inputs: tuple[Any, ...], found: Finding) -> Callable[[Backend], bool] | None:
+        """The same question for the few operations around the one that differs: a large graph takes minutes to compile
+        again and again.  None where the difference is not there without the rest."""
+        if found.node is not None and not found.gradient:
+            with contextlib.suppress(Exception):
+                part, values = around(gm, found.node.name, node_values(gm, inputs))
+                expected = Compiled(self.backends[0], clean_copy(part)).outputs(values)
+                differs = functools.partial(self._differs, part, values, expected, False)
+                return differs if differs("inductor") else None
+        return None
 
     def _first_layer(self, gm: Any, differs: Callable[[Compiled], bool]) -> str:
         """The first layer whose code differs as Inductor's does; "" where Inductor is not compared."""
         if not self._on_inductor:
             return ""
-        for backend, layer in _LAYERS:
+        for backend, layer in LAYERS:
             with contextlib.suppress(Exception):
                 if differs(Compiled(backend, clean_copy(gm))):
                     return layer
-        return _INDUCTOR
+        return INDUCTOR
 
     def _layer_of_a_setting(self, gm: Any, inputs: tuple[Any, ...], expected: dict[str, Any]) -> str:
         def differs(compiled: Compiled) -> bool:

@@ -1,15 +1,25 @@
-"""Which part of Inductor makes a difference: the first without which it is gone.
+"""Which layer below Dynamo makes a difference, and of Inductor which part: the first without which it is gone.
 
-Input: whether the difference is there under the options of now.  Output: that part, in words; "" where none alone makes
-it.  Options are torch's, which hold for this thread only while they are set.
+Input: whether the difference is there under the options of now.  Output: the layer, in words.
+Options are torch's, which hold for this thread only while they are set.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+LAYERS = (
+    ("aot_eager", "AOTAutograd: its graphs differ when PyTorch's own kernels run them, too"),
+    (
+        "aot_eager_decomp_partition",
+        "AOTAutograd: its graphs differ once operators are decomposed and the graph is split for the backward",
+    ),
+)
+"""Backends that stop after a layer, and that layer."""
+INDUCTOR = "Inductor: the graphs that it is given agree with Python when PyTorch's own kernels run them"
 _CUSTOM = (
     "pre_grad_custom_pass", "post_grad_custom_pre_pass", "post_grad_custom_post_pass", "joint_custom_pre_pass",
     "joint_custom_post_pass", "_pre_fusion_custom_pass", "_post_fusion_custom_pass",
@@ -23,6 +33,23 @@ _PARTS: tuple[tuple[dict[str, Any], str], ...] = (
     ({"max_fusion_size": 1, "epilogue_fusion": False}, "the fusion of kernels (max_fusion_size = 1)"),
     ({"fallback_by_default": True}, "its own kernels for single operations (fallback_by_default = True)"),
 )
+
+
+Differs = Callable[[Any], bool]
+"""Whether a backend, which compiles anew, gives other values than Python."""
+
+
+def inductor_layer(differs: Differs, nearby: Callable[[], Differs | None]) -> str:
+    """The first layer whose code differs, each with those before it, in words; of Inductor with its part.
+
+    ``nearby``: the same question for a small part of the graph, if that differs by itself.
+    """
+    for backend, layer in LAYERS:
+        with contextlib.suppress(Exception):  # a layer that fails alone says nothing
+            if differs(backend):
+                return layer
+    part = inductor_part(functools.partial(nearby() or differs, "inductor"))
+    return f"{INDUCTOR}; without {part} the difference is gone" if part else INDUCTOR
 
 
 def inductor_part(differs: Callable[[], bool]) -> str:

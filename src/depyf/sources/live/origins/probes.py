@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from depyf.run.places.place import Place
 from depyf.run.places.stack_text import frames_in
 from depyf.sources.live.events.module_path import node_module
+
+_REACH = 12
+"""Operations before and after one that are near it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,27 @@ def with_offsets(gm: Any, names: list[str]) -> Any:
             user.replace_input_with(node, moved)
     _finish(made)
     return made
+
+
+def around(gm: Any, name: str, values: Mapping[str, Any]) -> tuple[Any, tuple[Any, ...]]:
+    """A graph of the few operations before and after the one of that name, and its inputs.
+
+    ``values``: of all nodes.  The results are the tensors that other operations use.  KeyError where a value lacks.
+    """
+    import torch
+
+    nodes = operations(gm)
+    place = next(number for number, node in enumerate(nodes) if node.name == name)
+    near = nodes[max(place - _REACH, 0) : place + _REACH + 1]
+    read = dict.fromkeys(node for one in near for node in one.all_input_nodes if node not in near)
+    given = [node for node in read if node.op != "get_attr"]
+    graph = torch.fx.Graph()
+    made = {node: graph.placeholder(node.name) for node in given}
+    for node in (*(node for node in read if node.op == "get_attr"), *near):
+        made[node] = graph.node_copy(node, made.__getitem__)
+    used = [node for node in near if not node.users or any(user not in near for user in node.users)]
+    graph.output(tuple(made[node] for node in used if isinstance(values[node.name], torch.Tensor)))
+    return clean_copy(torch.fx.GraphModule(gm, graph)), tuple(values[node.name] for node in given)
 
 
 def describe(node: Any) -> ProbedNode:
