@@ -83,6 +83,38 @@ def test_why_and_where():
     assert "skip_nnmodule_hook_guards is True" in found["the hooks of self and 1 more module"].why
 
 
+class Holder:
+    pass
+
+
+HOLDER = Holder()
+HOLDER.table = TABLE
+HOLDER.inner = HOLDER.outer = Holder()
+HOLDER.inner.n = 2
+
+
+def test_a_value_that_is_guarded_by_another_name(monkeypatch):
+    """Guards say that both names are of one object, and look at its parts by one of them."""
+    torch._dynamo.reset()
+
+    @torch.compile(backend="eager")
+    def f(x):
+        return x * TABLE["k"] + HOLDER.table["k"] + HOLDER.inner.n + HOLDER.outer.n
+
+    x = torch.ones(2)
+    f(x)
+    assert depyf.explain(f).unguarded == ()
+    for change in (
+        lambda: monkeypatch.setitem(TABLE, "k", 7),
+        lambda: monkeypatch.setattr(HOLDER, "table", {"k": 9}),
+        lambda: monkeypatch.setattr(HOLDER.outer, "n", 11),
+        lambda: monkeypatch.setattr(HOLDER, "outer", types.SimpleNamespace(n=13)),
+    ):
+        change()
+        assert depyf.why(f, x).runs is None
+        assert f(x).equal(x * TABLE["k"] + HOLDER.table["k"] + HOLDER.inner.n + HOLDER.outer.n)
+
+
 def test_a_closure_and_a_constant_of_a_library():
     torch._dynamo.reset()
     factor = 2

@@ -7,6 +7,7 @@ Input: what the code reads, and the guards of an entry and of the rests of the f
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
@@ -18,6 +19,8 @@ from depyf.run.records import FunctionRecord, GuardRecord
 NO_GUARD = "torch made no guard for it"
 NOT_STORED = "none was stored"
 """Of what was compiled ahead of time, where it is not known which guards were left out."""
+_MOST_NAMES = 20
+"""Of one value."""
 _DECIDED = "torch decided it when it compiled, and guards neither object"
 
 
@@ -94,8 +97,29 @@ class _LookedAt:
         return [n for n, text in enumerate(self._guards) if last in text and any(map(_within(name), _names(text)))]
 
     def value(self, name: str) -> bool:
+        """Whether a guard is on a value, or on a part of it, by this name or by another one of the same object."""
+        return any(map(self._named, self._names_of(name)))
+
+    def _named(self, name: str) -> bool:
         last = _last(name)
         return any(last in text and any(map(_within(name), _names(text))) for text in self._guards)
+
+    def _names_of(self, name: str) -> Iterator[str]:
+        """``name``, and what it is called by way of an object for which guards know two names."""
+        todo, seen = [name], {name}
+        while todo:
+            name = todo.pop()
+            yield name
+            for one, other in self._same:
+                if _within(one)(name) and (again := other + name[len(one) :]) not in seen and len(seen) < _MOST_NAMES:
+                    seen.add(again)
+                    todo.append(again)
+
+    @functools.cached_property
+    def _same(self) -> list[tuple[str, str]]:
+        """Two names of one object, both ways round, by the guards that say so."""
+        pairs = [_names_of_one(text) for text in self._guards if " is " in text]
+        return [pair for names in pairs if names for pair in (names, names[::-1])]
 
     def identity(self, read: IdentityRead) -> bool:
         """Whether guards say of two objects that they are what they were."""
@@ -126,6 +150,17 @@ def _last(name: str) -> str:
 def _within(name: str) -> Callable[[str], bool]:
     parts = f"{name}.", f"{name}["
     return lambda known: known == name or known.startswith(parts)
+
+
+def _names_of_one(guard: str) -> tuple[str, str] | None:
+    """The two names in ``A is B``."""
+    tree = read_guard(guard)
+    if not isinstance(tree, ast.Compare) or len(tree.ops) != 1 or not isinstance(tree.ops[0], ast.Is):
+        return None
+    if any(isinstance(node, ast.Call) for node in ast.walk(tree)):  # as type(A) is type(B), which are two objects
+        return None
+    one, other = (list(map(known_path, sources_in(side))) for side in (tree.left, tree.comparators[0]))
+    return (spelled_plainly(one[0]), spelled_plainly(other[0])) if len(one) == len(other) == 1 else None
 
 
 def _names(guard: str) -> list[str]:
