@@ -37,6 +37,8 @@ _MEASURED = re.compile(
     r"\d+(?:\.\d+)?(?= (?:us|ms|s|min|kB)\b)|\d+\.\d+|(?<=num_threads=)\d+|(?<=Python )\d[\d.]*| {2,}"
 )
 """Seconds, sizes, what a processor's arithmetic decides, and how columns are filled."""
+_OF_A_LINE = re.compile(r" +\d+ us for those of ")
+"""What the guards of a line take: whether that is worth a word is measured, too."""
 _OWN_LINE = re.compile(r'(\.\.\./depyf/[\w/]+\.py\\", line )\d+')
 """A line of ours in a traceback: it moves with every change of its file."""
 _LOG = re.compile(r"[VIWE]\d{4} \d\d:.*")
@@ -165,7 +167,12 @@ def tidy(text: str, folder: Path) -> str:
 
 def comparable(blocks: list[dict[str, object]]) -> str:
     """What two runs have in common on any machine: not what is measured, and no kernels, which are written for the processor."""
-    text = json.dumps([block for block in blocks if ".kernel_" not in str(block["command"])])
+    kept = [
+        {**block, "lines": [line for line in block["lines"] if not _OF_A_LINE.match(line)]}
+        for block in blocks
+        if ".kernel_" not in str(block["command"])
+    ]
+    text = json.dumps(kept)
     return _MEASURED.sub("N", _OWN_LINE.sub(r"\1N", text))
 
 

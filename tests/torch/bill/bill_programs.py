@@ -238,7 +238,7 @@ class GuardedProgram:
 
 GUARDED = (
     GuardedProgram("many_globals", _SMALL + """
-scales = {f"s{n}": float(n) for n in range(80)}
+scales = {f"s{n}": float(n) for n in range(120)}
 
 def program(x, y):
     for name in scales:

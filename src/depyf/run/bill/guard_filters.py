@@ -37,6 +37,8 @@ GUARD_FILTERS = (
 )
 """The least daring first."""
 
+FEWEST = 100
+"""Guards of an entry: with fewer there is little to change."""
 LEAST = 30.0
 """Microseconds of a call that guards have to take before it is worth to leave some out."""
 GAIN = 0.2

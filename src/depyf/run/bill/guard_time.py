@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class GuardTime:
-    """The guards of an entry that one line needs; ``file`` is empty for those of which torch names no line."""
+    """The guards of an entry that one line needs."""
 
     file: str
     line: int

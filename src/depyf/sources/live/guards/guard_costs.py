@@ -17,9 +17,9 @@ from depyf.run.bill.guard_time import GuardTime
 from depyf.run.records import GuardRecord
 from depyf.sources.live.guards.guard_tree import GuardNode, root_node
 
-_MOST = 12
+_MOST = 6
 """Lines, those with most guards first."""
-_LONGEST = 3.0
+_LONGEST = 1.0
 """Seconds, after which no further line is measured."""
 
 
@@ -29,6 +29,7 @@ def guard_costs(root: Any, guards: Sequence[GuardRecord], check: Callable[[Any],
     if not hasattr(root, "clone_manager"):
         return ()
     end = time.monotonic() + _LONGEST
+    guards = [guard for guard in guards if guard.place is not None]
     counts = Counter(map(_line, guards))
     sources: dict[tuple[str, int], set[str]] = {}
     for guard in guards:

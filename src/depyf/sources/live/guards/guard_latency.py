@@ -7,12 +7,13 @@ seconds, of all and by line.  Each check runs the guards once more, so it is for
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 from collections.abc import Sequence
 from typing import Any
 
-from depyf.run.bill.guard_filters import LEAST
+from depyf.run.bill.guard_filters import FEWEST, LEAST
 from depyf.run.bill.guard_time import GuardTime
 from depyf.run.records import GuardRecord
 from depyf.sources.live.guards.guard_costs import guard_costs
@@ -22,7 +23,7 @@ _GUARDS = "/torch/_dynamo/guards.py"
 _DEEPEST = 50
 _LEAST = LEAST * 1e-6
 """Seconds; what takes less is not told by line."""
-_ROUNDS, _CHECKS = 9, 1
+_ROUNDS, _FEW_ROUNDS, _CHECKS = 9, 3, 1
 """Each check empties the caches of the processor first, which takes milliseconds."""
 
 
@@ -45,8 +46,13 @@ def measured_guards(guards: Sequence[GuardRecord]) -> tuple[float, tuple[GuardTi
     if root is None or scope is None or profile is None:
         return None
 
-    def check(manager: Any) -> float:
-        return round(min(float(profile(manager, scope, _CHECKS)) for _ in range(_ROUNDS)) * 1e-6, 9)
+    def check(manager: Any, rounds: int) -> float:
+        try:
+            least = min(float(profile(manager, scope, _CHECKS)) for _ in range(rounds))
+        except TypeError:  # torch 2.6 takes no number of checks: it checks for a second, and gives the mean
+            least = float(profile(manager, scope))
+        return round(least * 1e-6, 9)
 
-    whole = check(root)
-    return whole, guard_costs(root, guards, check) if whole >= _LEAST else ()
+    whole = check(root, _ROUNDS)
+    told = whole >= _LEAST and len(guards) >= FEWEST
+    return whole, guard_costs(root, guards, functools.partial(check, rounds=_FEW_ROUNDS)) if told else ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from depyf.run.bill.guard_bill import guard_bill, microseconds, time_by_line
-from depyf.run.bill.guard_filters import LEAST
+from depyf.run.bill.guard_filters import FEWEST, LEAST
 from depyf.run.bill.guard_time import GuardTime
 from depyf.run.bill.traced_calls import TracedLine, traced_lines
 from depyf.run.causes.folding import counted
@@ -23,7 +23,7 @@ _SHARE = 0.1
 _LEAST = 1.0
 """Seconds of compiling that are worth a word."""
 _FEWEST = 100
-"""Operations of the largest graph, or guards of an entry: with fewer there is little to change."""
+"""Operations of the largest graph: with fewer there is little to change."""
 _MOST = 3
 _TRACING = "bytecode_tracing"
 
@@ -68,7 +68,7 @@ def compile_time_lines(run: Run) -> list[str]:
 def guard_lines(run: Run) -> list[str]:
     """What the guards of a call take, where that is much; [] where it is little, or not known."""
     known = microseconds(run)
-    costly = [one for one in guard_bill(run) if known.get(one.key, 0.0) >= LEAST and one.guards >= _FEWEST]
+    costly = [one for one in guard_bill(run) if known.get(one.key, 0.0) >= LEAST and one.guards >= FEWEST]
     found: list[str] = []
     for bill in costly[:_MOST]:
         told = f"{bill.failed} of them told calls apart" if bill.failed else "none of them failed"
@@ -85,7 +85,7 @@ def _by_line(times: Sequence[GuardTime], whole: float) -> list[str]:
     return [
         f"    {1e6 * time.seconds:.0f} us for those of {_at(time.file, time.line)}"
         for time in times[:_MOST]
-        if time.file and 1e6 * time.seconds >= _SHARE * whole
+        if 1e6 * time.seconds >= _SHARE * whole
     ]
 
 
