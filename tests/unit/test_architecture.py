@@ -89,6 +89,19 @@ def test_versions_are_compared_in_one_room(path: Path) -> None:
             assert "version" not in ast.unparse(node), f"line {node.lineno}"
 
 
+PARSES = ("safety/unheard.py", "actions/scripts/carried/")
+"""The second are texts that go into files of the user, and parse nothing but themselves."""
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_python_is_parsed_unheard(path: Path) -> None:
+    """``ast.parse`` warns through the filters of the process that it parses in: ``unheard.parse`` does not."""
+    if relative(path).startswith(PARSES):
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        assert not (isinstance(node, ast.Attribute) and ast.unparse(node) == "ast.parse"), f"line {node.lineno}"
+
+
 def test_import_is_light() -> None:
     """``import depyf`` brings in neither torch nor anything else that is not the standard library."""
     program = (

@@ -18,6 +18,7 @@ import re
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -169,7 +170,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             found = outcome(mutated(files[seed % len(files)], seed))
         except Exception as error:
             found = "wrong"
-            print(f"seed {seed}: {type(error).__name__}: {error}")
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            print(f"seed {seed}: {type(error).__name__}: {error} ({place.filename}:{place.lineno})")
         taken = time.process_time() - begun
         if taken > SLOW:
             print(f"seed {seed}: {taken:.1f} s")

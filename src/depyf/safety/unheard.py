@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Literal, overload
 
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _KNOWN = frozenset("\r\n'\"\\abfnrtvx0123")
@@ -29,6 +29,10 @@ _OCTAL = re.compile(r"[4-7][0-7]{2}")
 _ESCAPES = frozenset("\r\n'\"\\abfnrtvx01234567")
 
 
+@overload
+def parse(text: str, mode: Literal["exec"] = "exec", filename: str = "<text>") -> ast.Module: ...
+@overload
+def parse(text: str, mode: Literal["eval"], filename: str = "<text>") -> ast.Expression: ...
 def parse(text: str, mode: str = "exec", filename: str = "<text>") -> Any:
     """``ast.parse`` without warnings; columns after an escape that Python does not know are one too large.
 

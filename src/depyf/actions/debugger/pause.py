@@ -17,6 +17,7 @@ from pathlib import Path
 
 from depyf.actions.debugger.program_pdb import attached, hooked, pdb_in_caller
 from depyf.safety.guarded import say
+from depyf.safety.unheard import parse
 
 
 def should_pause() -> bool:
@@ -187,7 +188,7 @@ def _in_program(frame: types.FrameType) -> Callable[[Callable[[], None]], None]:
     ):
         found = found.f_back
     place = found or frame
-    tree = ast.parse("def depyf_debug(stop):\n    stop()\n    return None\n")
+    tree = parse("def depyf_debug(stop):\n    stop()\n    return None\n")
     for node in ast.walk(tree):
         if isinstance(node, (ast.stmt, ast.expr, ast.arg)):  # the stop is shown at the statement after the call
             line = place.f_lineno - (not isinstance(node, ast.Return))

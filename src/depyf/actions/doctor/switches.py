@@ -20,6 +20,7 @@ from depyf.decompiler.bytecode.host.written_names import qualified_name
 from depyf.errors import DepyfError
 from depyf.run.advice.advice import AdviceUse, Switch, SwitchKind
 from depyf.run.advice.registry import ADVICE
+from depyf.safety.unheard import parse
 from depyf.sources.live.pure_access import UnreadableError, attribute, is_a, item
 from depyf.sources.reports.advised_functions import OF_LOGGERS, function_named
 
@@ -159,7 +160,7 @@ def _reached(path: str, variables: dict[str, Any]) -> Any:
     import torch
 
     try:
-        value = _at(ast.parse(path, mode="eval").body, variables)
+        value = _at(parse(path, mode="eval").body, variables)
     except (SyntaxError, UnreadableError):
         return None
     return value if is_a(value, torch.Tensor) else None

@@ -16,6 +16,7 @@ from depyf.actions.edit.edited_file import EditedFile, python
 from depyf.run.guards.guard_kind import called
 from depyf.run.guards.kinds.opaque_guard import KIND
 from depyf.run.records import CompileKey
+from depyf.safety.unheard import parse
 
 GUARDS = "guards"
 """The kind of the files below."""
@@ -78,7 +79,7 @@ def operands(value: ast.expr) -> list[GuardOperand]:
 
 def meaning_of(expression: str) -> str:
     """The ``GuardOperand.meaning`` of a guard's expression, without a handle."""
-    return ast.dump(_WithoutHandles().visit(ast.parse(expression.strip(), mode="eval").body))
+    return ast.dump(_WithoutHandles().visit(parse(expression.strip(), mode="eval").body))
 
 
 class _WithoutHandles(ast.NodeTransformer):

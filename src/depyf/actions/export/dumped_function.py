@@ -196,14 +196,14 @@ def _dumped_code(
 
 
 def _signature(code: CodeRecord) -> ast.arguments:
-    node = ast.parse(f"def f({code.parameters}): pass").body[0]
+    node = parse(f"def f({code.parameters}): pass").body[0]
     assert isinstance(node, ast.FunctionDef)
     return node.args
 
 
 def _original(function: FunctionRecord) -> ast.FunctionDef | None:
     """The function as it was before torch.compile, as its page shows it; None where its source cannot be read."""
-    node = ast.parse(original_text(function)).body[-1]
+    node = parse(original_text(function)).body[-1]
     stub = isinstance(node, ast.FunctionDef) and isinstance(node.body[0], ast.Raise)
     return node if isinstance(node, ast.FunctionDef) and not stub else None
 

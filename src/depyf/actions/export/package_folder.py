@@ -45,6 +45,7 @@ from depyf.run.guards.kinds.object_guard import object_wanted
 from depyf.run.guards.known_kinds import surroundings
 from depyf.run.recorded.recorded_inputs import file_of
 from depyf.safety.escape import printable
+from depyf.safety.unheard import parse
 
 _ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError)
 
@@ -160,7 +161,7 @@ class _Making:
         for file, text in files.items():
             if file.endswith(".py") and not file.startswith("kernels/"):
                 files[file] = double_quoted(text)
-                ast.parse(files[file])
+                parse(files[file])
         return self.done
 
     def _want_hooks(self, values: GuardedValues) -> None:
@@ -185,7 +186,7 @@ class _Making:
         return any(
             isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
             for entry in self.function.entries
-            for node in ast.walk(ast.parse(entry.source))
+            for node in ast.walk(parse(entry.source))
         )
 
     def _offer(self, name: str, path: ValuePath, about: str, values: GuardedValues) -> None:
@@ -318,7 +319,7 @@ def _by_age(entries: Iterable[DumpedEntry]) -> list[DumpedEntry]:
 def _said(source: str, renamed: Mapping[str, ValuePath] | None) -> str:
     """``self.fc.weight`` for the source of an input; "" where it comes from within the call."""
     try:
-        path = place(path_of(ast.parse(source, mode="eval").body), renamed)
+        path = place(path_of(parse(source, mode="eval").body), renamed)
     except _ERRORS:
         return ""
     return path.text if path is not None else ""
@@ -362,7 +363,7 @@ def _things(files: Mapping[str, str]) -> set[str]:
     """The classes of the objects that calls make."""
     found = set()
     for name in ("calls.py", "model.py"):
-        for node in ast.walk(ast.parse(files.get(name, ""))):
+        for node in ast.walk(parse(files.get(name, ""))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "thing":
                 found.add(str(ast.literal_eval(node.args[0])))
     return found
@@ -372,6 +373,6 @@ def _members(text: str, module: str) -> set[str]:
     """The attributes of ``module`` that a text reads."""
     return {
         node.attr
-        for node in ast.walk(ast.parse(text))
+        for node in ast.walk(parse(text))
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == module
     }

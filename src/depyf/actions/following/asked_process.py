@@ -22,6 +22,7 @@ from depyf.actions.following.inside_process import FORMAT
 from depyf.actions.following.offered_signal import answer_file, inside_text, offer_of
 from depyf.errors import DepyfError
 from depyf.safety.escape import printable
+from depyf.safety.unheard import parse
 
 _LOOKS_EVERY = 0.05
 _MOST = 1 << 28
@@ -128,7 +129,7 @@ def _answer(path: Path, pid: int, seconds: float) -> dict[str, Any]:
 
 def _read(data: bytes, pid: int) -> dict[str, Any]:
     try:
-        found = ast.literal_eval(data.decode("utf-8"))
+        found = ast.literal_eval(parse(data.decode("utf-8"), "eval"))
     except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
         raise DepyfError(f"the answer of process {pid} cannot be read ({type(error).__name__})") from error
     if type(found) is not dict or found.get("format") != FORMAT:

@@ -27,6 +27,7 @@ from depyf.run.compile_stages import ORDER
 from depyf.run.graphs.graph_source import importable
 from depyf.run.graphs.graph_text import GraphClass, read_graph
 from depyf.run.guards.program_words import in_program
+from depyf.safety.unheard import parse
 from depyf.views.compare.line_diff import changed_lines, unified
 from depyf.views.compare.meaning import meaning, without_caches
 from depyf.views.pages.graph_page import REWRITTEN
@@ -171,7 +172,7 @@ def _plain(text: str) -> str:
 def _operations(graph: GraphClass) -> Iterator[str]:
     for one in graph.everything():
         yield from (f"{parameter.original}: {_as_typed(parameter.type)}" for parameter in one.parameters)
-        yield ast.unparse(_Types().visit(ast.parse(ast.unparse(ast.Module(one.tree().body, [])))))  # a copy: it is kept
+        yield ast.unparse(_Types().visit(parse(ast.unparse(ast.Module(one.tree().body, [])))))  # a copy: it is kept
 
 
 class _Types(ast.NodeTransformer):

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from depyf.run.guards.known_kinds import FUNCTIONS
+from depyf.safety.unheard import parse
 
 CARRIED = Path(__file__).with_name("carried")
 _RUN = Path(__file__).parents[2] / "run"
@@ -29,7 +30,7 @@ def _file(name: str) -> tuple[list[str], list[ast.stmt]]:
     """The lines and the statements of a file."""
     places = (CARRIED, _RUN, _RUN / "guards" / "kinds")
     text = next(path for place in places if (path := place / f"{name}.py").exists()).read_text(encoding="utf-8")
-    return text.splitlines(), ast.parse(text).body
+    return text.splitlines(), parse(text).body
 
 
 @functools.cache
@@ -58,7 +59,7 @@ def _defined(node: ast.stmt) -> str:
 
 def names_in(text: str) -> frozenset[str]:
     """The names that a text reads from outside of its functions.  SyntaxError where it is no Python."""
-    return _read(ast.parse(text))
+    return _read(parse(text))
 
 
 def _read(tree: ast.AST) -> frozenset[str]:

@@ -15,6 +15,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from depyf.safety.unheard import parse
+
 SKELETONS = Path(__file__).with_name("skeletons")
 _FALSE = "TYPE_CHECKING"
 _REMOVED = "\0"
@@ -52,7 +54,7 @@ def _skeleton(name: str) -> tuple[list[str], ast.Module, frozenset[str]]:
     """The lines of a skeleton from its docstring on, its tree, and the holes that it declares."""
     text = (SKELETONS / f"{name}.py").read_text(encoding="utf-8")
     text = text[text.index('"""') :]
-    tree = ast.parse(text)
+    tree = parse(text)
     declared = next(node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == _FALSE)
     targets = [
         target

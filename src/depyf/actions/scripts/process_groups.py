@@ -11,6 +11,7 @@ import re
 
 from depyf.actions.scripts.carried_text import carried_text
 from depyf.decompiler.emit.comments import remark
+from depyf.safety.unheard import parse
 
 NOTE = "Its collectives run in made-up process groups: this process is alone, and nothing is sent."
 _COLLECTIVE = re.compile(r"torch\.ops\._c10d_functional(?:_autograd)?\.(?P<name>\w+)(?:\.\w+)?(?P<arguments>\(.*)")
@@ -31,7 +32,7 @@ def groups_of(text: str) -> dict[str, int]:
 
 def _arguments(text: str) -> list[ast.expr]:
     try:
-        tree = ast.parse(f"f{text}", mode="eval").body
+        tree = parse(f"f{text}", mode="eval").body
     except SyntaxError:
         return []
     return tree.args if isinstance(tree, ast.Call) else []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from depyf.safety.depth import any_depth
-from depyf.safety.unheard import spelled_out
+from depyf.safety.unheard import parse, spelled_out
 
 
 def source_of(text: str, folded: bool) -> str:
@@ -19,7 +19,7 @@ def source_of(text: str, folded: bool) -> str:
     try:
         if spelled_out(text) != text:  # the places in it would be other ones
             return text
-        tree = ast.parse(text, mode="eval")
+        tree = parse(text, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
     edits: dict[tuple[int, int], str] = {}

@@ -19,6 +19,7 @@ from depyf.decompiler.bytecode import ops
 from depyf.decompiler.bytecode.codeunit import CO_ASYNC_GENERATOR, CO_GENERATOR, CO_OPTIMIZED, CodeUnit
 from depyf.decompiler.bytecode.lower import Lowered
 from depyf.decompiler.bytecode.variables.spelling import exact
+from depyf.safety.unheard import parse
 
 IMPLICIT = frozenset({"__class__", "__classdict__", "__conditional_annotations__", ".type_params", ".generic_base"})
 """Cells that the compiler makes without a name in the source."""
@@ -355,7 +356,7 @@ _YIELDS = "if 0: yield"
 def never_run(line: str) -> str:
     """What a line of these tells the compiler about the function; "" for another line."""
     try:
-        found = ast.parse(line.strip()).body
+        found = parse(line.strip()).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
     test = found[0] if len(found) == 1 else None

@@ -21,6 +21,7 @@ from depyf.run.advice.registry import use
 from depyf.run.installed_files import Owner, of_standard_library, package_of
 from depyf.run.uses.known_calls import PACKS
 from depyf.run.uses.use_kinds import ValueUse
+from depyf.safety.unheard import parse
 
 Uses = tuple[AdviceUse, ...]
 
@@ -92,7 +93,7 @@ def _private(name: str) -> bool:
 def _called(expression: str) -> str:
     """What an expression calls: ``self.run`` of ``self.run(x)``."""
     try:
-        node = ast.parse(expression.strip(), mode="eval").body
+        node = parse(expression.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
     return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
@@ -132,7 +133,7 @@ def _has_keywords(facts: BreakFacts, function: str) -> bool:
     name = function.rpartition(".")[2]
     for text in (facts.expression, facts.line):
         try:
-            tree = ast.parse(text.strip())
+            tree = parse(text.strip())
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
@@ -241,7 +242,7 @@ def _by_mask(facts: BreakFacts) -> bool:
         return False
     for text in (facts.expression, facts.line):
         try:
-            tree = ast.parse(text.strip())
+            tree = parse(text.strip())
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
         calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]

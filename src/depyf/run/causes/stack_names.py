@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from depyf.run.global_names import RESUME, STACK_VARIABLE, resumed
 from depyf.run.records import BreakRecord, CodeRecord, FunctionRecord
 from depyf.run.run import Run
+from depyf.safety.unheard import parse
 
 _LONGEST = 60
 _MADE = re.compile(r"\b(?:graph_out|__compiled_fn|__resume_at|__builtins_dict|__import_|___)\w*")
@@ -64,7 +65,7 @@ def in_words(text: str, names: Mapping[str, str]) -> str:
 def _passed(source: str) -> dict[str, list[str]]:
     """Resume function -> what it is called with, the temporaries of the text replaced by what they hold."""
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
     held: dict[str, ast.expr] = {}
@@ -108,7 +109,7 @@ def _returned(rest: CodeRecord, record: BreakRecord) -> tuple[str, str]:
     number = int(at[1]) - rest.line
     lines = textwrap.dedent(rest.source).splitlines()
     try:
-        made = [node for node in ast.walk(ast.parse("\n".join(lines))) if isinstance(node, ast.Call)]
+        made = [node for node in ast.walk(parse("\n".join(lines))) if isinstance(node, ast.Call)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return "", ""
     here = [node for node in made if node.lineno - 1 <= number < (node.end_lineno or node.lineno)]
@@ -121,7 +122,7 @@ def _returned(rest: CodeRecord, record: BreakRecord) -> tuple[str, str]:
 def _is_literal(text: str) -> bool:
     """Whether it is a value, and no name for one."""
     try:
-        ast.literal_eval(text)
+        ast.literal_eval(parse(text, "eval"))
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         return False
     return True
@@ -130,7 +131,7 @@ def _is_literal(text: str) -> bool:
 def _normal(expression: str) -> str:
     """The expression as ``ast.unparse`` writes it; "" where it is none."""
     try:
-        return ast.unparse(ast.parse(expression, mode="eval"))
+        return ast.unparse(parse(expression, mode="eval"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
 
@@ -184,7 +185,7 @@ def _tree(line: str) -> ast.Module | None:
     """A line of a program, which may be the head of a compound statement."""
     for text in (line, f"{line}\n    pass", f"if True: pass\n{line}\n    pass", f"({line.rstrip(',')})"):
         try:
-            return ast.parse(text)
+            return parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
     return None
@@ -199,7 +200,7 @@ def _waits_for_rests(passed: list[str], resumes: tuple[str, ...]) -> bool:
 
 def _expression_of(text: str) -> ast.expr | None:
     try:
-        return ast.parse(text, mode="eval").body
+        return parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

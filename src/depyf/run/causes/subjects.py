@@ -6,7 +6,6 @@ one, whatever they expected of it.
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from depyf.run.advice.source_names import module_names, split_global
 from depyf.run.global_names import STACK_VARIABLE
 from depyf.run.guards.difference import Difference
 from depyf.run.guards.known_kinds import NO_CALL, kind_of, reported_differences
+from depyf.safety.unheard import parse
 
 _NUMBER = re.compile(r"\b\d+(?:\.\d+)?(?:e[+-]?\d+)?\b")
 
@@ -48,7 +48,7 @@ def in_code(name: str) -> str:
     """``name`` with its expression in backquotes, for a sentence; unchanged where it is no expression."""
     words, expression = split_global(name)
     try:
-        ast.parse(expression, mode="eval")
+        parse(expression, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return name
     return name if "`" in expression else f"{words}`{expression}`"

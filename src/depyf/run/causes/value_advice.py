@@ -22,6 +22,7 @@ from depyf.run.places.place import Place
 from depyf.run.records import EntryRecord, FunctionRecord
 from depyf.run.uses.use_kinds import ValueUse
 from depyf.run.uses.value_uses import indexed_by, uses_of
+from depyf.safety.unheard import parse
 
 Uses = tuple[AdviceUse, ...]
 
@@ -148,7 +149,7 @@ def _spelled(text: str, name: str) -> str:
     in several ways."""
     last = name.rpartition(".")[2]
     try:
-        nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute) and node.attr == last]
+        nodes = [node for node in ast.walk(parse(text)) if isinstance(node, ast.Attribute) and node.attr == last]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
     found = {ast.unparse(node) for node in nodes}

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from depyf.run.graphs.graph_source import without_deletions
 from depyf.run.graphs.program_comments import with_file
+from depyf.safety.unheard import parse
 
 _UNBOXED = re.compile(r'^(?P<name>\w+)(?:: "(?P<type>[^"]*)")? = next\(args_iter\)$')
 _ALIAS = re.compile(r"^(?P<new>\w+) = (?P<old>\w+)$")
@@ -70,7 +71,7 @@ def read_graph(page: str, root: str) -> GraphClass | None:
     ``root`` is the folder relative to which the user's files are named in comments.
     """
     try:
-        tree = ast.parse(page)
+        tree = parse(page)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     found = next((node for node in tree.body if isinstance(node, ast.ClassDef)), None)
@@ -211,7 +212,7 @@ def imports_of(graphs: list[GraphClass], functions: dict[str, str]) -> tuple[lis
         if name in _KNOWN:
             lines[_KNOWN[name]] = None
         elif name in functions:
-            made = ast.parse(functions[name], mode="eval").body
+            made = parse(functions[name], mode="eval").body
             used = [made.func, *made.args] if isinstance(made, ast.Call) else [made]
             lines |= {f"import {ast.unparse(part.value)}": None for part in used if isinstance(part, ast.Attribute)}
             lines[f"{name} = {functions[name]}"] = None
@@ -248,6 +249,6 @@ def attributes_of(graph: GraphClass) -> tuple[str, ...]:
 @functools.lru_cache(64)
 def _tree(body: tuple[str, ...]) -> ast.FunctionDef:
     text = "def forward():\n" + textwrap.indent("\n".join(body) or "pass", "    ")
-    tree = ast.parse(text).body[0]
+    tree = parse(text).body[0]
     assert isinstance(tree, ast.FunctionDef)
     return tree

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from depyf.run.graphs.node_origins import Frame
 from depyf.run.graphs.printed_lines import printed_lines
 from depyf.run.installed_files import library_file, of_library
+from depyf.safety.unheard import parse
 
 _TIMES = 16
 """How often a line is repeated before it is told of."""
@@ -127,7 +128,7 @@ def _text(source: str, line: int) -> str:
 @functools.lru_cache(maxsize=8)
 def _tree(source: str) -> ast.Module | None:
     try:
-        return ast.parse(source)
+        return parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

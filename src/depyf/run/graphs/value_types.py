@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from depyf.safety.unheard import parse
+
 _TENSOR = re.compile(
     r"^(?:(?P<wrapper>[A-Za-z]\w*)\()?(?P<dtype>[a-z]+\d+\w*)\[(?P<size>[^\]]*)\](?:\[(?P<stride>[^\]]*)\])?(?P<device>\w+(?::\d+)?)?\)?$"
 )
@@ -117,7 +119,7 @@ def evaluate(text: str, symbols: Mapping[str, Number]) -> Number | None:
 
 @functools.lru_cache(4096)
 def _parsed(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
+    return parse(text, mode="eval").body
 
 
 def _value(node: ast.expr, symbols: Mapping[str, Number]) -> Number | None:

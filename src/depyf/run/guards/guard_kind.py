@@ -19,6 +19,7 @@ from depyf.run.advice.source_names import named
 from depyf.run.guards.difference import UNKNOWN, Difference, GuardSide
 from depyf.run.places.place import Place
 from depyf.run.records import GuardRecord
+from depyf.safety.unheard import parse
 
 Uses = tuple[AdviceUse, ...]
 NOT_THERE = "is not there"
@@ -134,7 +135,7 @@ class GuardKind:
         () where another kind that fits knows better.  MissingError where the value that it looks at is not there.
         """
         source = source_of(tree)
-        found = look.side(look.value(ast.parse(source, mode="eval").body)) if source else UNKNOWN
+        found = look.side(look.value(parse(source, mode="eval").body)) if source else UNKNOWN
         return (self.difference(tree, look, found=found),)
 
     def difference(self, tree: ast.expr, look: Look, found: GuardSide) -> Difference:
@@ -244,7 +245,7 @@ def asked(guard: TorchGuard | None, value: Any, otherwise: bool = True) -> bool:
 def tree_of(expression: str) -> ast.expr | None:
     """The tree of an expression; None for what is none."""
     try:
-        return ast.parse(expression.strip(), mode="eval").body
+        return parse(expression.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

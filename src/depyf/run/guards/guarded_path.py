@@ -10,6 +10,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from depyf.safety.unheard import parse
+
 ATTRIBUTE, ITEM, MODULE, PARAMETER, BUFFER = "attribute", "item", "module", "parameter", "buffer"
 _NAMESPACES = {"_modules": MODULE, "_parameters": PARAMETER, "_buffers": BUFFER}
 Key = str | int | float | bool | None
@@ -66,7 +68,7 @@ def variable_of(source: str, mapping: str = "L") -> str:
     if not source.startswith(f"{mapping}[") or not source.endswith("]") or "." in source:
         return ""
     try:
-        path = path_of(ast.parse(source, mode="eval").body)
+        path = path_of(parse(source, mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
     return path.name if path is not None and path.mapping == mapping and not path.steps else ""

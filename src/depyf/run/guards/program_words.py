@@ -10,6 +10,7 @@ import functools
 
 from depyf.run.advice.source_names import named
 from depyf.run.guards.guard_kind import spelled, tree_of
+from depyf.safety.unheard import parse
 
 _OF_A_TENSOR = ("size", "stride", "storage_offset")
 
@@ -18,7 +19,7 @@ _OF_A_TENSOR = ("size", "stride", "storage_offset")
 def in_program(expression: str) -> str:
     """``expression`` with the program's names instead of Dynamo's access paths; unchanged where it is no expression."""
     tree = tree_of(expression)
-    return expression if tree is None else ast.unparse(_Spelled().visit(ast.parse(ast.unparse(tree), mode="eval").body))
+    return expression if tree is None else ast.unparse(_Spelled().visit(parse(ast.unparse(tree), mode="eval").body))
 
 
 class _Spelled(ast.NodeTransformer):

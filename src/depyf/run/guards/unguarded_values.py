@@ -15,6 +15,7 @@ from depyf.run.guards.guard_kind import sources_in
 from depyf.run.guards.guard_sources import GuardSources, known_path, read_guard, spelled_plainly
 from depyf.run.guards.unguarded_value import FunctionReads, IdentityRead, ProgramRead, UnguardedValue, WhyUnguarded
 from depyf.run.records import FunctionRecord, GuardRecord
+from depyf.safety.unheard import parse
 
 NO_GUARD = "torch made no guard for it"
 NOT_STORED = "none was stored"
@@ -139,7 +140,7 @@ class _LookedAt:
 
 def _last(name: str) -> str:
     """The last key of a path: each guard on it has that in its text."""
-    tree = ast.parse(name, mode="eval").body
+    tree = parse(name, mode="eval").body
     if isinstance(tree, ast.Attribute):
         return tree.attr
     if isinstance(tree, ast.Subscript) and isinstance(tree.slice, ast.Constant):

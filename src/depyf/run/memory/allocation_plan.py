@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from depyf.run.graphs.value_types import Number
 from depyf.run.memory.tensor_bytes import item_bytes, size_value, storage_bytes
 from depyf.run.shapes.size_expression import read_size_expression
+from depyf.safety.unheard import parse
 
 _ALLOCATES = re.compile(r"empty_strided(?:_\w+)?$")
 _OF_INTEREST = re.compile(
@@ -90,7 +91,7 @@ def allocation_plan(
         if not _OF_INTEREST.search(line):
             continue
         try:
-            statements = ast.parse(line.strip()).body
+            statements = parse(line.strip()).body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
         for statement in statements:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from depyf.decompiler.emit.comments import remark, source_lines
 from depyf.decompiler.emit.scopes import never_run
+from depyf.safety.unheard import parse
 
 _WRITTEN_BACK = re.compile(r" *(\w+) = \1(?:  # .*)?$")
 """Dynamo stores the variables that functions share (cells) again after each graph, those too that did not change."""
@@ -56,7 +57,7 @@ def commented(text: str, linemap: tuple[tuple[int, int | None], ...], filename: 
     if not any(part in text for part in ('"""', "'''", "\\\n")):  # every line ends outside of strings
         return result
     try:
-        same = ast.dump(ast.parse(result)) == ast.dump(ast.parse(text))
+        same = ast.dump(parse(result)) == ast.dump(parse(text))
     except (SyntaxError, ValueError, RecursionError):
         same = False
     return result if same else text  # a line inside a string is no place for a comment

@@ -27,6 +27,7 @@ from depyf.run.graphs.program_comments import place_of_line
 from depyf.run.places.place import Place
 from depyf.run.places.two_places import place_in_dump
 from depyf.safety.source_lines import source_line
+from depyf.safety.unheard import parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +196,7 @@ def assigned_name(lines: list[str], line: int) -> str:
     if not 0 < line <= len(lines):
         return ""
     try:
-        statements = ast.parse(lines[line - 1].strip()).body
+        statements = parse(lines[line - 1].strip()).body
     except (SyntaxError, ValueError):
         return ""
     for statement in statements[:1]:

@@ -12,6 +12,8 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from depyf.safety.unheard import parse
+
 Value = float
 Monomial = tuple[str, ...]
 
@@ -76,7 +78,7 @@ def read_size_expression(text: str) -> SizeExpression | None:
     """The expression in ``text``; None where that is no condition on sizes."""
     text = text.strip()
     try:
-        return _read(ast.parse(text, mode="eval").body, text)
+        return _read(parse(text, mode="eval").body, text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

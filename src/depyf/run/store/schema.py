@@ -18,6 +18,7 @@ from typing import Any, get_args, get_origin
 
 from depyf.run.store.codec import stored_fields
 from depyf.run.store.lines import KINDS
+from depyf.safety.unheard import parse
 
 _SIMPLE = {str: "string", int: "integer", bool: "boolean", float: "number", type(None): "null"}
 
@@ -82,7 +83,7 @@ def _of_record(kind: type, known: dict[str, Any]) -> dict[str, Any]:
 @functools.cache
 def _meanings(kind: type) -> dict[str, str]:
     """Field -> the text that stands after it in the class."""
-    body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+    body = parse(textwrap.dedent(inspect.getsource(kind))).body[0]
     assert isinstance(body, ast.ClassDef)
     found = {}
     for field, after in zip(body.body, body.body[1:]):

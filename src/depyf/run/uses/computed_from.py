@@ -13,6 +13,7 @@ import textwrap
 from collections.abc import Sequence
 
 from depyf.run.uses.value_uses import around_line, parsed_lines
+from depyf.safety.unheard import parse
 
 _NO_TREE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
@@ -21,7 +22,7 @@ _NO_TREE = (SyntaxError, ValueError, RecursionError, MemoryError)
 def computed_from(source: str, line: int, first: int) -> frozenset[str]:
     """The variables that ``line`` assigns, and those that are computed from them."""
     try:
-        module = ast.parse(textwrap.dedent(source))
+        module = parse(textwrap.dedent(source))
     except _NO_TREE:
         return frozenset()
     at = line - first + 1

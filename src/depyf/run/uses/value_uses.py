@@ -29,6 +29,7 @@ from depyf.run.uses.follow_value import Function, Scope, uses_in
 from depyf.run.uses.followed import path_of
 from depyf.run.uses.held_values import Held, Names
 from depyf.run.uses.use_kinds import PlacedUse, ValueUse
+from depyf.safety.unheard import parse
 
 _NOT_FOUND = (PlacedUse(0, ValueUse.UNKNOWN),)
 _NO_TREE = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -112,7 +113,7 @@ def parsed_lines(lines: Sequence[str]) -> ast.Module | None:
 @functools.lru_cache(maxsize=2)
 def _parsed(source: str) -> ast.Module | None:
     try:
-        return ast.parse(source)
+        return parse(source)
     except _NO_TREE:
         return None
 
@@ -198,7 +199,7 @@ def _tests(scope: Scope, line: int) -> set[ast.expr]:
 
 def _expression(text: str) -> ast.expr | None:
     try:
-        return ast.parse(text.strip(), mode="eval").body
+        return parse(text.strip(), mode="eval").body
     except _NO_TREE:
         return None
 

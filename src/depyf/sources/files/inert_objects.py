@@ -61,6 +61,11 @@ class Called:
     pairs: list[tuple[object, object]] = field(default_factory=list)
 
     @property
+    def positional(self) -> tuple[object, ...]:
+        """The arguments; none where what is given for them is no tuple, as in a damaged file."""
+        return self.arguments if isinstance(self.arguments, tuple) else ()
+
+    @property
     def name(self) -> str:
         """The last part of the name of the class or function; empty where it is no plain name."""
         return self.function.name.rpartition(".")[2] if isinstance(self.function, Named) else ""
@@ -99,7 +104,7 @@ def inside(value: object) -> Iterator[tuple[object, object]]:
     elif isinstance(value, Called):
         if not isinstance(value.function, Named):
             yield "function", value.function
-        yield from enumerate(value.arguments if isinstance(value.arguments, tuple) else ())
+        yield from enumerate(value.positional)
         if value.keywords is not None:
             yield "keywords", value.keywords
         for state in _states(value):

@@ -7,7 +7,10 @@ opcode adds at most one object, and a memo's numbers are dense, as all picklers 
 
 from __future__ import annotations
 
+import codecs
+import io
 import pickletools
+import re
 from collections.abc import Callable, Iterator
 
 from depyf.errors import DepyfError
@@ -66,8 +69,54 @@ def read_pickle(data: bytes, steps: Steps) -> tuple[object, int]:
 
 
 def _opcodes(data: bytes) -> Iterator[tuple[str, object, int]]:
-    for opcode, argument, position in pickletools.genops(data):
-        yield opcode.name, argument, position or 0
+    """Name, argument and offset, up to ``STOP``, as ``pickletools.genops`` gives them.
+
+    That one decodes lines with ``codecs.escape_decode``.  It warns of a backslash that begins no escape, through the
+    filters of the process; and names have no escapes for ``pickle``.
+    """
+    file = io.BytesIO(data)
+    while True:
+        position = file.tell()
+        code = file.read(1).decode("latin-1")
+        opcode = _OPCODES.get(code)
+        if opcode is None:
+            raise ValueError(f"opcode {code!r} is none" if code else "it ends before its last opcode")
+        read = _LINES.get(opcode.name) or (opcode.arg.reader if opcode.arg is not None else None)
+        yield opcode.name, read(file) if read is not None else None, position
+        if opcode.name == "STOP":
+            return
+
+
+def _line(file: io.BytesIO) -> bytes:
+    line = file.readline()
+    if not line.endswith(b"\n"):
+        raise ValueError("a line without an end")
+    return line[:-1]
+
+
+def _name(file: io.BytesIO) -> str:
+    return f"{_line(file).decode()} {_line(file).decode()}"
+
+
+def _string(file: io.BytesIO) -> str:
+    """A literal of bytes in ASCII, as protocol 0 writes it."""
+    line = _line(file)
+    if len(line) < 2 or line[0] != line[-1] or line[:1] not in (b"'", b'"'):
+        raise ValueError("a string without quotes around it")
+    if not all(_KNOWN.fullmatch(escape) for escape in _ESCAPE.findall(line, 1, len(line) - 1)):
+        raise ValueError("a string with an escape that is none")
+    return codecs.escape_decode(line[1:-1])[0].decode("ascii")
+
+
+_ESCAPE = re.compile(rb"\\(?:[0-7]{1,3}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
+_KNOWN = re.compile(rb"\\(?:[0-3]?[0-7]{1,2}|x[0-9a-fA-F]{2}|[\\'\"abfnrtv])")
+_OPCODES = {opcode.code: opcode for opcode in pickletools.opcodes}
+_LINES: dict[str, Callable[[io.BytesIO], str]] = {
+    "GLOBAL": _name,
+    "INST": _name,
+    "PERSID": lambda file: _line(file).decode("ascii"),
+    "STRING": _string,
+}
 
 
 class _PickleWalk:

@@ -77,8 +77,8 @@ def _bytes_of(value: object) -> bytes | None:
     """Bytes as a pickle of protocol 2 has them: ``_codecs.encode(text, "latin1")``."""
     if isinstance(value, bytes):
         return value
-    if isinstance(value, Called) and value.name == "encode" and isinstance(value.arguments, tuple) and value.arguments:
-        text = value.arguments[0]
+    if isinstance(value, Called) and value.name == "encode" and value.positional:
+        text = value.positional[0]
         if type(text) is str:
             try:
                 return text.encode("latin1")

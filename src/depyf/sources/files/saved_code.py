@@ -174,9 +174,9 @@ class _CodeReader:
             return _Weighed(frozenset(values), weight)
         if isinstance(value, Named) and value.full == "builtins.Ellipsis":
             return _Weighed(..., 1)
-        if isinstance(value, Called) and value.name == "complex" and isinstance(value.arguments, tuple):
-            parts = [part for part in value.arguments if type(part) is float]
-            if len(parts) == len(value.arguments) == 2:
+        if isinstance(value, Called) and value.name == "complex":
+            parts = [part for part in value.positional if type(part) is float]
+            if len(parts) == len(value.positional) == 2:
                 return _Weighed(complex(*parts), 1)
         return _Weighed(SavedConstant(in_short(value)), 100)
 

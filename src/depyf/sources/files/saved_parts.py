@@ -301,8 +301,8 @@ _CLASSES = {
 def _guard(value: Called, place: str) -> SavedGuard:
     found = fields(value)
     function = found.get("create_fn")
-    if isinstance(function, Called) and isinstance(function.arguments, tuple) and function.arguments:
-        function = function.arguments[0]  # functools.partial
+    if isinstance(function, Called) and function.positional:
+        function = function.positional[0]  # functools.partial
     kind = function.name.rpartition(".")[2] if isinstance(function, Named) else "guard"
     checks = found.get("code_list")
     texts = [item for item in checks[:_MOST_CHECKS] if type(item) is str] if isinstance(checks, list) else []
@@ -338,10 +338,10 @@ _ITEMS = frozenset("GetItemSource ListGetItemSource DictGetItemSource DictSubcla
 
 def _subject(source: object, depth: int = 12) -> str:
     """``x.weight`` of torch's nested sources, as far as their parts are plain."""
-    if not isinstance(source, Called) or not isinstance(source.arguments, tuple):
+    if not isinstance(source, Called):
         return ""
-    first = source.arguments[0] if source.arguments else None
-    member = source.arguments[1] if len(source.arguments) > 1 else None
+    first = source.positional[0] if source.positional else None
+    member = source.positional[1] if len(source.positional) > 1 else None
     if isinstance(first, Called) and depth:
         base = _subject(first, depth - 1)
         if source.name in _SAME:
@@ -369,15 +369,15 @@ def _line(found: dict[str, object]) -> str:
 
 
 def _input(value: object) -> SavedInput:
-    if isinstance(value, Called) and isinstance(value.arguments, tuple) and value.arguments:
-        meta = value.arguments[0]
-        if isinstance(meta, Called) and meta.name.startswith("_rebuild_meta") and isinstance(meta.arguments, tuple):
-            described = [in_short(item) for item in meta.arguments]
+    if isinstance(value, Called) and value.positional:
+        meta = value.positional[0]
+        if isinstance(meta, Called) and meta.name.startswith("_rebuild_meta"):
+            described = [in_short(item) for item in meta.positional]
             if len(described) == 4:
-                device = in_short(value.arguments[1]) if len(value.arguments) > 1 else ""
+                device = in_short(value.positional[1]) if len(value.positional) > 1 else ""
                 grad = ", requires grad" if described[3] == "True" else ""
                 text = f"a tensor of {described[0]}, size {described[1]}, stride {described[2]}, {device}{grad}"
-                return SavedInput(text, described[0].removeprefix("torch."), _sizes(meta.arguments[1]))
+                return SavedInput(text, described[0].removeprefix("torch."), _sizes(meta.positional[1]))
     return SavedInput(in_short(value))
 
 
@@ -387,6 +387,6 @@ def _sizes(value: object) -> tuple[int, ...]:
 
 
 def _plain(value: object) -> str:
-    if isinstance(value, Called) and isinstance(value.arguments, tuple) and len(value.arguments) == 1:
-        value = value.arguments[0]  # a subclass of str
+    if isinstance(value, Called) and len(value.positional) == 1:
+        value = value.positional[0]  # a subclass of str
     return in_short(value).strip("'")

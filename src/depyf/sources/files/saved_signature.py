@@ -13,20 +13,18 @@ _STARS = {STARRED: "*", DOUBLE_STARRED: "**"}
 
 def signature_text(value: object) -> str | None:
     """``(x, n=3, *, k=2.5)``; None for what is no signature."""
-    if not isinstance(value, Called) or value.name != "Signature" or not isinstance(value.arguments, tuple):
+    if not isinstance(value, Called) or value.name != "Signature":
         return None
-    parameters = value.arguments[0] if value.arguments else ()
+    parameters = value.positional[0] if value.positional else ()
     if not isinstance(parameters, tuple):
         return None
     shown: list[str] = []
     kinds: list[int] = []
     for parameter in parameters[:_MOST]:
-        if not isinstance(parameter, Called) or not isinstance(parameter.arguments, tuple):
+        if not isinstance(parameter, Called) or len(parameter.positional) != 2:
             return None
-        if len(parameter.arguments) != 2:
-            return None
-        name, kind = parameter.arguments
-        number = kind.arguments[0] if isinstance(kind, Called) and isinstance(kind.arguments, tuple) else None
+        name, kind = parameter.positional
+        number = kind.positional[0] if isinstance(kind, Called) and kind.positional else None
         if (
             type(name) is not str
             or len(name) > _LONGEST_NAME

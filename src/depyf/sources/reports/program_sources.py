@@ -107,7 +107,7 @@ class _FileExpressions:
         self._lines = text.splitlines()
         kinds = tuple(_EXPRESSIONS.values())
         self._nodes: dict[tuple[type[ast.AST], int], list[ast.expr]] = {}
-        for node in ast.walk(ast.parse(self._spelled)):
+        for node in ast.walk(parse(self._spelled)):
             if isinstance(node, kinds):
                 self._nodes.setdefault((type(node), node.lineno), []).append(node)
 

@@ -26,7 +26,7 @@ from depyf.run.made import Made
 from depyf.run.places.place import Place
 from depyf.run.records import BreakRecord, CodeRecord, EntryRecord, FunctionRecord, GuardRecord, RecompileRecord
 from depyf.safety.escape import one_line, printable, safe_name
-from depyf.safety.unheard import spelled_out
+from depyf.safety.unheard import parse, spelled_out
 from depyf.views.pages.function_pages import places_of_source
 from depyf.views.pages.sections.guards_left_out import left_out_comments, served_comments
 from depyf.views.pages.sections.without_guard import unguarded_comments
@@ -242,7 +242,7 @@ def original_text(function: FunctionRecord) -> str:
         r"^(?P<start>(?:@.*\n)*(?:async )?def )\w+", lambda m: m["start"] + name, source, count=1, flags=re.M
     )
     try:
-        tree = ast.parse(renamed)
+        tree = parse(renamed)
         if "nonlocal" in renamed:  # the parser lets it pass without a function around
             symtable(renamed, "<original>", "exec")
     except (SyntaxError, ValueError, RecursionError):
@@ -364,7 +364,7 @@ def _operand(guard: GuardRecord, handle: str, joint: str) -> list[str]:
     if asking and call is not None:
         return wrap(f"{joint}{check}(", with_handle(check, call[1], handle), ")", " " * 8)
     if _MAY_BE_LOOSE.search(expression):
-        body = ast.parse(expression, mode="eval").body
+        body = parse(expression, mode="eval").body
         if isinstance(body, (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)):
             return [f"        {joint}({expression})"]
     if len(expression) + len(joint) + 8 <= WIDTH or call is None:

@@ -23,6 +23,7 @@ from depyf.run.graphs.sample_run import sample_run
 from depyf.run.graphs.value_types import SYMBOL, tensor_type
 from depyf.run.records import GraphRecord
 from depyf.safety.escape import one_line
+from depyf.safety.unheard import parse
 
 _COMPILE_ID = "Compile id"
 _HEAD = comment(_COMPILE_ID)
@@ -105,7 +106,7 @@ def _made_by_torch(functions: tuple[tuple[str, str], ...], body: str) -> str:
     called = [(name, made) for name, made in functions if re.search(rf"(?<![\w.]){name}\(", body)]
     imports: dict[str, None] = {}
     for _, made in called:
-        attributes = [node for node in ast.walk(ast.parse(made)) if isinstance(node, ast.Attribute)]
+        attributes = [node for node in ast.walk(parse(made)) if isinstance(node, ast.Attribute)]
         inner = {id(node.value) for node in attributes}
         imports |= {f"import {ast.unparse(node.value)}\n": None for node in attributes if id(node) not in inner}
     return "".join([*sorted(imports), *(f"\n{name} = {made}" for name, made in called), "\n" if called else ""])

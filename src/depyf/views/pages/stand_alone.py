@@ -12,6 +12,7 @@ from symtable import symtable
 
 from depyf.decompiler.emit.comments import comment, remark, source_lines, split_remark
 from depyf.decompiler.emit.entry import MAKER
+from depyf.safety.unheard import parse
 
 
 def without_defaults(source: str, node: ast.FunctionDef | ast.AsyncFunctionDef, decorator: str) -> str:
@@ -126,7 +127,7 @@ def _as_def(numbered: Numbered) -> Numbered:
     source = _joined(numbered)
     if "lambda" not in source:
         return numbered
-    tree = ast.parse(source)
+    tree = parse(source)
     last = tree.body[-1] if tree.body else None
     if (
         not isinstance(last, ast.Assign)

@@ -9,6 +9,7 @@ import inspect
 import os
 import pickle
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -291,3 +292,31 @@ def test_a_set_and_a_frozenset_are_told_apart() -> None:
 
 def test_a_call_is_told_in_short() -> None:
     assert in_short(Called(Named("builtins", "slice"), (1, (2,)))) == "slice(1, (2,))"
+
+
+@pytest.mark.parametrize("text", [rb"'a\n\x41\\\'\"\7\12\101'", b'"it\'s"', b"''"])
+def test_strings_of_protocol_0(text):
+    data = b"S" + text + b"\n."
+    assert read_pickle(data, Steps())[0] == pickle.loads(data)
+
+
+@pytest.mark.parametrize("text", [rb"'\$'", rb"'\8'", rb"'\x4'", rb"'\477'", b"'\\'", b"'", b"'a", b"a", b""])
+def test_no_string(text):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(SavedFileError):
+            read_pickle(b"S" + text + b"\n.", Steps())
+
+
+@pytest.mark.parametrize("data", [b"cos\\path\njoin\\N\n.", b"(ios\\path\njoin\\N\n.", b"P\\N\n."])
+def test_a_backslash_in_a_name_is_no_escape(data):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = read_pickle(data, Steps())[0]
+    assert "\\N" in repr(found)
+
+
+@pytest.mark.parametrize("kind", [(), (7,), ("0",), "no tuple", None])
+def test_a_damaged_signature(kind):
+    parameter = Called(Named("inspect", "Parameter"), ("x", Called(Named("inspect", "_ParameterKind"), kind)))
+    assert signature_text(Called(Named("inspect", "Signature"), ((parameter,),))) is None

@@ -26,6 +26,7 @@ from depyf.run.guards.unguarded_value import IdentityRead, WhyUnguarded
 from depyf.run.guards.unguarded_values import unguarded_values
 from depyf.run.places.place import Place
 from depyf.run.records import GuardRecord
+from depyf.safety.unheard import parse
 from depyf.sources.live.ahead.filtered_guards import filter_of, filter_words, left_out_of
 from depyf.sources.live.caches.entries import LiveEntry
 from depyf.sources.live.caches.live_graphs import compiled_functions, live_code
@@ -236,7 +237,7 @@ def _value(guards: Sequence[GuardRecord]) -> Any:
 
 def _literal(text: Any) -> Any:
     try:
-        return ast.literal_eval(text) if type(text) is str else text
+        return ast.literal_eval(parse(text, "eval")) if type(text) is str else text
     except (ValueError, SyntaxError):
         return _NOTHING
 

@@ -112,7 +112,7 @@ def _followed(node: ast.stmt, placeholders: dict[str, str]) -> list[ast.stmt]:
 
 def _answering(node: ast.FunctionDef, guard: str) -> ast.FunctionDef:
     """``return A and B`` becomes: evaluate A and B, whatever they raise; then return whether torch chose ``guard``."""
-    answer = ast.parse(f"G.chosen == {guard!r}", mode="eval").body
+    answer = parse(f"G.chosen == {guard!r}", mode="eval").body
     last = node.body[-1]
     if not isinstance(last, ast.Return) or last.value is None:
         return node

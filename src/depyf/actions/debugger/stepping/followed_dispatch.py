@@ -19,7 +19,6 @@ entry is then run, and raises it.
 from __future__ import annotations
 
 import _thread
-import ast
 import bdb
 import sys
 import threading
@@ -38,6 +37,7 @@ from depyf.actions.debugger.stepping.dumped_lines import DumpedLines
 from depyf.actions.debugger.stepping.followed_ahead import FollowedAhead
 from depyf.run.places.two_places import originals
 from depyf.safety.guarded import Door, problem, say
+from depyf.safety.unheard import parse
 from depyf.sources.live.ahead.ahead_functions import apart_entries
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.guards.guard_tree import live_guards
@@ -304,7 +304,7 @@ def raising_code(code: types.CodeType, get: Callable[[], BaseException]) -> type
     text = "\n        ".join(inner)
     free = "".join(f"    {name} = None\n" for name in code.co_freevars)
     try:
-        tree = ast.parse(f"def outer():\n{free}    def stand_in({Parameters.of(code)}):\n        {text}\n")
+        tree = parse(f"def outer():\n{free}    def stand_in({Parameters.of(code)}):\n        {text}\n")
         module = compile(tree, str(Path(__file__)), "exec", dont_inherit=True)
     except SyntaxError:
         return None

@@ -20,6 +20,7 @@ from depyf.decompiler.bytecode.host.breakpoints import STOPS_AT_ONCE
 from depyf.errors import NonFiniteError
 from depyf.run.places.where import where_is
 from depyf.safety.guarded import Door, say
+from depyf.safety.unheard import parse
 from depyf.sources.live.events.module_path import node_module
 from depyf.sources.live.tensors import statistics
 
@@ -75,7 +76,7 @@ class NonFiniteWatch:
 
         ``modules``: names of the graph -> the path of the module that computes it.
         """
-        tree = ast.parse(text)
+        tree = parse(text)
         forward = _function_at(tree, code.co_firstlineno)
         if forward is None:
             return code

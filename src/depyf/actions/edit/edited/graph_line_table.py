@@ -12,6 +12,7 @@ from typing import Any
 
 from depyf.actions.edit.edited_file import EditedFile
 from depyf.safety.guarded import Door, say
+from depyf.safety.unheard import parse
 
 
 def keep_at_lines(file: EditedFile, module: Any, lines: dict[str, int], returns: int) -> None:
@@ -36,7 +37,7 @@ def keep_at_lines(file: EditedFile, module: Any, lines: dict[str, int], returns:
 
 def _run_at_lines(file: EditedFile, module: Any, lines: dict[str, int], returns: int) -> None:
     written = module.graph.python_code("self")
-    tree = ast.parse(written.src)
+    tree = parse(written.src)
     function = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "forward")
     first = min(lines.values(), default=returns)
     places: dict[int, int] = {}

@@ -16,6 +16,7 @@ from depyf.actions.export.values.made_values import Maker, Model
 from depyf.decompiler.emit.comments import in_docstring
 from depyf.run.guards.guarded_path import Path
 from depyf.safety.escape import printable
+from depyf.safety.unheard import parse
 from depyf.views.pages.wrap import wrap
 
 
@@ -118,7 +119,7 @@ def _tie(left: ast.expr, right: ast.expr, values: GuardedValues) -> str:
 
 def _spelled(node: ast.expr) -> str:
     """``L['x'].a`` is ``x.a``."""
-    return ast.unparse(_Locals().visit(ast.parse(ast.unparse(node), mode="eval")))
+    return ast.unparse(_Locals().visit(parse(ast.unparse(node), mode="eval")))
 
 
 class _Locals(ast.NodeTransformer):

@@ -14,6 +14,7 @@ from depyf.actions.export.values.guard_sorting import FROZEN, SortedGuard
 from depyf.decompiler.emit.comments import comment, in_docstring
 from depyf.run.graphs.graph_text import short_path
 from depyf.safety.escape import one_line, printable
+from depyf.safety.unheard import parse
 from depyf.views.pages.wrap import WIDTH, split_call, wrap
 
 
@@ -43,7 +44,7 @@ def guards_text(
 
 def called_in(text: str) -> set[str]:
     """The names of the functions that ``text`` calls."""
-    return {n.func.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+    return {n.func.id for n in ast.walk(parse(text)) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
 
 
 def _entry(entry: DumpedEntry, called: str, guards: Iterable[SortedGuard]) -> str:
@@ -70,7 +71,7 @@ def _with_hooks(expression: str) -> str:
     """``G['scale']`` is ``hooks.scale``."""
     if "G[" not in expression:
         return expression
-    return ast.unparse(_Globals().visit(ast.parse(expression, mode="eval")))
+    return ast.unparse(_Globals().visit(parse(expression, mode="eval")))
 
 
 class _Globals(ast.NodeTransformer):
@@ -81,7 +82,7 @@ class _Globals(ast.NodeTransformer):
 
 
 def _operand(expression: str, joint: str) -> list[str]:
-    body = ast.parse(expression, mode="eval").body
+    body = parse(expression, mode="eval").body
     if isinstance(body, (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)):
         return [f"        {joint}({expression})"]
     call = split_call(expression) if len(expression) + len(joint) + 8 > WIDTH else None

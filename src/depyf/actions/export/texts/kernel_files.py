@@ -11,6 +11,7 @@ import ast
 
 from depyf.run.graphs.graph_facts import GraphFacts
 from depyf.safety.escape import safe_name
+from depyf.safety.unheard import parse
 
 _READER = '''
 def _source(name):
@@ -44,7 +45,7 @@ def why_not(facts: GraphFacts, inputs: int, trained: bool) -> str:
 def kernel_files(wrapper: str, name: str) -> dict[str, str]:
     """The files below ``kernels/``: ``name.py``, and each kernel in the folder ``name``.  SyntaxError where ``wrapper``
     is no Python."""
-    tree = ast.parse(wrapper)
+    tree = parse(wrapper)
     lines = [line.encode() for line in wrapper.split("\n")]
     files: dict[str, str] = {}
     found = []
@@ -70,7 +71,7 @@ def kernel_files(wrapper: str, name: str) -> dict[str, str]:
     )
     head = text.split("\n")
     text = "\n".join([*head[:start], "import pathlib", "", *_READER.split("\n"), "", *head[start:]])
-    ast.parse(text)
+    parse(text)
     files[f"kernels/{name}.py"] = text
     return files
 

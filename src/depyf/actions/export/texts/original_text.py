@@ -17,6 +17,7 @@ from pathlib import PurePath
 from depyf.actions.export.dumped_function import CompiledFunction
 from depyf.actions.export.texts.transformed_text import ORIGINAL
 from depyf.safety.escape import printable
+from depyf.safety.unheard import parse
 
 _LIBRARY = re.compile(r"/(?:site-packages|dist-packages)/(.+?)(?:/__init__)?\.py$")
 _HEAD = '"""The program\'s own code, for a comparison in eager mode."""'
@@ -29,7 +30,7 @@ def names_in_source(function: CompiledFunction) -> dict[str, str]:
     for what the file itself defines."""
     module = _library(function)
     try:
-        tree = ast.parse(_source(function))
+        tree = parse(_source(function))
     except _ERRORS:
         return {}
     found: dict[str, str] = {}
@@ -77,7 +78,7 @@ def original_text(
         classes = [kind for kind in kinds if not kind.startswith("__main__.")]
         return _module([], classes, {}, f"named({module!r}, {function.qualname!r})", ())
     try:
-        tree = ast.parse(_source(function))
+        tree = parse(_source(function))
     except _ERRORS:
         tree = ast.Module([], [])
     defined = _definitions(tree)
@@ -113,7 +114,7 @@ def original_text(
 
 def _on_the_page(function: CompiledFunction) -> Def | None:
     """The original that the page of the function shows, under its own name."""
-    body = ast.parse(function.codes[0].original).body
+    body = parse(function.codes[0].original).body
     node = body[0] if body else None
     if not isinstance(node, ast.FunctionDef):
         return None

@@ -22,6 +22,7 @@ from depyf.actions.scripts.carried_text import bound_names
 from depyf.decompiler.emit.comments import remark, source_lines
 from depyf.decompiler.emit.entry import MAKER
 from depyf.run.global_names import GRAPH, RESUME, imported_module
+from depyf.safety.unheard import parse
 
 HELPERS = frozenset({"call_size", "call_stride", "call_storage_offset", "object_setattr_ignore_descriptor"})
 """Functions of ``torch._dynamo.utils`` that transformed code calls, and which the package has itself."""
@@ -60,7 +61,7 @@ def rewrite(
     """``name``: how the function is called in the package.  ``names``: graphs and resume functions as the dump calls
     them -> as the package does.  ``modules``: globals that are modules.  ``lines``: where other lines of the program
     begin, and which.  ``definitions``: statements that define constants.  SyntaxError where ``source`` is no Python."""
-    tree = ast.parse(source)
+    tree = parse(source)
     outer = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
     inner = outer
     done = Rewritten()
@@ -98,7 +99,7 @@ def _begins_with(definitions: Iterable[str]) -> tuple[dict[str, str], dict[str, 
     imported: dict[str, str] = {}
     for statement in definitions:
         try:
-            node = ast.parse(statement).body[0]
+            node = parse(statement).body[0]
         except (SyntaxError, IndexError):
             continue
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):

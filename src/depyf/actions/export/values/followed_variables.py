@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from depyf.actions.export.dumped_function import CompiledFunction, DumpedCode, DumpedEntry
 from depyf.run.guards.guarded_path import Path
+from depyf.safety.unheard import parse
 
 
 def followed(function: CompiledFunction, free: Mapping[str, tuple[str, ...]]) -> dict[str, dict[str, Path]]:
@@ -35,7 +36,7 @@ def followed(function: CompiledFunction, free: Mapping[str, tuple[str, ...]]) ->
 def _handed_on(
     entry: DumpedEntry, code: DumpedCode, known: Mapping[str, Path], by_name: Mapping[str, DumpedCode]
 ) -> list[tuple[DumpedCode, dict[str, Path]]]:
-    tree = ast.parse(entry.source)
+    tree = parse(entry.source)
     stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     holders = {
         n.targets[0].id: n.value.func.id

@@ -16,6 +16,7 @@ from depyf.run.guards.guarded_path import Path, about_code, mappings_in, path_of
 from depyf.run.guards.kinds.object_guard import KIND as IDENTITIES
 from depyf.run.guards.known_kinds import FROZEN_CHECKS, HOOKED_CHECKS, OF_PROCESS, READS_SIZES
 from depyf.run.records import GuardRecord
+from depyf.safety.unheard import parse
 
 KEPT, FROZEN, HOOKED = "kept", "frozen", "hooked"
 _IDENTITY = frozenset(IDENTITIES.checks)
@@ -38,7 +39,7 @@ class SortedGuard:
 def sort_guard(guard: GuardRecord, slug: str, position: int, tensors: frozenset[str]) -> SortedGuard:
     """``tensors``: the globals that a graph takes as inputs.  SyntaxError where the guard is no expression."""
     text = (guard.expression or guard.text).strip()
-    tree = ast.parse(text, mode="eval").body
+    tree = parse(text, mode="eval").body
     place = _place(guard)
     name, given = called(tree), arguments(tree)
     first = path_of(given[0]) if given else None

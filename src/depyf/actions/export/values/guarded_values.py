@@ -15,6 +15,7 @@ from depyf.run.graphs.graph_facts import InputFacts
 from depyf.run.guards.guard_kind import GuardFact, arguments, called
 from depyf.run.guards.guarded_path import BUFFER, MODULE, PARAMETER, Path, Step, about_code, path_of
 from depyf.run.guards.known_kinds import facts_in
+from depyf.safety.unheard import parse
 
 
 @dataclass(slots=True)
@@ -85,7 +86,7 @@ class GuardedValues:
     def read_guard(self, expression: str, renamed: Mapping[str, Path] | None = None, hook: str = "") -> None:
         """Add what the guard says; ``renamed``: where the local variables of a resume function come from (others are
         not looked at)."""
-        tree = ast.parse(expression, mode="eval").body
+        tree = parse(expression, mode="eval").body
         if about_code(tree):
             return
         for fact in _facts(tree):
@@ -96,7 +97,7 @@ class GuardedValues:
         if not item.source:
             return
         try:
-            path = place(path_of(ast.parse(item.source, mode="eval").body), renamed)
+            path = place(path_of(parse(item.source, mode="eval").body), renamed)
         except SyntaxError:
             return
         if path is None or about_size(path):

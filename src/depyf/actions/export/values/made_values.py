@@ -14,6 +14,7 @@ from depyf.actions.export.texts.hook_list import Hooks
 from depyf.actions.export.values.guarded_values import Known
 from depyf.run.graphs.value_types import contiguous
 from depyf.run.guards.guarded_path import ATTRIBUTE, BUFFER, ITEM, MODULE, PARAMETER, Path
+from depyf.safety.unheard import parse
 
 _DICTS = frozenset("dict collections.OrderedDict collections.defaultdict".split())
 _ANY = {"int": "0", "float": "0.0", "str": '""', "bool": "False", "bytes": 'b""', "NoneType": "None"}
@@ -152,7 +153,7 @@ def layout(known: Known) -> str:
 def _plain(text: str) -> bool:
     """Whether a text is data: a literal, or a value of torch by its name."""
     try:
-        node = ast.parse(text, mode="eval").body
+        node = parse(text, mode="eval").body
     except SyntaxError:
         return False
     if isinstance(node, ast.Attribute):

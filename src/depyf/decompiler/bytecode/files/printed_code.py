@@ -28,6 +28,7 @@ from depyf.decompiler.bytecode.variables.told_apart import told_apart
 from depyf.decompiler.bytecode.versions import spec_for
 from depyf.decompiler.bytecode.versions.spec import VersionSpec
 from depyf.errors import BytecodeError
+from depyf.safety.unheard import parse
 
 _INSTRUCTION = r"(?P<name>[A-Z][A-Z0-9_]*)(?:\s+(?P<argument>\d+)(?:\s+\((?P<shown>.*)\))?)?\s*"
 _WITH_OFFSET = re.compile(rf"\s*(?:(?P<line>\d+)\s+)?(?:-->\s+)?(?:>>\s+)?(?P<offset>\d+)\s+{_INSTRUCTION}")
@@ -256,7 +257,7 @@ def _checked(size: int, known: Collection[int]) -> int:
 def _literal(shown: str) -> Any:
     """The value of the ``repr`` of a constant."""
     try:
-        return _value(ast.parse(shown, mode="eval").body)
+        return _value(parse(shown, mode="eval").body)
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         raise BytecodeError(f"a constant is no literal: {shown[:60]}") from None
 

@@ -24,6 +24,7 @@ from depyf.run.guards.guard_kind import (
 from depyf.run.guards.kinds.tensor_guard import size_advice
 from depyf.run.guards.program_words import in_program
 from depyf.run.places.place import Place
+from depyf.safety.unheard import parse
 
 _SIGNS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
@@ -159,7 +160,7 @@ def _relation(name: str, difference: Difference) -> str:
 
 def _span(wanted: str) -> str:
     """``2 <= _ <= 8`` in words: ``at least 2 and at most 8``."""
-    tree = ast.parse(wanted, mode="eval").body
+    tree = parse(wanted, mode="eval").body
     if not isinstance(tree, ast.Compare) or len(tree.ops) != 2:
         return ""
     low, high = (_SIGNS[type(sign)] for sign in tree.ops)

@@ -14,6 +14,7 @@ from typing import Any
 
 from depyf.run.advice.source_names import named
 from depyf.run.places.place import Place
+from depyf.safety.unheard import parse
 from depyf.sources.live.pure_access import UnreadableError, attribute
 from depyf.sources.live.pure_tensors import tensor
 from depyf.sources.reports.failures import pinned_constant
@@ -44,7 +45,7 @@ def _names(line: str) -> frozenset[str]:
     """The variables in a line of a program, which may be the head of a compound statement."""
     for text in (line, f"{line}\n    pass", f"({line.rstrip(',')})"):
         try:
-            return frozenset(node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name))
+            return frozenset(node.id for node in ast.walk(parse(text)) if isinstance(node, ast.Name))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
     return frozenset()

@@ -25,6 +25,7 @@ from depyf.run.global_names import RESUME_PREFIX
 from depyf.run.guards.difference import INNER, KEYWORDS, MODULE, OPTIMIZER, OPTION, POSITIONAL, RECEIVER, GuardSide
 from depyf.run.guards.guard_kind import UnknownValueError, tree_of
 from depyf.safety.escape import cut
+from depyf.safety.unheard import parse
 from depyf.sources.live.pure_access import (
     UnreadableError,
     attribute,
@@ -104,7 +105,7 @@ class CallValues:
     def shown(self, source: str) -> str:
         """The value of a source (``L['n']``, ``self.k``, ``len(names)``) as text; "" where it cannot be read."""
         try:
-            return self.side(self.value(ast.parse(source.strip(), mode="eval").body)).text
+            return self.side(self.value(parse(source.strip(), mode="eval").body)).text
         except (UnknownValueError, SyntaxError, ValueError, RecursionError):
             return ""
 

@@ -21,6 +21,7 @@ from depyf.run.guards.kinds.length_guard import ITEMS, LENGTH
 from depyf.run.guards.known_kinds import ASKING, ASKS_ATTRIBUTES, NO_CALL, reported_differences
 from depyf.run.records import GuardRecord
 from depyf.safety.escape import cut
+from depyf.safety.unheard import parse
 from depyf.sources.live.caches.entries import LiveEntry
 from depyf.sources.live.events.call_values import CallValues
 from depyf.sources.live.guards.guard_order import GuardOrder, sources
@@ -110,7 +111,7 @@ def fits_variable(entry: LiveEntry, name: str, value: Any, code: types.CodeType)
     """Whether all guards of ``entry`` that are on one variable alone hold for this value."""
 
     def alone(expression: str) -> bool:
-        used = sources(ast.parse(expression.strip(), mode="eval").body)
+        used = sources(parse(expression.strip(), mode="eval").body)
         return bool(used) and all(_root(source) == name for source in used)
 
     return not PartOfEntry(entry, alone, code=code).failing({name: value})
@@ -118,7 +119,7 @@ def fits_variable(entry: LiveEntry, name: str, value: Any, code: types.CodeType)
 
 def knows_all(expression: str, there: set[str]) -> bool:
     """Whether a guard reads only globals and the variables ``there``."""
-    used = sources(ast.parse(expression.strip(), mode="eval").body)
+    used = sources(parse(expression.strip(), mode="eval").body)
     return bool(used) and all(name in there or not name for name in map(_root, used))
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from depyf.run.guards.guard_kind import called
 from depyf.run.guards.known_kinds import BY_CLASS, READS_SIZES
+from depyf.safety.unheard import parse
 from depyf.sources.live.pure_access import (
     SCALARS,
     UnreadableError,
@@ -147,4 +148,4 @@ def has_symbols(value: Any) -> bool:
 
 
 def _tree(expression: str) -> ast.expr:
-    return ast.parse(expression.strip(), mode="eval").body
+    return parse(expression.strip(), mode="eval").body

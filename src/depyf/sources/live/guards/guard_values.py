@@ -17,6 +17,7 @@ from depyf.run.guards.guard_kind import NOT_THERE, Look, MissingError
 from depyf.run.guards.known_kinds import differences_of, stated
 from depyf.run.guards.program_words import in_program
 from depyf.run.places.place import Place
+from depyf.safety.unheard import parse
 from depyf.sources.live.events.call_values import CallValues
 from depyf.sources.live.guards import check_functions as guard_checks
 from depyf.sources.live.guards.asked_of_values import ask
@@ -65,7 +66,7 @@ class GuardStep:
 
 def parsed(expression: str) -> ast.expr:
     """The tree of an expression; SyntaxError or ValueError where it is none."""
-    return ast.parse(expression.strip(), mode="eval").body
+    return parse(expression.strip(), mode="eval").body
 
 
 def evaluate(guard: str | ast.expr, names: dict[str, Any]) -> bool:

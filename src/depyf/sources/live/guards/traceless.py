@@ -17,6 +17,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from depyf.safety.unheard import parse
 from depyf.sources.live.pure_access import is_a
 
 ITEM = "__depyf_item"
@@ -56,7 +57,7 @@ def looking(tree: _Tree) -> _Tree:
 @functools.lru_cache(maxsize=1024)
 def compiled(text: str) -> types.CodeType:
     """The code of one expression, to be evaluated where ``ITEM`` is ``item``."""
-    return compile(looking(ast.parse(text.strip(), mode="eval")), "<guard>", "eval")
+    return compile(looking(parse(text.strip(), mode="eval")), "<guard>", "eval")
 
 
 def value_of(tree: ast.expr, names: Mapping[str, Any]) -> Any:

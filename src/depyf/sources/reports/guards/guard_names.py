@@ -17,6 +17,7 @@ import keyword
 import re
 
 from depyf.run.guard_vocabulary import CHECKS
+from depyf.safety.unheard import parse
 
 _RENAMED = {
     "___tuple_iterator_len": "iterator_length",
@@ -67,7 +68,7 @@ def is_expression(text: str) -> bool:
 
 def _parsed(text: str) -> ast.expr | None:
     try:
-        return ast.parse(text.strip(), mode="eval").body
+        return parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

@@ -18,6 +18,7 @@ from collections.abc import Callable
 
 from depyf.run.addresses import without_addresses
 from depyf.run.guards.known_kinds import QUOTES
+from depyf.safety.unheard import parse
 from depyf.sources.reports.guards.guard_names import in_python
 
 Reader = Callable[[str, str, str], tuple[str, str]]
@@ -84,5 +85,5 @@ def _is_shown_as_it_is(source: str) -> bool:
         return True
     if not source or _UNLIKE.search(source) or in_python(source) != source or not _has_no_address(source):
         return False
-    tree = ast.parse(source, mode="eval").body
+    tree = parse(source, mode="eval").body
     return isinstance(tree, (ast.Attribute, ast.Subscript, ast.Call)) and ast.unparse(tree) == source

@@ -30,6 +30,7 @@ from depyf.run.guards.known_kinds import (
     reported_differences,
 )
 from depyf.run.records import FailedGuardRecord, GuardRecord, RecompileRecord
+from depyf.safety.unheard import parse
 from depyf.sources.reports.guards.guard_remarks import program_place
 
 _COMPARED = re.compile(r" == -?\d+$")
@@ -244,7 +245,7 @@ class GuardedCall:
 
 def _take(known: _SaidOfValue, fact: GuardFact) -> None:
     if fact.name == "value":
-        value = ast.parse(str(fact.value), mode="eval").body
+        value = parse(str(fact.value), mode="eval").body
         if is_literal(value):
             known.value = ast.literal_eval(value)
     elif fact.name == "length":
