@@ -15,7 +15,7 @@ from typing import Any, Literal, overload
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _KNOWN = frozenset("\r\n'\"\\abfnrtvx0123")
 """What may follow a backslash anywhere, in pairs from the left."""
-_WORD_AFTER_NUMBER = re.compile(r"[0-9.](?:[jJ]|(?<=0)[xX][\da-fA-F_]*)?(?:and|else|for|if|in|is|not|or)")
+_WORD_AFTER_NUMBER = re.compile(r"[0-9]\.?(?:[jJ]|(?<=0)[xX][\da-fA-F_]*)?(?:and|else|for|if|in|is|not|or)")
 """The tokenizer warns before it knows whether the word goes on: of ``0inside`` too, which is no Python."""
 _PREFIXES = frozenset({"", "r", "u", "b", "f", "t", "br", "rb", "fr", "rf", "tr", "rt"})
 _CODE = re.compile(r"#[^\n]*|\"\"\"|'''|\"|'|[()\[\]{}:]|(?<![\w.])[\d.][\w.]*")

@@ -733,6 +733,7 @@ def test_how_it_is_compiled_can_be_said():
     assert not result and result.python.apart and "the layer is the backend" in str(result)
     result = depyf.compare(broken, x, backend="eager", fullgraph=True)
     assert not result and "raises Unsupported" in str(result) and "raises nothing" in str(result)
+    assert "no graph was compared" in str(result) and "nothing was compiled" not in str(result)
     assert depyf.compare(broken, x, backend="eager")
     assert depyf.compare(functools.partial(lambda x, mode: x + len(mode), mode="abc"), x, backend="aot_eager")
     with pytest.raises(depyf.DepyfError, match="compiled already"):

@@ -80,7 +80,7 @@ class Comparison:
     def remarks(self) -> list[str]:
         """The lines that say what was compared, or why nothing was."""
         several = "graph" if len(self.graphs) == 1 else "graphs"
-        if not self.graphs and (not self.python.ran or self.python.raised_as):
+        if not self.graphs and (not self.python.ran or self.python.raised_as or self.python.apart):
             return ["no graph was compared"]
         if not self.graphs:
             return ["nothing was compiled in this call, so nothing was compared; depyf.explain says why"]
