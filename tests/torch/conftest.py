@@ -12,6 +12,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 torch = pytest.importorskip("torch")
 
+from depyf.sources.live.ahead import ahead_functions  # noqa: E402
+
 
 @pytest.fixture(autouse=True)
 def fresh_dynamo():
@@ -39,6 +41,15 @@ def fresh_dynamo():
         convert_frame._bytecode_hooks.clear()
         convert_frame._bytecode_hooks.update(hooks)
         torch._dynamo.reset()
+        if ahead_functions._NAMED:
+            gc.collect()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_ahead_of_time():
+    """What another file compiled ahead of time lives until it is collected: a recording would list it."""
+    if ahead_functions.ahead_alive():
+        gc.collect()
 
 
 @pytest.fixture

@@ -217,7 +217,10 @@ def recorded(folder, case, ahead, backend="aot_eager"):
     torch._dynamo.reset()
     torch.manual_seed(0)
     function, args, kwargs = CASES[case]()
-    with depyf.prepare_debug(str(folder)):
+    with (
+        torch._inductor.utils.fresh_cache(),
+        depyf.prepare_debug(str(folder)),
+    ):  # torch's own is of all programs of the machine
         made = torch.compile(function, fullgraph=True, backend=backend)
         made = made.aot_compile((args, kwargs)) if ahead else made
         front = (function.__self__,) if ahead and hasattr(function, "__self__") else ()
