@@ -80,6 +80,41 @@ def test_a_value_that_is_computed_before_the_break_is_the_breaks(tmp_path):
     assert all(ids(cause)[0] == ["capture-scalars"] for cause in found)
 
 
+@pytest.mark.parametrize("matrix", (False, True))
+def test_a_size_that_is_that_of_a_parameter(tmp_path, matrix):
+    """microsoft/dion#23: torch makes a constant of the size of the gradient, for that of the parameter is one."""
+
+    def update(p, g):
+        p.sub_(p @ g @ g if matrix else g * 0.1)
+
+    def run():
+        step = torch.compile(update, backend="eager")
+        with torch.no_grad():
+            for n in range(2, 7):
+                step(nn.Parameter(torch.ones(4, n)), torch.ones(n, n) if matrix else torch.ones(4, n))
+
+    (sizes,) = causes(run, tmp_path / "before")
+    assert ids(sizes)[0] == ["dynamic-parameters"], ids(sizes)
+    with torch._dynamo.config.patch(force_parameter_static_shapes=False):
+        causes(run, tmp_path / "after")
+    assert sizes.ways[0].prediction.holds(load(tmp_path / "after").compilations)
+
+
+def test_a_size_that_the_program_needs_beside_a_parameter(tmp_path):
+    def update(p, g):
+        for _ in range(g.shape[0]):
+            p.sub_(g * 0.1)
+
+    def run():
+        step = torch.compile(update, backend="eager")
+        with torch.no_grad():
+            for n in range(2, 7):
+                step(nn.Parameter(torch.ones(n)), torch.ones(n))
+
+    (sizes,) = causes(run, tmp_path)
+    assert all(set(one) != {"dynamic-parameters"} for one in ids(sizes)), ids(sizes)
+
+
 def test_the_limit_under_fullgraph(tmp_path):
     """HomebrewML/HeavyBall#16: dynamic=False and parameters of many shapes."""
 

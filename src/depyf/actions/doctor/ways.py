@@ -180,9 +180,12 @@ def judged(plan: PlannedWay, before: Measured, after: Measured, deterministic: b
 
 
 def best_first(tried: Iterable[TriedWay]) -> list[TriedWay]:
-    """The tried ways, sorted by outcome, the best first, and then by what is left to fix."""
+    """The tried ways, sorted by outcome, the best first, and then by what is left to fix; of two that leave as much,
+    the one with fewer changes."""
     rank = list(WayOutcome)
-    return sorted(tried, key=lambda way: (rank.index(way.outcome), _left(way.measured), way.measured.guards))
+    return sorted(
+        tried, key=lambda way: (rank.index(way.outcome), _left(way.measured), way.together, way.measured.guards)
+    )
 
 
 def all_that_help(tried: Iterable[TriedWay]) -> tuple[FollowedAdvice, ...]:

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from depyf.run.advice.advice import AdviceUse, Frees, SwitchKind
 from depyf.run.advice.for_guards import for_number_operand, for_specialised
 from depyf.run.advice.number_operands import numbers_of
-from depyf.run.advice.registry import ADVICE, applicable
+from depyf.run.advice.registry import ADVICE, applicable, use
 from depyf.run.advice.source_names import named, of_wrapped, root, split_global
 from depyf.run.causes.guard_replay import FailedValue
-from depyf.run.guards.kinds.tensor_guard import layout_of
+from depyf.run.guards.kinds.tensor_guard import TensorLayout, layout_of
 from depyf.run.guards.known_kinds import advice
 from depyf.run.installed_files import installed
 from depyf.run.places.place import Place
@@ -41,12 +41,17 @@ class ValueAdvice:
 
     def __init__(self, function: FunctionRecord, entry: EntryRecord) -> None:
         self._code = function.code
-        layouts = (layout_of(guard.expression) for guard in entry.guards)
-        tensors = (named(layout.tensor) for layout in layouts if layout is not None)
+        layouts = [found for one in function.entries if (found := _layouts(one))]
+        tensors = (named(layout.tensor) for layout in _layouts(entry))
         self._tensors = frozenset(
             of_wrapped(name, entry.wrapped_parameters) if entry.wrapped else name for name in tensors
         )
         self._fixed = _fixed([entry, *function.entries])
+        self._as_parameter = {
+            size: parameter
+            for size in self._fixed
+            if _asked_by_operation(size, function.entries) and (parameter := _parameter_of(size, layouts))
+        }
         self._symbols = frozenset(
             named(symbol.source) for one in function.entries for symbol in one.symbols if not symbol.constant
         )
@@ -64,6 +69,8 @@ class ValueAdvice:
         subject = f"{name}.size()[{difference.index}]" if difference.what == "size" else name
         if name in self._numbers and not difference.what:
             found = for_number_operand(name)
+        elif subject in self._as_parameter and difference.relation == "==":
+            found = (use("dynamic-parameters", tensor=self._as_parameter[subject]),)
         elif subject in self._fixed and difference.relation == "==":
             found = for_specialised(subject, self._fixed[subject])
         else:
@@ -137,6 +144,41 @@ def _fixed(entries: Iterable[EntryRecord]) -> dict[str, Place | None]:
         name = named(symbol.source)
         found[name] = found.get(name) or symbol.where
     return found
+
+
+def _layouts(entry: EntryRecord) -> list[TensorLayout]:
+    return [layout for guard in entry.guards if (layout := layout_of(guard.expression)) is not None]
+
+
+def _asked_by_operation(size: str, entries: Iterable[EntryRecord]) -> bool:
+    """Whether an operation on tensors made a constant of ``size``, and not the program itself."""
+    return any(
+        fact.operator and fact.expression == f"Eq({symbol.name}, {symbol.became})"
+        for entry in entries
+        for symbol in entry.symbols
+        if symbol.constant and named(symbol.source) == size
+        for fact in entry.shape_facts
+    )
+
+
+def _parameter_of(size: str, layouts: Iterable[Iterable[TensorLayout]]) -> str:
+    """The parameter with a dimension that is as large as ``size`` in each entry, where entries differ in it; "" for
+    none.  torch makes no symbol of its size, and an operation on both makes a constant of the other's."""
+    same: set[tuple[str, int]] | None = None
+    values = set()
+    for entry in layouts:
+        sizes = {
+            (named(one.tensor), at): number
+            for one in entry
+            for at, number in enumerate(one.sizes)
+            if number is not None and one.of_parameter
+        }
+        others = {f"{named(one.tensor)}.size()[{at}]": number for one in entry for at, number in enumerate(one.sizes)}
+        wanted = others.get(size)
+        equal = {place for place, number in sizes.items() if number == wanted}
+        same = equal if same is None else same & equal
+        values.add(wanted)
+    return min(same)[0] if same and len(values) > 1 else ""
 
 
 def _returned(text: str) -> bool:

@@ -19,9 +19,9 @@ from depyf.run.graphs.printed_lines import printed_lines
 from depyf.run.installed_files import library_file, of_library
 from depyf.safety.unheard import parse
 
-_TIMES = 16
+_TIMES = 8
 """How often a line is repeated before it is told of."""
-FEWEST = 2 * _TIMES
+FEWEST = 4 * _TIMES
 """Operations of a graph in which loops are looked for; ``LONG`` says which of them are told of."""
 LONG = 100
 """Operations of a graph, or kernels that it becomes, that take long to compile."""

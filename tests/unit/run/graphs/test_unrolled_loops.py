@@ -57,7 +57,7 @@ def test_operations_before_the_loop_do_not_hide_it():
 
 
 def test_few_times_are_none():
-    assert found(15) == () and len(found(24)) == 1
+    assert found(7) == () and len(found(8)) == 1
 
 
 def test_a_part_of_a_long_graph_is_none():
