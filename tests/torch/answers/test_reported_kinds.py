@@ -115,6 +115,23 @@ def test_a_size_that_the_program_needs_beside_a_parameter(tmp_path):
     assert all(set(one) != {"dynamic-parameters"} for one in ids(sizes)), ids(sizes)
 
 
+@pytest.mark.parametrize(("starts", "left"), [((32, 0, 64), 2), ((0, 32, 64), 1), ((32, 64, 70), 1), ((32, 1, 0), 2)])
+def test_a_tensor_that_begins_at_0_in_some_calls(tmp_path, starts, left):
+    """Where the first call's begins further on, torch has a symbol for that, which is never 0 or 1."""
+    data = torch.arange(100.0)
+
+    def run(**options):
+        compiled = torch.compile(lambda x: x * 2, backend="eager", **options)
+        for start, size in zip(starts, (30, 4, 6)):
+            compiled(data[start : start + size])
+
+    (sizes,) = causes(run, tmp_path / "before")
+    causes(lambda: run(dynamic=True), tmp_path / "after")
+    assert load(tmp_path / "after").compilations == left
+    assert [way.prediction.after for way in sizes.ways if way.uses[0].id == "compile-dynamic"] == [left] * (left == 1)
+    assert sizes.needed == (left == 2)
+
+
 def test_the_limit_under_fullgraph(tmp_path):
     """HomebrewML/HeavyBall#16: dynamic=False and parameters of many shapes."""
 

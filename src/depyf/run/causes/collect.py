@@ -22,7 +22,7 @@ from depyf.run.causes.sentences import break_sentence, consequence, failure_sent
 from depyf.run.causes.through_libraries import in_spelling
 from depyf.run.causes.ways_out import FunctionReplay, WayOut, is_remedy, pinned_below, unpredicted, ways_out
 from depyf.run.places.place import Place
-from depyf.run.records import CompileKey, FunctionRecord
+from depyf.run.records import CompileKey, FunctionRecord, GraphRecord
 from depyf.run.run import Run
 from depyf.run.uses.computed_from import computed_from
 
@@ -50,8 +50,13 @@ def causes_of(run: Run) -> tuple[Cause, ...]:
     known = {function.function: function for function in run.functions}
     groups = _with_one_way_out(_with_their_functions(_with_consequences(groups, known)))
     pinned = pinned_below(run.functions)
+    graphs: dict[tuple[int, str], list[GraphRecord]] = {}
+    for graph in run.graphs:
+        graphs.setdefault(graph.key.function, []).append(graph)
     replays = {
-        function.function: FunctionReplay(function, pinned.get(function.function, frozenset()))
+        function.function: FunctionReplay(
+            function, pinned.get(function.function, frozenset()), graphs.get(function.function, ())
+        )
         for function in run.functions
     }
     groups = _freed_together(groups, replays)

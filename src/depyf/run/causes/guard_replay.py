@@ -22,7 +22,7 @@ from depyf.run.advice.source_names import named
 from depyf.run.guards.difference import Difference
 from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.places.place import Place
-from depyf.run.records import EntryRecord, EntryState, FailedGuardRecord, RefusalRecord
+from depyf.run.records import CompileKey, EntryRecord, EntryState, FailedGuardRecord, RefusalRecord
 
 _LARGEST = 3
 """Values of a set, those that always fail together counted once."""
@@ -53,6 +53,9 @@ class GuardedValue:
 
 Values = frozenset[GuardedValue]
 NOTHING: Values = frozenset()
+Offsets = Mapping[CompileKey, Mapping[str, int]]
+"""Entry -> tensor, in the program's words -> where in its storage it began in the call that made the entry."""
+_UNKNOWN: Offsets = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +121,14 @@ def failed_values(failed: Iterable[FailedGuardRecord]) -> Values:
 class GuardTable:
     """For the call of each entry of one function: what failed of which earlier entry."""
 
-    def __init__(self, entries: Sequence[EntryRecord]) -> None:
-        """``entries``: those of one function; those without code are left out."""
+    def __init__(self, entries: Sequence[EntryRecord], offsets: Offsets = _UNKNOWN) -> None:
+        """``entries``: those of one function; those without code are left out.  ``offsets``: those that are known."""
         ordered = sorted(
             (entry for entry in entries if entry.state is EntryState.COMPILED), key=lambda entry: entry.key.order
         )
         self.entries = ordered
         self.names = [entry.key.text for entry in ordered]
+        self._offsets = {entry.key.text: offsets.get(entry.key, {}) for entry in ordered}
         known = frozenset(self.names)
         self.refusals: list[list[RefusalRecord]] = [
             [refusal for refusal in entry.refusals if refusal.entry in known and refusal.failed] for entry in ordered
@@ -163,6 +167,7 @@ class GuardTable:
                 for one, free in kept
                 if self._serves(one[:1] if alone else one, row, freed | free)
                 and not (ducks and self._parts_ducks(name, one[0]))
+                and not self._parts_offsets(name, one[0], freed | free, ducks)
             )
             found = next(serving, None)
             if found is not None:
@@ -186,6 +191,16 @@ class GuardTable:
             if len({changed.get(member, size) for member in members}) > 1:
                 return True
         return False
+
+    def _parts_offsets(self, name: str, earlier: str, freed: Values, ducks: bool) -> bool:
+        """Whether a tensor with a size that is a symbol begins at 0 or 1 in its storage in the call of ``name``, and
+        further on in that of ``earlier``: there the offset is a symbol, too, which is never 0 or 1."""
+        sized = {value.source for value in freed if value.what == "size"}
+        now = self._offsets[name]
+        return any(
+            offset > 1 and now.get(tensor, offset) <= 1 and (ducks or tensor in sized)
+            for tensor, offset in self._offsets[earlier].items()
+        )
 
     @functools.cached_property
     def _changed_sizes(self) -> dict[tuple[str, str], dict[tuple[str, int], str]]:

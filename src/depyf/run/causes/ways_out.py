@@ -29,7 +29,8 @@ from depyf.run.causes.guard_replay import (
 )
 from depyf.run.causes.prediction import Bound, Prediction
 from depyf.run.causes.value_advice import Uses, ValueAdvice
-from depyf.run.records import EntryState, FunctionRecord
+from depyf.run.compile_stages import CAPTURED
+from depyf.run.records import CompileKey, EntryState, FunctionRecord, GraphRecord
 
 _ALTERNATIVES = 3
 _NO_STATIC = AdviceUse("no-static")
@@ -124,12 +125,14 @@ class _Freed:
 class FunctionReplay:
     """What freeing values does for the compilations of one function."""
 
-    def __init__(self, function: FunctionRecord, pinned: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, function: FunctionRecord, pinned: frozenset[str] = frozenset(), graphs: Iterable[GraphRecord] = ()
+    ) -> None:
         """``pinned``: sizes that what the function calls has made constants of: torch raises an error where one of a
-        marked tensor is."""
+        marked tensor is.  ``graphs``: those of the run, or of the function alone."""
         self._function, self._pinned = function, pinned
         self.entries = function.entries
-        self.table = GuardTable(function.entries)
+        self.table = GuardTable(function.entries, _offsets(function, graphs))
 
     @property
     def known(self) -> bool:
@@ -276,6 +279,21 @@ class FunctionReplay:
             return wanted
         found = (frozenset(way.values) for way in self.ways)
         return min((way for way in found if wanted <= way), key=len, default=wanted)
+
+
+def _offsets(function: FunctionRecord, graphs: Iterable[GraphRecord]) -> dict[CompileKey, dict[str, int]]:
+    known = {entry.key: entry for entry in function.entries}
+    found: dict[CompileKey, dict[str, int]] = {}
+    for graph in graphs:
+        entry = known.get(graph.key)
+        if entry is None or graph.facts is None or graph.stage != CAPTURED:
+            continue
+        for one in graph.facts.inputs:
+            if one.tensor is not None and one.source:
+                name = named(one.source)
+                name = of_wrapped(name, entry.wrapped_parameters) if entry.wrapped else name
+                found.setdefault(graph.key, {})[name] = one.tensor.offset
+    return found
 
 
 def pinned_below(functions: Iterable[FunctionRecord]) -> dict[tuple[int, str], frozenset[str]]:
