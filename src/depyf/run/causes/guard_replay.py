@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from depyf.run.advice.source_names import named
+from depyf.run.causes.program_questions import ProgramQuestions, values_of_call
 from depyf.run.guards.difference import Difference
 from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.places.place import Place
@@ -128,7 +129,7 @@ class GuardTable:
         )
         self.entries = ordered
         self.names = [entry.key.text for entry in ordered]
-        self._offsets = {entry.key.text: offsets.get(entry.key, {}) for entry in ordered}
+        self._offsets = {entry.key.text: offsets[entry.key] for entry in ordered if entry.key in offsets}
         known = frozenset(self.names)
         self.refusals: list[list[RefusalRecord]] = [
             [refusal for refusal in entry.refusals if refusal.entry in known and refusal.failed] for entry in ordered
@@ -168,6 +169,7 @@ class GuardTable:
                 if self._serves(one[:1] if alone else one, row, freed | free)
                 and not (ducks and self._parts_ducks(name, one[0]))
                 and not self._parts_offsets(name, one[0], freed | free, ducks)
+                and not self._asks_otherwise(name, one[0], free | freed if ducks else free)
             )
             found = next(serving, None)
             if found is not None:
@@ -182,7 +184,10 @@ class GuardTable:
     def _serves(entries: Sequence[str], row: Mapping[str, Values], freed: Values) -> bool:
         """Whether what failed of ``entries``, which are one, is nothing but ``freed`` values; the first of them was
         asked."""
-        return entries[0] in row and all(row[other] <= freed for other in entries if other in row)
+        first, *more = entries
+        return (
+            first in row and row[first] <= freed and all(_sized(row[other]) <= freed for other in more if other in row)
+        )
 
     def _parts_ducks(self, name: str, earlier: str) -> bool:
         """Whether sizes that were equal for the entry ``earlier`` differ in the call of ``name``."""
@@ -192,14 +197,43 @@ class GuardTable:
                 return True
         return False
 
+    @functools.cached_property
+    def may_part_ducks(self) -> bool:
+        """Whether sizes that were equal in the first call changed, and were equal in each call that made an entry: in
+        calls that made none, and that are not recorded, they may differ."""
+        if not self.names:
+            return False
+        equal = [frozenset(members) for members in self._equal_sizes[self.names[0]].values()]
+        changed = [sizes.keys() for sizes in self._changed_sizes.values()]
+        return any(len(members & sizes) > 1 for members in equal for sizes in changed)
+
     def _parts_offsets(self, name: str, earlier: str, freed: Values, ducks: bool) -> bool:
         """Whether a tensor with a size that is a symbol begins at 0 or 1 in its storage in the call of ``name``, and
         further on in that of ``earlier``: there the offset is a symbol, too, which is never 0 or 1."""
         sized = {value.source for value in freed if value.what == "size"}
-        now = self._offsets[name]
+        now = self._offsets.get(name, {})
         return any(
             offset > 1 and now.get(tensor, offset) <= 1 and (ducks or tensor in sized)
-            for tensor, offset in self._offsets[earlier].items()
+            for tensor, offset in self._offsets.get(earlier, {}).items()
+        )
+
+    def has_no_start(self, tensor: str) -> bool:
+        """Whether the inputs of an entry are known, and ``tensor`` is none of them."""
+        return any(tensor not in starts for starts in self._offsets.values())
+
+    def _asks_otherwise(self, name: str, earlier: str, symbols: Values) -> bool:
+        """Whether the program goes another way in the call of ``name`` than in that of ``earlier``, by what it asks
+        about ``symbols``."""
+        questions, values = self._questions
+        freed = (f"{one.source}.size()[{one.index}]" if one.what == "size" else one.source for one in symbols)
+        return questions[name].answers_otherwise(values[earlier], freed)
+
+    @functools.cached_property
+    def _questions(self) -> tuple[dict[str, ProgramQuestions], dict[str, dict[str, int]]]:
+        """Entry -> what was asked for it, and the values of its call."""
+        return (
+            {entry.key.text: ProgramQuestions(entry) for entry in self.entries},
+            {entry.key.text: values_of_call(entry) for entry in self.entries},
         )
 
     @functools.cached_property
@@ -276,6 +310,11 @@ class GuardTable:
             groups.setdefault(frozenset(cells[value]), []).append(value)
         often = Counter({where: len(where) for where in groups})
         return [tuple(groups[where]) for where, _ in often.most_common(_MOST)]
+
+
+def _sized(values: Values) -> Values:
+    """``values`` without where tensors begin in their storage, which the first of several calls decides."""
+    return frozenset(value for value in values if value.what != "storage_offset")
 
 
 def replay(entries: Sequence[EntryRecord], fixed: Values = NOTHING) -> GuardReplay:

@@ -202,6 +202,17 @@ class FunctionReplay:
         known = (use for value in self.undecided for use in self.advice.get(value, ()))
         return any(use in symbolic or use.id in ids for use in known)
 
+    def frees_unknown_start(self, uses: Collection[AdviceUse]) -> bool:
+        """Whether ``uses`` make a symbol of a size of a tensor of which the graphs have nothing but sizes: nothing says
+        where it begins in its storage."""
+        symbolic = [use for use in uses if ADVICE[use.id].frees in _SYMBOLIC]
+        ids = {use.id for use in symbolic if _is_option(use)}
+        return any(
+            value.what == "size" and self.table.has_no_start(value.source)
+            for value, known in self.advice.items()
+            if any(use in symbolic or use.id in ids for use in known)
+        )
+
     @property
     def asks_more(self) -> bool:
         """Whether dynamic sizes may need guards that no entry shows: no entry has the symbol, the program tests a
@@ -288,11 +299,11 @@ def _offsets(function: FunctionRecord, graphs: Iterable[GraphRecord]) -> dict[Co
         entry = known.get(graph.key)
         if entry is None or graph.facts is None or graph.stage != CAPTURED:
             continue
+        starts = found.setdefault(graph.key, {})
         for one in graph.facts.inputs:
             if one.tensor is not None and one.source:
                 name = named(one.source)
-                name = of_wrapped(name, entry.wrapped_parameters) if entry.wrapped else name
-                found.setdefault(graph.key, {})[name] = one.tensor.offset
+                starts[of_wrapped(name, entry.wrapped_parameters) if entry.wrapped else name] = one.tensor.offset
     return found
 
 
@@ -376,6 +387,8 @@ def _bounds(
     unknown = _NO_STATIC in uses or any(replay.at_limit for replay in reached)
     unknown = unknown or Frees.UNASKED in frees  # no entry shows what is asked
     unknown = unknown or (Frees.SYMBOLS in frees and any(replay.asks_more for replay in reached))
+    unknown = unknown or (Frees.SYMBOLS in frees and any(replay.table.may_part_ducks for replay in reached))
+    unknown = unknown or any(replay.frees_unknown_start(uses) for replay in reached)
     undecided = any(replay.frees_undecided(uses) for replay in reached)
     bounds = {Bound.OR_MORE} if unknown or undecided else set()
     if undecided and _left(uses, replays, others, alone=True) < after:

@@ -1,0 +1,72 @@
+"""What the program asked about sizes and numbers while an entry was compiled, and what it would have answered.
+
+Input: entries of one function, with the conditions that torch took down (``ShapeFact``).  Output: whether the program
+goes another way in the call of another entry: then one entry, with symbols for what differs, does not serve both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from depyf.run.advice.source_names import named, of_wrapped
+from depyf.run.guards.kinds.tensor_guard import layout_of
+from depyf.run.records import EntryRecord
+from depyf.run.shapes.size_expression import NO_VALUE, Program, evaluator, read_size_expression
+
+
+class ProgramQuestions:
+    """The questions of the program itself, not those of torch's operators, for which one entry was compiled."""
+
+    def __init__(self, entry: EntryRecord) -> None:
+        self._names = {symbol.name: _in_program(symbol.source, entry) for symbol in entry.symbols}
+        self._values = {
+            symbol.name: int(symbol.value) for symbol in entry.symbols if symbol.value.lstrip("-").isdigit()
+        }
+        self._asked = list(_questions(entry, self._values))
+
+    def answers_otherwise(self, other: Mapping[str, int], freed: Iterable[str]) -> bool:
+        """Whether one of them has another answer with the values ``other`` of those that are ``freed``; all by the
+        program's names (``x.size()[0]``)."""
+        names = set(freed)
+        values = {
+            symbol: other.get(self._names[symbol], value) if self._names[symbol] in names else value
+            for symbol, value in self._values.items()
+        }
+        if values == self._values:
+            return False
+        for question in self._asked:
+            try:
+                if not question(values):
+                    return True
+            except NO_VALUE:
+                continue
+        return False
+
+
+def values_of_call(entry: EntryRecord) -> dict[str, int]:
+    """The sizes and numbers of the call for which ``entry`` was made, by the program's names."""
+    found = {
+        f"{_in_program(layout.tensor, entry)}.size()[{index}]": size
+        for guard in entry.guards
+        if (layout := layout_of(guard.expression)) is not None
+        for index, size in enumerate(layout.sizes)
+        if size is not None
+    }
+    for symbol in entry.symbols:
+        if symbol.value.lstrip("-").isdigit():
+            found[_in_program(symbol.source, entry)] = int(symbol.value)
+    return found
+
+
+def _questions(entry: EntryRecord, values: Mapping[str, int]) -> Iterable[Program]:
+    for fact in entry.shape_facts:
+        if fact.operator or fact.place is None:
+            continue
+        expression = read_size_expression(fact.expression)
+        if expression is not None and set(expression.names) <= values.keys():
+            yield evaluator(expression)
+
+
+def _in_program(source: str, entry: EntryRecord) -> str:
+    name = named(source)
+    return of_wrapped(name, entry.wrapped_parameters) if entry.wrapped else name
