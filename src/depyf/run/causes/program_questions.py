@@ -18,7 +18,7 @@ class ProgramQuestions:
     """The questions of the program itself, not those of torch's operators, for which one entry was compiled."""
 
     def __init__(self, entry: EntryRecord) -> None:
-        self._names = {symbol.name: _in_program(symbol.source, entry) for symbol in entry.symbols}
+        self._names = {symbol.name: in_program(symbol.source, entry) for symbol in entry.symbols}
         self._values = {
             symbol.name: int(symbol.value) for symbol in entry.symbols if symbol.value.lstrip("-").isdigit()
         }
@@ -46,7 +46,7 @@ class ProgramQuestions:
 def values_of_call(entry: EntryRecord) -> dict[str, int]:
     """The sizes and numbers of the call for which ``entry`` was made, by the program's names."""
     found = {
-        f"{_in_program(layout.tensor, entry)}.size()[{index}]": size
+        f"{in_program(layout.tensor, entry)}.size()[{index}]": size
         for guard in entry.guards
         if (layout := layout_of(guard.expression)) is not None
         for index, size in enumerate(layout.sizes)
@@ -54,7 +54,7 @@ def values_of_call(entry: EntryRecord) -> dict[str, int]:
     }
     for symbol in entry.symbols:
         if symbol.value.lstrip("-").isdigit():
-            found[_in_program(symbol.source, entry)] = int(symbol.value)
+            found[in_program(symbol.source, entry)] = int(symbol.value)
     return found
 
 
@@ -67,6 +67,7 @@ def _questions(entry: EntryRecord, values: Mapping[str, int]) -> Iterable[Progra
             yield evaluator(expression)
 
 
-def _in_program(source: str, entry: EntryRecord) -> str:
+def in_program(source: str, entry: EntryRecord) -> str:
+    """What the program calls ``source``, torch's name for a value of the call that made ``entry``."""
     name = named(source)
     return of_wrapped(name, entry.wrapped_parameters) if entry.wrapped else name

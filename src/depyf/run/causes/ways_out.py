@@ -15,7 +15,6 @@ from typing import Any
 
 from depyf.run.advice.advice import AdviceUse, Frees, SwitchKind
 from depyf.run.advice.registry import ADVICE, text_of
-from depyf.run.advice.source_names import named, of_wrapped
 from depyf.run.causes.folding import listed
 from depyf.run.causes.guard_replay import (
     NOTHING,
@@ -28,6 +27,7 @@ from depyf.run.causes.guard_replay import (
     in_order,
 )
 from depyf.run.causes.prediction import Bound, Prediction
+from depyf.run.causes.program_questions import in_program
 from depyf.run.causes.value_advice import Uses, ValueAdvice
 from depyf.run.compile_stages import CAPTURED
 from depyf.run.records import CompileKey, EntryState, FunctionRecord, GraphRecord
@@ -150,8 +150,7 @@ class FunctionReplay:
         unknown."""
         asked = set()
         for entry in self.entries:
-            names = (named(symbol.source) for symbol in entry.symbols)
-            asked |= {of_wrapped(name, entry.wrapped_parameters) if entry.wrapped else name for name in names}
+            asked |= {in_program(symbol.source, entry) for symbol in entry.symbols}
         sizes = (value for value in self.advice if value.what == "size")
         return any(f"{value.source}.size()[{value.index}]" not in asked for value in sizes)
 
@@ -302,8 +301,7 @@ def _offsets(function: FunctionRecord, graphs: Iterable[GraphRecord]) -> dict[Co
         starts = found.setdefault(graph.key, {})
         for one in graph.facts.inputs:
             if one.tensor is not None and one.source:
-                name = named(one.source)
-                starts[of_wrapped(name, entry.wrapped_parameters) if entry.wrapped else name] = one.tensor.offset
+                starts[in_program(one.source, entry)] = one.tensor.offset
     return found
 
 
