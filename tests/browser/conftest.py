@@ -19,6 +19,12 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "training_loop.py"
 Visit = Callable[..., Any]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def chromium_is_here() -> None:
+    """Asked before any dump is made: where there is no browser, no test needs one."""
+    needs.need_program("chromium")
+
+
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """A headless Chromium.  For one file of tests: while it runs, the thread has an event loop that is running."""

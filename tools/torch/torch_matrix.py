@@ -40,8 +40,12 @@ MATRIX = {
 }  # fmt: skip
 """torch -> Pythons it supports, the first one found is used; between them every host version that torch has wheels for."""
 PACKAGES = (
-    "numpy", "jsonschema>=4.18", "pytest>=8", "hypothesis>=6.100", "rich>=13", "transformers>=4.50", "debugpy>=1.8", "pexpect>=4.9", "ipdb>=0.13",
+    "numpy", "jsonschema>=4.18", "pytest>=8", "pytest-xdist>=3", "hypothesis>=6.100", "rich>=13", "transformers>=4.50", "debugpy>=1.8", "pexpect>=4.9", "ipdb>=0.13",
 )  # fmt: skip
+
+
+QUIET = ("--tb=short", "-p", "no:cacheprovider", "-o", "filterwarnings=", "--show-capture=no")
+"""For pytest: torch and its own dependencies warn about each other's versions, which is not what is tested here."""
 
 
 @contextmanager
@@ -104,7 +108,8 @@ def environment(folder: Path, torch: str, log: Path) -> Path | None:
     if base is None:
         log.write_text(f"no Python {' or '.join(pythons)} found\n")
         return None
-    unconstrained = dict(os.environ) | {"PIP_CONSTRAINT": ""}  # a machine may pin the torch of its own environment
+    # A machine may pin the torch of its own environment, in a file of pip's too: an empty list of constraints goes before that
+    unconstrained = dict(os.environ) | {"PIP_CONSTRAINT": os.devnull}
     with log.open("w") as out:
 
         def did(*command: str) -> bool:
@@ -142,14 +147,9 @@ def test_files(tests: list[str]) -> list[str]:
     return found
 
 
-def run_file(python: Path, test: str, folder: Path, torch: str, limit: float) -> dict[str, Any]:
-    """Counts, names of what failed, why tests were skipped, and seconds; ``error`` where pytest did not get to its end."""
-    logs = folder / f"torch-{torch}.logs"
-    logs.mkdir(exist_ok=True)
-    name = re.sub(r"\W+", "_", Path(test).name)
-    report = logs / f"{name}.xml"
-    report.unlink(missing_ok=True)
-    env = dict(os.environ) | {
+def settings(python: Path, folder: Path, torch: str) -> dict[str, str]:
+    """The variables of a process of tests in this environment."""
+    return dict(os.environ) | {
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]),
         "TORCHINDUCTOR_CACHE_DIR": str(folder / f"inductor-{torch}"),
         "HF_HUB_OFFLINE": "1",
@@ -159,13 +159,25 @@ def run_file(python: Path, test: str, folder: Path, torch: str, limit: float) ->
         # a Python that was unpacked somewhere has its multiarch headers beside it
         "CPLUS_INCLUDE_PATH": str(Path(headers(python)).parent),
     }
-    # torch and its own dependencies warn about each other's versions: not what is tested here
-    command = [str(python), "-m", "pytest", test, "-q", "--tb=short", "-p", "no:cacheprovider", f"--junitxml={report}",
-               "-o", "filterwarnings=", "--show-capture=no"]  # fmt: skip
+
+
+def run_file(python: Path, test: str, folder: Path, torch: str, limit: float) -> dict[str, Any]:
+    """Counts, names of what failed, why tests were skipped, and seconds; ``error`` where pytest did not get to its end."""
+    logs = folder / f"torch-{torch}.logs"
+    logs.mkdir(exist_ok=True)
+    name = re.sub(r"\W+", "_", Path(test).name)
+    report = logs / f"{name}.xml"
+    report.unlink(missing_ok=True)
+    command = [str(python), "-m", "pytest", test, "-q", *QUIET, f"--junitxml={report}"]
     started = time.time()
     with (logs / f"{name}.log").open("w") as out:
         child = subprocess.Popen(
-            command, cwd=ROOT, env=env, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
+            command,
+            cwd=ROOT,
+            env=settings(python, folder, torch),
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
         note(folder, child.pid)
         try:
@@ -212,6 +224,13 @@ def headers(python: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
+def bring_headers(python: Path, torch: str) -> None:
+    """``Python.h``, where it is not there and can be had."""
+    include = Path(headers(python))
+    if not ensure_headers(include.name.removeprefix("python"), include):
+        print(f"  {torch}: no Python.h in {include}: Inductor cannot compile C++ here", file=sys.stderr, flush=True)
+
+
 def version_of(python: Path) -> str:
     done = subprocess.run([python, "-c", "import sys, torch; print(torch.__version__, sys.version.split()[0])"], capture_output=True, text=True)  # fmt: skip
     return done.stdout.strip() or "?"
@@ -254,9 +273,7 @@ def run_version(torch: str, tests: list[str], folder: Path, before: dict[str, An
             keep(found | {"error": f"no environment: {tail}"})
             return
         found["version"] = version_of(python)
-        include = Path(headers(python))
-        if not ensure_headers(include.name.removeprefix("python"), include):
-            print(f"  {torch}: no Python.h in {include}: Inductor cannot compile C++ here", file=sys.stderr, flush=True)
+        bring_headers(python, torch)
         for test in left:
             done = found["files"][test] = run_file(python, test, folder, torch, limit)
             print(f"  {torch} {test}: {done['passed']} passed, {len(done['failed'])} failed, {len(done['skipped'])} skipped, "
