@@ -170,14 +170,20 @@ class _CodeReader:
             values = [one.value for one in weighed]
             if isinstance(value, tuple):
                 return _Weighed(tuple(values), weight)
-            _spread(values)
-            return _Weighed(frozenset(values), weight)
+            try:
+                _spread(values)
+                return _Weighed(frozenset(values), weight)
+            except TypeError:  # a slice has no hash before 3.12
+                return _Weighed(SavedConstant(in_short(value)), 100)
         if isinstance(value, Named) and value.full == "builtins.Ellipsis":
             return _Weighed(..., 1)
-        if isinstance(value, Called) and value.name == "complex":
-            parts = [part for part in value.positional if type(part) is float]
-            if len(parts) == len(value.positional) == 2:
-                return _Weighed(complex(*parts), 1)
+        if isinstance(value, Called) and isinstance(value.function, Named):
+            given = value.positional
+            if value.function.full == "builtins.complex" and [type(part) for part in given] == [float, float]:
+                return _Weighed(complex(*[part for part in given if isinstance(part, float)]), 1)
+            if value.function.full == "builtins.slice" and len(given) == 3:  # a constant since 3.14
+                ends = [self.constant(part, depth + 1) for part in given]
+                return _Weighed(slice(*(one.value for one in ends)), 1 + sum(one.weight for one in ends))
         return _Weighed(SavedConstant(in_short(value)), 100)
 
 

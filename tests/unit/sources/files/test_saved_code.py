@@ -31,10 +31,14 @@ def saved(function: types.CodeType, **changes: object) -> Called:
 def inert(value: object) -> object:
     if isinstance(value, types.CodeType):
         return saved(value)
+    if isinstance(value, tuple):
+        return tuple(inert(item) for item in value)
     if isinstance(value, frozenset):
         return Members([inert(item) for item in value])
     if isinstance(value, complex):
         return Called(Named("builtins", "complex"), (value.real, value.imag))
+    if isinstance(value, slice):
+        return Called(Named("builtins", "slice"), (inert(value.start), inert(value.stop), inert(value.step)))
     return Named("builtins", "Ellipsis") if value is ... else value
 
 
@@ -59,6 +63,19 @@ def test_units_are_those_of_live_code() -> None:
         if name not in ("live", "consts", "slots"):
             assert getattr(found, name) == getattr(live, name), name
     assert [type(one) for one in found.consts] == [type(one) for one in live.consts]
+
+
+def test_slices_are_constants() -> None:
+    """As Dynamo writes them, and compilers since 3.14."""
+    wanted = (slice(0, 1, None), (slice(None, 2.5, ...), slice((1, 2), None, 1j)))
+    unit = read(saved(sample.__code__, consts=inert(wanted)))
+    assert unit.consts == wanted
+
+
+@pytest.mark.parametrize("inside", [Members([inert(slice(1, 2, 3))]), Called(Named("builtins", "slice"), (1,))])
+def test_slices_that_no_compiler_writes(inside: object) -> None:
+    (found,) = read(saved(sample.__code__, consts=(inside,))).consts
+    assert "slice" in repr(found)
 
 
 def test_other_constants_are_named() -> None:
