@@ -7,6 +7,8 @@ are values that the evaluation knows.  Every other one is not tried.
 
 from __future__ import annotations
 
+import collections
+import dataclasses
 import functools
 import math
 import operator
@@ -16,10 +18,12 @@ from typing import Any
 
 from depyf.actions.claims.graph_terms import OPERATORS
 from depyf.actions.claims.live_attributes import BoundCall, SuperView, check_no_hooks
+from depyf.actions.claims.made_calls import NEW, MadeCalls, fields_of
+from depyf.actions.claims.made_objects import MadeObject, attributes_of, class_of, classes_above, is_builtin_of
 from depyf.actions.claims.object_model import DICTS, ObjectModel
 from depyf.actions.claims.scope import Closure
-from depyf.actions.claims.terms import NotTriedError, Term
-from depyf.sources.live.pure_access import classes_of, own_attributes
+from depyf.actions.claims.terms import NoAttributeError, NotTriedError, Term
+from depyf.sources.live.pure_access import classes_of
 from depyf.sources.live.unguarded.class_members import MISSING, in_class, is_module
 
 Call = tuple[tuple[Any, ...], Mapping[str, Any]]
@@ -54,10 +58,11 @@ class CallRules:
         self.model = model
         self.opaque: dict[int, Any] = {}
         """Callables that are one operation each, by their addresses."""
-        self.rules: list[tuple[Any, Callable[..., Any]]] = []
+        self.rules: list[tuple[Any, Callable[..., Any]]] = [(dataclasses.fields, fields_of)]
         """Functions of which it is known what they do, and what is done instead."""
         self._function = function
         self._closure = closure
+        self._made = MadeCalls(model, self.call)
         known: dict[Any, Callable[..., Any]] = {
             len: model.length,
             bool: model.truth,
@@ -77,11 +82,14 @@ class CallRules:
             max: lambda *given: self._extreme(max, given),
             isinstance: self._isinstance,
             issubclass: lambda one, other: issubclass(self._a_class(one), self._a_class(other)),
-            callable: lambda value: not isinstance(value, Term) and callable(value),
+            callable: self._callable,
             type: self._type,
             getattr: self._getattr,
             hasattr: lambda value, name: self._getattr(value, name, MISSING) is not MISSING,
             dict: self._dict,
+            collections.OrderedDict: lambda *given, **more: model.own(
+                collections.OrderedDict(self._dict(*given, **more))
+            ),
             sorted: lambda values: model.own(sorted(map(model.plain, model.iterate(values)))),
             print: self._not_tried,
             functools.partial: self._partial,
@@ -109,13 +117,17 @@ class CallRules:
             return self.call(function.func, (*function.args, *args), {**function.keywords, **kwargs})
         if isinstance(function, type):
             return self._known(function, args, kwargs)
+        if args and is_builtin_of(function, args[0]):
+            return self._bound(BoundCall(args[0], function), args[1:], kwargs)
+        if any(function is one for one in NEW) and args and not kwargs:
+            return self._made.empty(args[0], args[1:])
         if type(function) in (types.BuiltinFunctionType, types.MethodWrapperType, types.WrapperDescriptorType):
             return self._builtin(function, args, kwargs)
         if is_module(function):
             check_no_hooks(function)
             self.model.called_modules[id(function)] = function
             return self.call(self.model.attribute(function, "forward"), args, kwargs)
-        plain = in_class(type(function), "__call__")
+        plain = in_class(class_of(function), "__call__")
         if type(plain) is types.FunctionType:
             return self.call(plain, (function, *args), kwargs)
         raise NotTriedError(f"a call of a {type(function).__name__}")
@@ -130,6 +142,8 @@ class CallRules:
             return self.model.operation(of, (first, *args), kwargs)
         if type(of) is types.FunctionType:
             return self.call(of, (first, *args), kwargs)
+        if is_builtin_of(of, first):
+            return self._made.of_builtin(first, of, args, kwargs)
         name = getattr(of, "__name__", "")
         if type(first) is list and name in _OF_LIST:
             if self.model.is_live(first) and name not in ("copy", "index", "count"):
@@ -142,7 +156,9 @@ class CallRules:
             made = getattr(first, name)(*given)
             return self.model.own(made) if type(made) is list else made
         if of is types.ModuleType.__getattribute__ or of is object.__getattribute__:
-            return self.model.attribute(first, *args)
+            return self.model.attribute(first, self.model.plain(*args), plainly=True)
+        if of is object.__setattr__ and not kwargs:
+            return self.model.write(first, self.model.plain(args[0]), args[1], plainly=True)
         if type(first) in (tuple, range) or type(first).__name__ == "Size":
             if name in ("index", "count", "numel"):
                 return of(first, *map(self.model.plain, args))
@@ -191,6 +207,8 @@ class CallRules:
             plain = [tuple(map(self.model.plain, self.model.iterate(a))) if type(a) is list else a for a in args]
             named = {name: self.model.plain(value) for name, value in kwargs.items()}
             return function(*(self.model.plain(one) for one in plain), **named)
+        if isinstance(function, type):
+            return self._made.instance(function, args, kwargs)
         raise NotTriedError(f"a call of {_name(function)}")
 
     def _builtin(self, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -225,7 +243,7 @@ class CallRules:
 
     def _isinstance(self, value: Any, classes: Any) -> bool:
         wanted = tuple(self.model.iterate(classes)) if type(classes) is tuple else (classes,)
-        own = classes_of(value)
+        own = classes_above(value)
         if isinstance(value, Term):
             own = tuple(type.mro(_class_of(value)))
         if isinstance(value, Closure):
@@ -247,7 +265,7 @@ class CallRules:
         if isinstance(value, Term) or in_class(type(one), "__instancecheck__") is MISSING:
             raise NotTriedError(f"isinstance with {_name(one)}")
         if one.__module__ in _PLAIN_ABSTRACT:  # these look at the methods of a class, and call nothing
-            return classes_of(value)[0] if isinstance(value, one) else None
+            return class_of(value) if issubclass(class_of(value), one) else None
         raise NotTriedError(f"isinstance with {_name(one)}")
 
     def _a_class(self, value: Any) -> type:
@@ -258,11 +276,17 @@ class CallRules:
     def _type(self, value: Any, *more: Any) -> type:
         if more or isinstance(value, (BoundCall, Closure, SuperView)):
             raise NotTriedError("a class is made")
-        return _class_of(value) if isinstance(value, Term) else type(value)
+        return _class_of(value) if isinstance(value, Term) else class_of(value)
+
+    def _callable(self, value: Any) -> bool:
+        if type(value) is MadeObject:
+            return in_class(value.cls, "__call__") is not MISSING
+        return not isinstance(value, Term) and callable(value)
 
     def _getattr(self, value: Any, name: str, *default: Any) -> Any:
         if default and not self._has(value, name):
-            self.model.absent.setdefault((self.model.path(value), name))
+            if type(value) is not MadeObject:
+                self.model.absent.setdefault((self.model.path(value), name))
             return default[0]
         return self.model.attribute(value, name)
 
@@ -275,8 +299,14 @@ class CallRules:
             raise NotTriedError("hasattr of a function")
         if isinstance(value, types.ModuleType):
             return name in value.__dict__
-        cls = value if isinstance(value, type) else type(value)
-        own = own_attributes(value) or {}
+        cls = value if isinstance(value, type) else class_of(value)
+        if type(in_class(cls, "__getattribute__")) is types.FunctionType and not isinstance(value, type):
+            try:
+                self.model.attribute(value, name)
+            except NoAttributeError:
+                return False
+            return True
+        own = attributes_of(value) or {}
         if (id(value), name) in self.model.writes or name in own or in_class(cls, name) is not MISSING:
             return True
         if is_module(value) and any(name in own.get(state, {}) for state in ("_parameters", "_buffers", "_modules")):

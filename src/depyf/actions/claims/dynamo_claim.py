@@ -11,6 +11,7 @@ fake tensors have the sizes of real ones; tensors are plain (``torch.Tensor``, `
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from typing import Any
 from depyf.actions.claims.evaluator import Evaluator
 from depyf.actions.claims.graph_terms import call_graph, check_graph, targets_of
 from depyf.actions.claims.live_attributes import OWN_HOOKS
+from depyf.actions.claims.made_calls import written_beside
+from depyf.actions.claims.made_objects import MadeObject
 from depyf.actions.claims.object_model import ObjectModel
 from depyf.actions.claims.pure_operations import has_no_effect
 from depyf.actions.claims.terms import Key, Leaves, NotTriedError, Operation, TermTrace, TraceBeside, key_of
@@ -158,7 +161,7 @@ def _of_dynamo(model: ObjectModel) -> list[tuple[Any, Callable[..., Any]]]:
     rules: dict[str, Callable[..., Any]] = {
         "record_pregraph_bytecode_enter": lambda: None,
         "record_pregraph_bytecode_exit": lambda manager: None,
-        "object_setattr_ignore_descriptor": model.write,
+        "object_setattr_ignore_descriptor": functools.partial(written_beside, model),
     }
     known = ((getattr(torch._dynamo.utils, name, None), rule) for name, rule in rules.items())
     return [(one, rule) for one, rule in known if one is not None]
@@ -192,11 +195,14 @@ class _Outcome:
     def key(self, value: Any) -> Key:
         if self._model.is_live(value) or is_module(value) or isinstance(value, (types.FunctionType, types.ModuleType)):
             return ("object", id(value))
-        if type(value) not in (list, dict, tuple):
+        if type(value) not in (list, dict, tuple, MadeObject):
             return (type(value).__name__, key_of(value))
         if id(value) in self._met:
             return ("again", self._met[id(value)])
         self._met[id(value)] = len(self._met)
+        if type(value) is MadeObject:
+            held = [value.attributes, *(one for one in (value.items, value.parts) if one is not None)]
+            return ("made", id(value.cls), *map(self.key, held))
         if type(value) is dict:
             return ("dict", *((key_of(name), self.key(one)) for name, one in value.items()))
         return (type(value).__name__, *map(self.key, value))

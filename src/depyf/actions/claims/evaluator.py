@@ -16,12 +16,14 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from depyf.actions.claims.bound_arguments import bound
 from depyf.actions.claims.call_rules import CallRules
 from depyf.actions.claims.function_text import FunctionText, function_text
+from depyf.actions.claims.imports import imported
 from depyf.actions.claims.live_attributes import SuperView
 from depyf.actions.claims.object_model import ObjectModel
 from depyf.actions.claims.scope import CallScope, Closure
-from depyf.actions.claims.terms import NotTriedError
+from depyf.actions.claims.terms import NoAttributeError, NotTriedError
 from depyf.sources.live.pure_access import cell_contents
 from depyf.sources.live.unguarded.class_members import MISSING
 
@@ -77,13 +79,15 @@ class Evaluator:
         self, text: FunctionText, function: types.FunctionType, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
         scope = CallScope(text, function)
-        self._bind(text.tree.args, scope, args, kwargs, self._defaults(function), function.__kwdefaults__ or {})
+        defaults = self._defaults(function), function.__kwdefaults__ or {}
+        scope.variables.update(bound(text.tree.args, args, kwargs, *defaults, self.model.own))
         return self._run(scope, text.tree)
 
     def call_closure(self, closure: Closure, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Evaluate a call of a function that the evaluated code defined."""
         scope = CallScope(closure.scope.text, closure.scope.function, closure.scope)
-        self._bind(closure.tree.args, scope, args, kwargs, closure.defaults, closure.keyword_defaults)
+        defaults = closure.defaults, closure.keyword_defaults
+        scope.variables.update(bound(closure.tree.args, args, kwargs, *defaults, self.model.own))
         return self._run(scope, closure.tree)
 
     def _defaults(self, function: types.FunctionType) -> tuple[Any, ...]:
@@ -104,40 +108,6 @@ class Evaluator:
         finally:
             self.model.line, self._depth = line, self._depth - 1
         return None
-
-    def _bind(
-        self,
-        wanted: ast.arguments,
-        scope: CallScope,
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
-        defaults: tuple[Any, ...],
-        keyword_defaults: Mapping[str, Any],
-    ) -> None:
-        names = [one.arg for one in (*wanted.posonlyargs, *wanted.args)]
-        given = dict(zip(names, args, strict=False))
-        rest, left = args[len(names) :], dict(kwargs)
-        for name in names[len(wanted.posonlyargs) :]:
-            if name in left:
-                if name in given:
-                    raise NotTriedError("a call with wrong arguments")
-                given[name] = left.pop(name)
-        for name, value in zip(names[len(names) - len(defaults) :], defaults, strict=True):
-            given.setdefault(name, value)
-        for one in wanted.kwonlyargs:
-            if one.arg in left:
-                given[one.arg] = left.pop(one.arg)
-            elif one.arg in keyword_defaults:
-                given[one.arg] = keyword_defaults[one.arg]
-        if wanted.vararg is not None:
-            given[wanted.vararg.arg] = tuple(rest)
-            rest = ()
-        if wanted.kwarg is not None:
-            given[wanted.kwarg.arg] = self.model.own(left)
-            left = {}
-        if rest or left or any(name not in given for name in (*names, *(one.arg for one in wanted.kwonlyargs))):
-            raise NotTriedError("a call with wrong arguments")
-        scope.variables.update(given)
 
     # Statements
 
@@ -166,6 +136,12 @@ class Evaluator:
     def do_Pass(self, node: ast.Pass, scope: CallScope) -> None:
         pass
 
+    def do_Import(self, node: ast.Import | ast.ImportFrom, scope: CallScope) -> None:
+        for name, value, path in imported(node, scope.function.__globals__.get("__package__")):
+            self.assign(ast.Name(name, ast.Store()), self.model.seen(value, path), scope)
+
+    do_ImportFrom = do_Import
+
     def do_Global(self, node: ast.Global, scope: CallScope) -> None:
         scope.globals.update(node.names)
 
@@ -187,6 +163,26 @@ class Evaluator:
     def do_Assert(self, node: ast.Assert, scope: CallScope) -> None:
         if not self.model.truth(self.value(node.test, scope)):
             raise NotTriedError("an assertion that fails")
+
+    def do_Try(self, node: ast.Try, scope: CallScope) -> None:
+        try:
+            self._guarded(node, scope)
+        except (_ReturnSignal, _LoopSignal):
+            self.block(node.finalbody, scope)
+            raise
+        self.block(node.finalbody, scope)
+
+    def _guarded(self, node: ast.Try, scope: CallScope) -> None:
+        """No handler runs, for nothing that is evaluated raises; an operation on tensors may do so in another call."""
+        before = self.model.made_operations
+        try:
+            self.block(node.body, scope)
+        except NoAttributeError as error:
+            raise NotTriedError(f"a try in which {error}") from None
+        finally:
+            if node.handlers and self.model.made_operations != before:
+                raise NotTriedError("an operation on tensors in a try")
+        self.block(node.orelse, scope)
 
     def do_While(self, node: ast.While, scope: CallScope) -> None:
         while self.model.truth(self.value(node.test, scope)):
@@ -371,6 +367,9 @@ class Evaluator:
                 made[name] = self.value(one, scope)
         return self.model.own(made)
 
+    def of_Set(self, node: ast.Set, scope: CallScope) -> Any:
+        return self.model.own(set(map(self.model.hashed, self._each(node.elts, scope))))
+
     def _each(self, nodes: list[ast.expr], scope: CallScope) -> Iterator[Any]:
         for node in nodes:
             if isinstance(node, ast.Starred):
@@ -449,6 +448,11 @@ class Evaluator:
     def of_ListComp(self, node: ast.ListComp, scope: CallScope) -> Any:
         return self.model.own(list(self._generated(node, scope, lambda inner: self.value(node.elt, inner))))
 
+    def of_SetComp(self, node: ast.SetComp, scope: CallScope) -> Any:
+        return self.model.own(
+            set(self._generated(node, scope, lambda inner: self.model.hashed(self.value(node.elt, inner))))
+        )
+
     def of_GeneratorExp(self, node: ast.GeneratorExp, scope: CallScope) -> Iterator[Any]:
         return self._generated(node, scope, lambda inner: self.value(node.elt, inner))
 
@@ -459,7 +463,10 @@ class Evaluator:
         return self.model.own(dict(self._generated(node, scope, pair)))
 
     def _generated(
-        self, node: ast.ListComp | ast.GeneratorExp | ast.DictComp, scope: CallScope, made: Callable[[CallScope], Any]
+        self,
+        node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
+        scope: CallScope,
+        made: Callable[[CallScope], Any],
     ) -> Iterator[Any]:
         """One value after the other, each when it is asked for; the first iterable at once, as Python does."""
         inner = CallScope(scope.text, scope.function, scope)

@@ -27,7 +27,7 @@ _MOST_OF_DYNAMO = 400_000
 class FunctionText:
     """The syntax tree of a function, and the source line of each line."""
 
-    tree: ast.FunctionDef
+    tree: ast.FunctionDef | ast.Lambda
     lines: dict[int, int | None]
     filename: str
 
@@ -54,7 +54,10 @@ def function_text(code: types.CodeType, transformed: bool = False) -> FunctionTe
     return FunctionText(found, dict(made.linemap), code.co_filename)
 
 
-def _function(body: list[ast.stmt]) -> ast.FunctionDef | None:
+def _function(body: list[ast.stmt]) -> ast.FunctionDef | ast.Lambda | None:
+    match body:
+        case [ast.Assign([ast.Name()], ast.Lambda() as tree)]:
+            return tree
     defined = [one for one in body if isinstance(one, ast.FunctionDef)]
     if len(defined) != 1:
         return None

@@ -7,15 +7,23 @@ Nothing of the program runs.  Sources: CPython's ``Objects/object.c`` (``_PyObje
 
 from __future__ import annotations
 
+import collections
 import types
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.actions.claims.terms import NotTriedError
-from depyf.sources.live.pure_access import classes_of, own_attributes
+from depyf.actions.claims.made_objects import MadeObject, attributes_of, class_of, is_builtin_of
+from depyf.actions.claims.terms import NoAttributeError, NotTriedError
+from depyf.sources.live.pure_access import cell_contents, own_attributes
 from depyf.sources.live.unguarded.class_members import MISSING, in_class, runs_forward
 
 _STATES = ("_parameters", "_buffers", "_modules")
+_OF_TYPES = ("__mro__", "__name__", "__qualname__", "__module__")
+"""Of a class, and not changed by its metaclass where that is how ``type`` has them."""
+_OF_FUNCTIONS = ("__closure__", "__code__", "__defaults__", "__name__", "__qualname__", "__module__")
+_FIELD_OF_TUPLE: type = type(vars(collections.namedtuple("_", "x"))["x"])
+_PLAIN_GETTERS = tuple(vars(one).get("__getattribute__") for one in (object, dict, collections.OrderedDict, tuple))
+"""All are ``PyObject_GenericGetAttr``."""
 OWN_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _GLOBAL_HOOKS = (
     "_global_forward_hooks", "_global_forward_pre_hooks", "_global_backward_hooks", "_global_backward_pre_hooks",
@@ -46,9 +54,10 @@ class SuperView:
     first: Any
 
 
-def found(value: Any, name: str) -> tuple[Any, bool]:
+def found(value: Any, name: str, plainly: bool = False) -> tuple[Any, bool]:
     """The attribute ``name`` of ``value``, and whether the object itself has it, so that the program may rebind it.
-    NotTriedError where reading it would run code that is not modelled."""
+    ``plainly``: as ``object.__getattribute__`` finds it, whatever its class defines.  NotTriedError where reading it
+    would run code that is not modelled."""
     if type(value) is types.ModuleType:
         if name == "__getattribute__":
             return BoundCall(value, types.ModuleType.__getattribute__), False
@@ -57,22 +66,35 @@ def found(value: Any, name: str) -> tuple[Any, bool]:
         return value.__dict__[name], True
     if isinstance(value, SuperView):
         first = value.first
-        cls = first if isinstance(first, type) else classes_of(first)[0]
+        cls = first if isinstance(first, type) else class_of(first)
         return _bound(in_class(cls, name, value.cls), first), False
     if isinstance(value, type):
         return _of_class(value, name), False
     if type(value) is types.FunctionType:
+        if name in _OF_FUNCTIONS:
+            return getattr(value, name), False
         if name not in value.__dict__:
             raise NotTriedError(f"an attribute of a function: {name}")
         return value.__dict__[name], True
-    return _of_object(value, name)
+    if type(value) is types.CellType and name == "cell_contents":
+        held = cell_contents(value, MISSING)
+        if held is MISSING:
+            raise NotTriedError("an empty cell")
+        return held, True
+    return _of_object(value, name, plainly)
 
 
 def _of_class(cls: type, name: str) -> Any:
+    """As ``type.__getattribute__`` finds it: a data descriptor of the metaclass goes before what the class has."""
+    meta = in_class(type(cls), name)
+    if in_class(type(cls), "__getattribute__") is not type.__dict__["__getattribute__"]:
+        raise NotTriedError(f"the metaclass of {cls.__name__} has a __getattribute__ of its own")
+    if meta is not MISSING and in_class(type(meta), "__set__") is not MISSING:
+        if name not in _OF_TYPES or meta is not type.__dict__[name]:
+            raise NotTriedError(f"the attribute {name} of a class")
+        return type.__getattribute__(cls, name)
     plain = in_class(cls, name)
-    if name == "__name__":
-        return cls.__name__
-    if plain is MISSING or in_class(type(cls), name) is not MISSING and type(cls) is not type:
+    if plain is MISSING:
         raise NotTriedError(f"the attribute {name} of a class")
     if isinstance(plain, staticmethod):
         return plain.__func__
@@ -81,19 +103,32 @@ def _of_class(cls: type, name: str) -> Any:
     return plain
 
 
-def _of_object(value: Any, name: str) -> tuple[Any, bool]:
-    cls = type(value)
+def _of_object(value: Any, name: str, plainly: bool) -> tuple[Any, bool]:
+    cls = class_of(value)
     plain: Any = in_class(cls, "__getattribute__")
-    if plain not in (vars(object)["__getattribute__"], vars(types.ModuleType)["__getattribute__"]):
+    if type(plain) is types.FunctionType and not plainly:
+        return Getter(plain, (value, name)), False
+    if type(plain) is not types.FunctionType and plain not in (
+        *_PLAIN_GETTERS,
+        vars(types.ModuleType)["__getattribute__"],
+    ):
         raise NotTriedError(f"{cls.__name__} has a __getattribute__ of its own")
     of_class = in_class(cls, name)
     if isinstance(of_class, property):
         return Getter(of_class.fget, (value,)), False
+    own = attributes_of(value)
+    if isinstance(of_class, types.MemberDescriptorType) and type(value) is MadeObject:
+        if name not in value.attributes:
+            raise NotTriedError(f"{cls.__name__} has no {name}")
+        return value.attributes[name], True
     if isinstance(of_class, types.MemberDescriptorType):
         return of_class.__get__(value, cls), True
-    if of_class is not MISSING and in_class(type(of_class), "__set__") is not MISSING and name != "__dict__":
+    if type(of_class) is _FIELD_OF_TUPLE:
+        parts = value.parts or () if type(value) is MadeObject else tuple(tuple.__iter__(value))
+        return parts[_position(of_class)], True
+    known = name == "__dict__" or of_class is vars(object)["__class__"]
+    if of_class is not MISSING and in_class(type(of_class), "__set__") is not MISSING and not known:
         raise NotTriedError(f"the descriptor {cls.__name__}.{name}")
-    own = own_attributes(value)
     if name == "__dict__" and own is not None:
         return own, False
     if name == "__class__":
@@ -106,7 +141,7 @@ def _of_object(value: Any, name: str) -> tuple[Any, bool]:
         return _bound(of_class, value), False
     fallback = in_class(cls, "__getattr__")
     if fallback is MISSING or own is None:
-        raise NotTriedError(f"{cls.__name__} has no {name}")
+        raise NoAttributeError(f"{cls.__name__} has no {name}")
     import torch
 
     if fallback is in_class(torch.nn.Module, "__getattr__"):
@@ -117,14 +152,21 @@ def _of_object(value: Any, name: str) -> tuple[Any, bool]:
     return Getter(fallback, (value, name)), False
 
 
+def _position(field_of_tuple: Any) -> int:
+    """Of a field of a named tuple."""
+    position: int = field_of_tuple.__reduce__()[1][0]
+    return position
+
+
 def _bound(of_class: Any, value: Any) -> Any:
     if of_class is MISSING:
         raise NotTriedError("super() has no such attribute")
     if isinstance(of_class, staticmethod):
         return of_class.__func__
     if isinstance(of_class, classmethod):
-        return BoundCall(value if isinstance(value, type) else type(value), of_class.__func__)
-    if type(of_class) is types.FunctionType:
+        return BoundCall(value if isinstance(value, type) else class_of(value), of_class.__func__)
+    plain = of_class is object.__getattribute__ or of_class is object.__setattr__
+    if type(of_class) is types.FunctionType or plain or is_builtin_of(of_class, value):
         return BoundCall(value, of_class)
     if in_class(type(of_class), "__get__") is not MISSING:
         raise NotTriedError(f"a descriptor that is a {type(of_class).__name__}")

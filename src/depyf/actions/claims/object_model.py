@@ -8,6 +8,8 @@ it, too.  ``NotTriedError`` where an operator would run code of the program that
 from __future__ import annotations
 
 import collections
+import dataclasses
+import enum
 import operator
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -15,8 +17,10 @@ from typing import Any
 
 from depyf.actions.claims.graph_terms import IN_PLACE, OPERATORS
 from depyf.actions.claims.live_attributes import BoundCall, Getter, SuperView, found
+from depyf.actions.claims.made_objects import MadeObject, class_of, is_builtin_of
 from depyf.actions.claims.scope import Closure
 from depyf.actions.claims.terms import Leaves, NotTriedError, Term, TermTrace
+from depyf.sources.live.pure_access import is_a
 from depyf.sources.live.unguarded.class_members import MISSING, in_class, is_module
 
 Writes = dict[tuple[int, str], tuple[Any, Any]]
@@ -56,7 +60,11 @@ _ITERATORS: tuple[type, ...] = (
     type(reversed([])),
 )  # fmt: skip
 """What the evaluation makes to go through values."""
-_SINGLETONS = (type(None), bool, type(...), type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
+_OF_DATACLASSES = (type(dataclasses.MISSING), type(dataclasses._HAS_DEFAULT_FACTORY))  # type: ignore[attr-defined]
+_SINGLETONS = (
+    type(None), bool, type(...), type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType,
+    *_OF_DATACLASSES,
+)  # fmt: skip
 
 
 class ObjectModel:
@@ -80,6 +88,7 @@ class ObjectModel:
         """Leaf -> the names that it was read by."""
         self._written_tensors = False
         self._set_modes = False
+        self.made_operations = 0
         self.called_modules: dict[int, Any] = {}
         """The modules that were called, which have no hooks."""
         self.writes: Writes = {}
@@ -107,7 +116,7 @@ class ObjectModel:
             self.of_tensors.setdefault(term.number, set()).add(path)
             return term
         if not isinstance(value, (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType)):
-            if type(value) not in _PLAIN and not _of_torch(value):
+            if not _is_single(value):
                 known, _ = self._paths.setdefault(id(value), (path, value))
                 if known != path:
                     self.alike.setdefault((known, path))
@@ -118,7 +127,7 @@ class ObjectModel:
         return value
 
     def path(self, value: Any) -> str:
-        return self._paths[id(value)][0] if id(value) in self._paths else type(value).__name__
+        return self._paths[id(value)][0] if id(value) in self._paths else class_of(value).__name__
 
     def is_live(self, value: Any) -> bool:
         """Whether ``value`` is an object of the program, which other code may see."""
@@ -128,6 +137,7 @@ class ObjectModel:
         """Append an operation on terms to the trace; returns its result.  NotTriedError for one that changes the
         metadata of a tensor in place."""
         name = of if isinstance(of, str) else getattr(of, "__name__", "")
+        self.made_operations += 1
         if name in _RESHAPES or "out" in (kwargs or {}):
             raise NotTriedError(f"{name} changes what is known of a tensor")
         self._written_tensors |= of is operator.setitem or of in IN_PLACE.values()
@@ -162,6 +172,10 @@ class ObjectModel:
             raise NotTriedError("the value of a tensor is asked for")
         raise NotTriedError(f"an operator on a {type(value).__name__}")
 
+    def hashed(self, value: Any) -> Any:
+        """``value``, if a set may hold it without running code of the program; NotTriedError else."""
+        return value if _by_identity(value) else self.plain(value)
+
     def truth(self, value: Any) -> bool:
         if isinstance(value, Term):
             raise NotTriedError("a branch on a tensor")
@@ -172,7 +186,7 @@ class ObjectModel:
         if isinstance(value, (BoundCall, Closure, type, types.FunctionType, types.BuiltinFunctionType)):
             return True
         for name in ("__bool__", "__len__"):
-            if in_class(type(value), name) is not MISSING:
+            if in_class(class_of(value), name) is not MISSING:
                 return bool(self.plain(self.call(self.method_of(value, name), (), {})))
         return True
 
@@ -215,7 +229,7 @@ class ObjectModel:
             if isinstance(left, Term) and isinstance(right, Term):
                 return self._one_tensor(left, right) is (kind == "Is")
             if not (_is_single(left) or _is_single(right) or id(left) in self.made or id(right) in self.made):
-                raise NotTriedError("whether two names are of one object")
+                self._one_object(left, right)
             return (left is right) is (kind == "Is")
         if kind in ("In", "NotIn"):
             return self._contains(right, left) is (kind == "In")
@@ -235,6 +249,8 @@ class ObjectModel:
         identical = (type, types.FunctionType, types.BuiltinFunctionType)
         if isinstance(left, identical) or isinstance(right, identical):
             return left is right
+        if all(_is_member(one) or type(one) in _PLAIN for one in (left, right)):
+            return bool(left == right)
         return bool(self.plain(left) == self.plain(right))
 
     def _contains(self, container: Any, value: Any) -> bool:
@@ -248,11 +264,12 @@ class ObjectModel:
         if type(container) is str:
             return bool(self.plain(value) in container)
         if type(container) in (set, frozenset):
+            key = self.hashed(value)
             if self.is_live(container):
-                self._asked_for(container, self.plain(value))
-            if any(type(one) not in _PLAIN for one in container):
+                self._asked_for(container, key)
+            if any(type(one) not in _PLAIN and not _by_identity(one) for one in container):
                 raise NotTriedError("a set of other objects")
-            return self.plain(value) in container
+            return key in container
         return bool(self.plain(self.call(self.method_of(container, "__contains__"), (value,), {})))
 
     def _one_tensor(self, left: Term, right: Term) -> bool:
@@ -263,6 +280,13 @@ class ObjectModel:
             self.apart.setdefault((left.shown, right.shown))
         return left is right
 
+    def _one_object(self, left: Any, right: Any) -> None:
+        """Note that two objects of the program are not one; that two names are of one is noted where these are read."""
+        if not (self.is_live(left) and self.is_live(right)):
+            raise NotTriedError("whether two names are of one object")
+        if left is not right:
+            self.apart.setdefault((self.path(left), self.path(right)))
+
     def _asked_for(self, container: Any, key: Any) -> None:
         if key in container:
             self.lengths.setdefault(self.path(container), len(container))
@@ -271,38 +295,49 @@ class ObjectModel:
 
     # Attributes and items
 
-    def attribute(self, value: Any, name: str) -> Any:
+    def attribute(self, value: Any, name: str, plainly: bool = False) -> Any:
+        """``value.name``; ``plainly``: as ``object.__getattribute__`` gives it."""
         if isinstance(value, Term):
             return self._of_tensor(value, name)
         if isinstance(value, (BoundCall, Closure, Getter)):
             raise NotTriedError(f"an attribute of a function: {name}")
-        if (id(value), name) in self.writes:
+        asked = type(in_class(type(value), "__getattribute__")) is types.FunctionType and not plainly
+        if (id(value), name) in self.writes and not asked:
             return self.writes[id(value), name][1]
         if type(value) in (*_CONTAINERS, str, set, range) or _size(value):
             return BoundCall(value, getattr(type(value), name))
-        if _of_torch(value):
+        if _of_torch(value) or type(value) is types.CodeType:
             return getattr(value, name)
-        got, own = found(value, name)
+        if type(value) is dataclasses.Field:  # it belongs to the class
+            return self.seen(getattr(value, name), f"{value.name}.{name}", noted=False)
+        got, own = found(value, name, plainly)
         if isinstance(got, Getter):
             return self.call(got.function, got.args, {})
+        if own and type(value) is MadeObject:
+            return got
         if own and not isinstance(value, (type, SuperView)):
             return self.seen(got, f"{self.path(value)}.{name}")
+        if name == "__dict__" and type(got) is dict and type(value) is MadeObject:
+            return self.own(got)
         if name == "__dict__" and type(got) is dict:
             if any(where == id(value) for where, _ in self.writes):
                 raise NotTriedError("the attributes of an object that is written")
             return self.seen(got, f"{self.path(value)}.__dict__")
         if not _is_data(got):
             return got
-        if not own and not isinstance(value, (type, SuperView)):  # the class has it, and the object has none
+        if not own and not isinstance(
+            value, (type, SuperView, MadeObject)
+        ):  # the class has it, and the object has none
             self.absent.setdefault((self.path(value), name))
-        return self.seen(got, f"{self.path(value)}.{name}")
+        return self.seen(got, f"{self.path(value)}.{name}", noted=type(value) is not types.FunctionType)
 
     def method_of(self, value: Any, name: str) -> Any:
         """The method ``name`` of the class of ``value``, as an operator looks it up.  NotTriedError for unsupported
         classes."""
-        plain = in_class(type(value), name)
-        if type(plain) is not types.FunctionType:
-            raise NotTriedError(f"{name} of a {type(value).__name__}")
+        cls = class_of(value)
+        plain = in_class(cls, name)
+        if type(plain) is not types.FunctionType and not is_builtin_of(plain, value):
+            raise NotTriedError(f"{name} of a {cls.__name__}")
         return BoundCall(value, plain)
 
     def metadata(self, term: Term, name: str) -> Any:
@@ -349,6 +384,8 @@ class ObjectModel:
             self.operation(operator.setitem, (holder, key, value))
         elif type(holder) in (list, dict) and id(holder) in self.made:
             holder[self.plain(key)] = value
+        elif type(holder) is MadeObject:
+            self.call(self.method_of(holder, "__setitem__"), (key, value), {})
         else:
             raise NotTriedError(f"an item of a {type(holder).__name__} of the program is written")
 
@@ -358,15 +395,20 @@ class ObjectModel:
             raise NotTriedError(f"** of a {type(value).__name__}")
         return {key: self.item(value, key) for key in self.iterate(value)}
 
-    def write(self, holder: Any, name: str, value: Any) -> None:
-        """Model ``holder.name = value``.  NotTriedError where the assignment may run code or is not modelled."""
+    def write(self, holder: Any, name: str, value: Any, plainly: bool = False) -> None:
+        """Model ``holder.name = value``; ``plainly``: as ``object.__setattr__`` does it.  NotTriedError where the
+        assignment may run code or is not modelled."""
         import torch
 
-        cls = type(holder)
+        cls = class_of(holder)
         plain = in_class(cls, "__setattr__")
+        own = isinstance(plain, types.FunctionType) and plain is not torch.nn.Module.__dict__["__setattr__"]
+        if type(holder) is MadeObject or own and not plainly:
+            self.call(self.method_of(holder, "__setattr__"), (name, value), {})
+            return
         modules = is_module(holder) and plain is torch.nn.Module.__dict__["__setattr__"]
         strange = isinstance(holder, (Term, type, types.ModuleType, BoundCall, Closure))
-        if strange or not (plain is object.__dict__["__setattr__"] or modules):
+        if strange or not (plain is object.__dict__["__setattr__"] or modules or plainly and own):
             raise NotTriedError(f"an attribute of a {cls.__name__} is written")
         of_class = in_class(cls, name)
         if of_class is not MISSING and in_class(type(of_class), "__set__") is not MISSING:
@@ -414,7 +456,18 @@ def _no_call(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
 
 def _is_single(value: Any) -> bool:
     """Of which there is one only, or which nothing else can be."""
-    return isinstance(value, _SINGLETONS) or type(value) in _PLAIN or _of_torch(value)
+    return isinstance(value, _SINGLETONS) or type(value) in _PLAIN or _of_torch(value) or is_a(value, enum.Enum)
+
+
+def _is_member(value: Any) -> bool:
+    """A member of an enumeration, which is compared by C code."""
+    return is_a(value, enum.Enum) and in_class(type(value), "__eq__") in (object.__eq__, str.__eq__, int.__eq__)
+
+
+def _by_identity(value: Any) -> bool:
+    """A class or function, which is equal to itself alone."""
+    plain = in_class(type(value), "__eq__") is object.__eq__ and in_class(type(value), "__hash__") is object.__hash__
+    return isinstance(value, (type, types.FunctionType)) and plain
 
 
 def _nested(value: tuple[Any, ...]) -> bool:

@@ -29,6 +29,11 @@ class NotTriedError(Exception):
     """Where the program has it: ``m.py:7``."""
 
 
+class NoAttributeError(NotTriedError):
+    """An attribute that is not there: an AttributeError, which the evaluation follows for ``hasattr`` and ``getattr``
+    alone."""
+
+
 @dataclass(eq=False, slots=True)
 class Term:
     """A symbolic value: a tensor, or another result of an operation."""
