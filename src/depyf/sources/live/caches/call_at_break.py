@@ -2,14 +2,15 @@
 
 Input: the code that Dynamo made.  Output: how it reaches what is called, as torch names a source
 (``L['self']._modules['mlp']``), and the line of the program; None where it makes no such call.  Only the code is looked
-at: its instructions are followed up to the first jump (Dynamo writes none before it), with a name for each value that
-is reached from a variable.
+at: its instructions are followed up to the first jump after its graph, with a name for each value that is reached from
+a variable.  The jumps before the graph are Dynamo's own (since torch 2.15 it asks whether it is profiled): both ways make
+the same of the program's values, and the one without a jump is followed.
 """
 
 from __future__ import annotations
 
 import types
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from depyf.decompiler.bytecode import ops
 from depyf.decompiler.bytecode.codeunit import CodeUnit
@@ -19,6 +20,7 @@ from depyf.errors import DepyfError
 from depyf.run.global_names import COMPILED_FN, RESUME_FN
 
 _NULL = "NULL"
+_RESULT = "RESULT"
 _OF_TORCH = "G['__import_torch"
 """How the names begin of what Dynamo calls for itself."""
 
@@ -41,21 +43,35 @@ def call_at_break(code: types.CodeType) -> CallAtBreak | None:
     except DepyfError:
         return None
     values = _Sources(frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]))
-    found = None
-    for number, (instr, depth) in enumerate(zip(lowered.instrs, lowered.depths)):
-        if instr.op in ops.JUMPS:
+    instrs = lowered.instrs
+    found, at_graph, number = None, any(map(_loads_graph, instrs)), 0
+    while number < len(instrs):
+        instr = instrs[number]
+        if instr.op in ops.JUMPS and (not at_graph or instr.target is None or instr.target <= number):
             break
-        called = values.called(instr, depth)
-        if called is not None and not _is_made(called):
-            follows = lowered.instrs[number + 1].op if number + 1 < len(lowered.instrs) else ""
-            found = CallAtBreak(called, instr.line, follows == ops.RETURN)
+        called = values.called(instr, lowered.depths[number])
+        at_graph = at_graph and not (called is not None and COMPILED_FN.match(_global(called)))
+        if instr.op == ops.RETURN and found is not None and values.returns_result:
+            return replace(found, returned=True)
         values.run(instr)
+        if called is not None and not _is_made(called):
+            found = CallAtBreak(called, instr.line, False)
+            values.push_result()
+        number = instr.target if instr.op == ops.JUMP and instr.target is not None else number + 1
     return found
+
+
+def _loads_graph(instr: Instr) -> bool:
+    return instr.op == ops.LOAD_GLOBAL and bool(COMPILED_FN.match(instr.arg))
+
+
+def _global(source: str) -> str:
+    return source.partition("'")[2].rpartition("'")[0]
 
 
 def _is_made(source: str) -> bool:
     """Whether it is a global that torch made: a graph, a rest, something of torch."""
-    name = source.partition("'")[2].rpartition("'")[0]
+    name = _global(source)
     return source.startswith(_OF_TORCH) or bool(COMPILED_FN.match(name) or RESUME_FN.match(name))
 
 
@@ -65,6 +81,16 @@ class _Sources:
     def __init__(self, parameters: frozenset[str]) -> None:
         self._variables = {name: f"L[{name!r}]" for name in parameters}
         self._stack: list[str] = []
+
+    @property
+    def returns_result(self) -> bool:
+        """Whether the value on top is that of the program's last call."""
+        return bool(self._stack) and self._stack[-1] == _RESULT
+
+    def push_result(self) -> None:
+        """The value on top is that of the program's call."""
+        self._stack = ["" if name == _RESULT else name for name in self._stack]
+        self._stack[-1:] = [_RESULT]
 
     def called(self, instr: Instr, depth: int) -> str | None:
         """What ``instr`` calls; None where it is no call."""

@@ -16,6 +16,7 @@ FORMS = {
     "y = __compiled_fn_1(x)\n    return self._modules['mlp'](y[0])": ("L['self']._modules['mlp']", True),
     "m = self._modules['mlp']\n    y = __compiled_fn_1(x)\n    return __resume_at_4_1(m(y[0], scale=2))": (
         "L['self']._modules['mlp']", False),
+    "if x is None: f()\n    y = __compiled_fn_1(x)\n    return self._modules['mlp'](y[0])": ("L['self']._modules['mlp']", True),
     "return __resume_at_4_1(models[0](*x, **k), x)": ("G['models'][0]", False),
     "return __resume_at_4_1(self.helper(x, 1), x)": ("L['self'].helper", False),
     "return __resume_at_4_1((self, k)[x](x))": ("", False),
@@ -33,7 +34,14 @@ def test_the_call_is_found(body: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", ["return __compiled_fn_1(x)[0]", "return __resume_at_4_1(x)", "return x", "return (self if x else f)(x)"]
+    "body",
+    [
+        "y = __compiled_fn_1(x)\n    return self(y) if y else f(y)",
+        "return __compiled_fn_1(x)[0]",
+        "return __resume_at_4_1(x)",
+        "return x",
+        "return (self if x else f)(x)",
+    ],
 )
 def test_there_is_none(body: str) -> None:
     scope: dict[str, Any] = {}
