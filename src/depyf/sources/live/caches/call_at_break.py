@@ -3,7 +3,7 @@
 Input: the code that Dynamo made.  Output: how it reaches what is called, as torch names a source
 (``L['self']._modules['mlp']``), and the line of the program; None where it makes no such call.  Only the code is looked
 at: its instructions are followed up to the first jump after its graph, with a name for each value that is reached from
-a variable.  The jumps before the graph are Dynamo's own (since torch 2.15 it asks whether it is profiled): both ways make
+a variable.  The jumps before the graph are Dynamo's own (since torch 2.15 it asks whether it is profiled): both make
 the same of the program's values, and the one without a jump is followed.
 """
 
