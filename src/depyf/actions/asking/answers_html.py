@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from depyf.run.guards.known_kinds import plain
+from depyf.sources.live.notebook_cells import in_cells
 from depyf.views.pages import notebook
 from depyf.views.pages.notebook import Markup, Part, chip, dim, folded, joined, line
 
@@ -17,12 +18,13 @@ if TYPE_CHECKING:
 def why_html(answer: Why) -> Markup:
     """The answer of ``depyf.why`` as HTML: the entry that runs, and for each other entry its failing guards; the first
     is open."""
-    word = "runs" if answer.runs is not None else "no entry fits" if answer.refusals else "nothing compiled"
+    word = "runs" if answer.runs is not None else "refused" if answer.refusals else "nothing compiled"
     outcome = line(chip(word, _kind(answer)), answer.outcome)
     refusals = [_refusal(refusal, opened=position == 0) for position, refusal in enumerate(answer.refusals)]
     served = [line(text) for text in answer.served_lines()]
     inside = [_inner(inner) for inner in (*(rest for rest in answer.rests if rest.again), *answer.inside)]
-    return notebook.report(answer.function, answer.place, outcome, *refusals, *served, *inside)
+    page = notebook.report(answer.function, answer.place, outcome, *refusals, *served, *inside)
+    return Markup(in_cells(page))
 
 
 def _inner(inner: InnerAnswer) -> Markup:

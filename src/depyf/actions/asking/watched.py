@@ -13,6 +13,7 @@ from depyf.actions.asking.differences import refusal_lines
 from depyf.actions.asking.watch import Seen, Watch
 from depyf.safety.escape import one_line
 from depyf.safety.guarded import Door, warn
+from depyf.sources.live.notebook_cells import in_cells
 from depyf.views.pages.call_tree import folded_states
 
 _LIMIT = "runs as ordinary Python: it has as many entries as torch._dynamo.config.recompile_limit allows"
@@ -53,7 +54,7 @@ class Watched:
         lines = [f"{_counted(len(seen), 'compilation')}, {again} of them because no cache entry fitted"]
         for group in _alike(seen):
             lines += ["  " + line for line in _lines(group)]
-        return "\n".join(lines)
+        return in_cells("\n".join(lines))
 
     def __repr__(self) -> str:
         return f"<depyf.watch: {_counted(len(self.compilations), 'compilation')}; print() shows all of it>"

@@ -34,6 +34,7 @@ from depyf.sources.live.events.torch_options import in_force, recompile_limit
 from depyf.sources.live.guards.ask import EntryAnswer, ask_entry
 from depyf.sources.live.guards.guard_values import GuardStep
 from depyf.sources.live.guards.line_callers import LineCallers
+from depyf.sources.live.notebook_cells import in_cells
 from depyf.sources.live.pure_access import untouched
 from depyf.sources.live.require import require_torch
 from depyf.sources.live.resume import resume_targets
@@ -119,7 +120,7 @@ class Why:
             lines.append(
                 "  what depends on values that the call computes is asked while it runs: with depyf.watch() as watched"
             )
-        return "\n".join(lines)
+        return in_cells("\n".join(lines))
 
     def served_lines(self) -> list[str]:
         """What no other call of the artefact can be given."""

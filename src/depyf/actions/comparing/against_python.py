@@ -361,9 +361,9 @@ def against_python(
         return AgainstPython(ran=False, not_compared=tuple(remarks))
     if apart:
         step: tuple[str, ...] = ()
-        layer = "the layer is Dynamo: its graphs differ from Python when eager mode runs them, too"
         with contextlib.suppress(Exception):  # what differs is said without it
             step = dynamo_step(calls)
+        layer = _dynamo_differs(python, captured, bool(step))
         return AgainstPython(apart, causes=(layer, *step), not_compared=tuple(remarks))
     other = raised_as(python.error, captured.error)
     if other and own is None:  # an error leaves no entry
@@ -411,6 +411,14 @@ def _of_compiled(
         return replace(found, compared=(*found.compared, "up to rounding"))
     causes = causes or _backend_differs(was_compared())
     return replace(found, compared=(), apart=apart, causes=causes, ways=ways, claim=None, error=None)
+
+
+def _dynamo_differs(python: CallOutcome, captured: CallOutcome, in_graphs: bool) -> str:
+    if captured.error is not None and python.error is None:
+        return "the layer is Dynamo: what it makes of the function raises an error, and Python raises none"
+    if in_graphs:
+        return "the layer is Dynamo: its graphs differ from Python when eager mode runs them, too"
+    return "the layer is Dynamo: its code does not do what Python does, whatever runs its graphs"
 
 
 def _backend_differs(compared: bool) -> tuple[str, ...]:

@@ -19,8 +19,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from depyf.run.program_calls.checked_calls import NOT_THE_SAME
+from depyf.run.program_calls.checked_calls import NOT_THE_SAME, THE_CALL
 from depyf.sources.live.state.images import (
+    ORDER,
     Apart,
     Image,
     Images,
@@ -132,12 +133,24 @@ def outcome(
         made.drew = any(record.changed() for record in state.numbers)
         if made.error is None:
             wanted = {tensor.path: tensor.value for tensor in state.tensors if tensor.requires} | dict(copies or {})
-            with contextlib.suppress(Exception), heard():  # what has no backward has none
+            with contextlib.suppress(Exception), heard(), _outside_autocast():  # what has no backward has none
                 found = gradients_of(_pytree.tree_leaves(value), wanted)
                 made.gradients = {path: _gradient(part) for path, part in found.items()}
     finally:
         state.put_back()
     return made
+
+
+@contextlib.contextmanager
+def _outside_autocast() -> Iterator[None]:
+    """A backward runs after the blocks of ``autocast`` have ended, as torch asks programs to do."""
+    import torch
+
+    with contextlib.ExitStack() as blocks:
+        for device in ("cpu", "cuda"):
+            if torch.is_autocast_enabled(device):
+                blocks.enter_context(torch.autocast(device, enabled=False))
+        yield
 
 
 def seen(state: ReachedState, result: Any, error: Exception | None) -> CallOutcome:
@@ -159,8 +172,9 @@ def outcomes_apart(
     """Where two calls did not do the same, in the order: error, result, state, output, gradients."""
     if first.error is not None or second.error is not None:
         raised = [_raised(made.error) for made in (first, second)]
-        if raised[0] != raised[1] and not raised_as(first.error, second.error):
-            return [Apart("the call", raised[0], raised[1], "")]
+        alike = raised_as(first.error, second.error) or _has_addition(first.error, second.error)
+        if raised[0] != raised[1] and not alike:
+            return [Apart(THE_CALL, raised[0], raised[1], "")]
     found: list[Apart] = []
     if first.result is not None and second.result is not None:
         found += _beside(differences(first.result, second.result, RESULT, rtol, atol), [first.result])
@@ -170,6 +184,12 @@ def outcomes_apart(
     for path in (*first.state, *(path for path in second.state if path not in first.state)):
         one, other = (made.state.get(path) or before.get(path, nothing) for made in (first, second))
         written += differences(one, other, path, rtol, atol)
+    others = [one.path for one in written if not one.path.endswith(ORDER)]
+    written = [  # of a dict with other items that says enough
+        one
+        for one in written
+        if not (one.path.endswith(ORDER) and any(path.startswith(one.path.removesuffix(ORDER)) for path in others))
+    ]
     found += _beside(written, first.state.values())
     for path in (path for path in first.places if path in second.places):
         if first.places[path] != second.places[path]:
@@ -234,6 +254,14 @@ def raised_as(python: Exception | None, compiled: Exception | None) -> str:
     lines = iter([(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(python.__traceback__)])
     same_lines = bool(stack) and all((frame.filename, frame.lineno) in lines for frame in stack)  # in this order
     return type(compiled).__name__ if type(wrapped) is type(python) and same_lines else ""
+
+
+def _has_addition(python: Exception | None, compiled: Exception | None) -> bool:
+    """Whether they are one error, to whose text Dynamo has added where the program was (``augment_exc_message`` of
+    ``torch/_dynamo/exc.py``, which notes the frames in ``real_stack``)."""
+    if type(python) is not type(compiled) or not getattr(compiled, "real_stack", None):
+        return False
+    return str(compiled).startswith(str(python)) and python is not None and compiled is not None
 
 
 def _raised(error: Exception | None) -> str:

@@ -33,10 +33,12 @@ from depyf.actions.comparing.reference import coarsest, doubled, in_double, is_r
 from depyf.actions.comparing.undeclared_writes import has_custom_operators, undeclared_write
 from depyf.actions.comparing.wrong_fakes import wrong_fake
 from depyf.errors import DepyfError
+from depyf.run.causes.folding import counted
 from depyf.safety.guarded import Door, problem
 from depyf.sources.live.ahead.ahead_functions import ahead_functions
 from depyf.sources.live.ahead.one_graph import one_graph_of
 from depyf.sources.live.caches.live_run import backend_name
+from depyf.sources.live.notebook_cells import in_cells
 from depyf.sources.live.origins.probes import (
     ProbedNode,
     around,
@@ -74,17 +76,15 @@ class Comparison:
     @property
     def shows_python(self) -> bool:
         """Whether there is something to say of the call as Python and compiled."""
-        python = self.python
-        return bool(self.graphs or python.apart or python.raised_as) or not python.ran
+        return bool(self.graphs or self.python.apart or self.python.raised_as) or not self.python.ran
 
     def remarks(self) -> list[str]:
         """The lines that say what was compared, or why nothing was."""
-        several = "graph" if len(self.graphs) == 1 else "graphs"
         if not self.graphs and (not self.python.ran or self.python.raised_as or self.python.apart):
             return ["no graph was compared"]
         if not self.graphs:
             return ["nothing was compiled in this call, so nothing was compared; depyf.explain says why"]
-        return [f"{' against '.join(self.backends)}: {len(self.graphs)} {several}, on the same inputs"]
+        return [f"{' against '.join(self.backends)}: {counted(len(self.graphs), 'graph')}, on the same inputs"]
 
     def outcome(self, graph: GraphComparison) -> str:
         """The outcome of one graph.  It is not "the same" where the whole call differs from Python."""
@@ -97,7 +97,7 @@ class Comparison:
             lines.append(f"{graph.title}: {self.outcome(graph)}")
             if graph.finding is not None:
                 lines += ["  " + line for line in finding_lines(graph.finding, *self.backends)]
-        return "\n".join(lines)
+        return in_cells("\n".join(lines))
 
     def __repr__(self) -> str:
         different = ["Python"] if self.python.apart else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from depyf.run.causes.folding import counted
+from depyf.sources.live.notebook_cells import in_cells
 from depyf.views.pages import notebook
 from depyf.views.pages.notebook import Markup, Part, chip, dim, fact, folded, joined, line
 
@@ -25,9 +26,10 @@ def compare_html(comparison: Comparison) -> Markup:
     lines += [line(text) for text in (python.lines() if shown else ())]
     lines += [line(dim(text)) for text in comparison.remarks()]
     graphs = [_graph(graph, comparison.outcome(graph), comparison.backends) for graph in comparison.graphs]
-    return notebook.report(
+    page = notebook.report(
         " against ".join(comparison.backends), "", *lines, *graphs, chips=[fact(word, "good" if same else "bad")]
     )
+    return Markup(in_cells(page))
 
 
 def model_html(comparison: ModelComparison) -> Markup:

@@ -12,7 +12,7 @@ from typing import Any
 from depyf.actions.debugger.stepping.levels import no_caches
 from depyf.sources.live.origins.probes import clean_copy
 from depyf.sources.live.state.graph_tensors import GraphTensors
-from depyf.sources.live.state.kept_tensors import computed_as, own_copy, own_leaf
+from depyf.sources.live.state.kept_tensors import computed_as, own_copies, own_leaf
 from depyf.sources.live.state.settings import own_settings
 
 Backend = str | Callable[..., Any]
@@ -107,10 +107,8 @@ def steady_random_numbers() -> Iterator[None]:
 
 
 def copied(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Copies with the same values and layout, which require gradients where the originals do."""
-    import torch
-
-    return tuple(own_copy(value) if isinstance(value, torch.Tensor) else value for value in values)
+    """Copies with the same values and layout, which require gradients and share memory where the originals do."""
+    return own_copies(values)
 
 
 def node_values(gm: Any, inputs: tuple[Any, ...]) -> dict[str, Any]:

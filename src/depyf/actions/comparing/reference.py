@@ -11,6 +11,7 @@ import copy
 from typing import Any
 
 from depyf.sources.live.origins.probes import clean_copy
+from depyf.sources.live.state.kept_tensors import shared_memory
 from depyf.sources.live.tensors import relative_tolerance
 
 _AS_CLOSE = 4.0
@@ -42,15 +43,24 @@ def in_double(gm: Any) -> Any:
 
 
 def doubled(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """``values`` with floating-point tensors converted to float64; ``requires_grad`` is kept."""
+    """``values`` with floating-point tensors converted to float64; ``requires_grad`` and shared memory are kept."""
     import torch
 
-    return tuple(
-        value.detach().double().requires_grad_(value.requires_grad)
-        if isinstance(value, torch.Tensor) and value.is_floating_point()
-        else value
-        for value in values
-    )
+    together = shared_memory(values)
+    memory: dict[tuple[int, Any], Any] = {}
+
+    def in_double(value: Any) -> Any:
+        if not (isinstance(value, torch.Tensor) and value.is_floating_point()):
+            return value
+        if id(value) not in together:
+            return value.detach().double().requires_grad_(value.requires_grad)
+        storage = value.untyped_storage()
+        key = (storage._cdata, value.dtype)
+        if key not in memory:
+            memory[key] = torch.empty(0, dtype=value.dtype, device=value.device).set_(storage).double()
+        return memory[key].as_strided(value.size(), value.stride(), value.storage_offset())
+
+    return tuple(map(in_double, values))
 
 
 def coarsest(gm: Any) -> float:

@@ -16,6 +16,7 @@ from depyf.actions.explaining.terminal_view import (
 )
 from depyf.run.global_names import in_words
 from depyf.run.guards.known_kinds import plain
+from depyf.sources.live.notebook_cells import in_cells
 from depyf.views.pages import notebook
 from depyf.views.pages.notebook import Markup, Part, chip, dim, fact, folded, joined, line
 
@@ -37,7 +38,7 @@ def explain_html(report: Report) -> Markup:
     tree = [folded("calls", notebook.element("pre", "\n".join(report.call_tree())), opened=True)] if inside else []
     first = fix_first_lines(report)
     causes = [folded("fix first", notebook.element("pre", "\n".join(first)), opened=True)] if first else []
-    return notebook.report(
+    page = notebook.report(
         report.function,
         f"{report.filename}:{report.line}",
         *causes,
@@ -46,6 +47,7 @@ def explain_html(report: Report) -> Markup:
         *others,
         chips=_facts(report),
     )
+    return Markup(in_cells(page))
 
 
 def _facts(report: Report) -> list[Markup]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from depyf.run.places.place import Place
 from depyf.run.records import CompileKey
 
+THE_CALL = "the call"
+"""What differs where one side raises an error."""
 NOT_THE_SAME = "not the same"
 """The reason where there is no more to say than both values."""
 

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Iterable
 
+from depyf.run.places.cell_places import with_cells
 from depyf.sources.live.pure_access import attribute
 
 _OLDER = re.compile(r"^<ipython-input-(?P<number>\d+)-[0-9a-f]+>$")
@@ -28,6 +29,12 @@ def cell_names(filenames: Iterable[str]) -> tuple[tuple[str, str], ...]:
         if number is not None:
             found.append((name, f"In [{number}]"))
     return tuple(found)
+
+
+def in_cells(text: str) -> str:
+    """``text`` with ``In [3], line 8`` in place of lines of the cells that IPython has run."""
+    numbers = _numbers()
+    return with_cells(text, cell_names(numbers)) if numbers else text
 
 
 def _numbers() -> dict[str, int]:

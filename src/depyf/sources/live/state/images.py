@@ -13,7 +13,7 @@ import hashlib
 import pickle
 import sys
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,13 +30,14 @@ from depyf.sources.live.pure_access import (
     untouched,
 )
 from depyf.sources.live.pure_tensors import is_tensor
-from depyf.sources.live.state.kept import ABSENT, Kept, KeptBy, KeptSlots
-from depyf.sources.live.state.kept_tensors import keepable
-from depyf.sources.live.state.reached import ReachedState, shown
+from depyf.sources.live.state.kept import ABSENT, Kept, KeptBy, KeptDict, KeptSlots, named_members
+from depyf.sources.live.state.kept_tensors import keepable, shown_in
+from depyf.sources.live.state.reached import WARNED, ReachedState, shown
 from depyf.sources.live.tensors import TensorDifference, difference, relative_tolerance, statistics
 
 _DEEPEST = 40
 MEMORY = "'s memory"
+ORDER = "'s order of keys"
 REPEATED = "'s elements in memory"
 """Of an expanded tensor a write to one element is one to others.  A backend may choose other strides besides."""
 _OURS = ("_dynamo_", "__compiled_fn", "__resume_at", "__import_", "__builtins_dict__", "_is_torch_compile")
@@ -59,7 +60,7 @@ class Image:
             return str(statistics(self.value))
         if self.kind == "scalar":
             return repr(self.value)[:200]
-        if self.kind in ("known", "opaque", "state"):
+        if self.kind in ("known", "opaque", "state", "order"):
             return str(self.value)
         return f"a {self.kind} of {len(self.parts)}"
 
@@ -148,6 +149,11 @@ class Images:
         self._met[id(value)] = path
         self._alive.append(value)
         kind = _kind(type(value))
+        if type(value) in (slice, range):
+            return Image("opaque", repr(value)[:200])
+        if type(value) is types.FunctionType:
+            code = value.__code__
+            return Image("opaque", f"{kind} {value.__qualname__} of line {code.co_firstlineno}")
         if is_a(value, type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, enum.Enum):
             return Image("opaque", f"{kind} {getattr(value, '__qualname__', None) or value!r}")
         parts = [
@@ -190,16 +196,15 @@ def np_copy(value: Any) -> Any:
 
 def _parts(value: Any) -> Iterator[tuple[str, Any]]:
     if is_a(value, dict):
-        for number, (key, part) in enumerate(dict.items(value)):
+        of: Any = collections.OrderedDict if is_a(value, collections.OrderedDict) else dict
+        for number, (key, part) in enumerate(of.items(value)):
             yield (f"[{key!r}]" if type(key) in SCALARS else f"[key {number}]"), part
     elif is_a(value, list, tuple, collections.deque):
         kind: Any = next(k for k in (list, tuple, collections.deque) if is_a(value, k))
         yield from ((f"[{number}]", part) for number, part in enumerate(kind.__iter__(value)))
     elif is_a(value, set, frozenset):
-        items = list(set(value) if is_a(value, set) else frozenset(value))
-        plain = sorted((item for item in items if type(item) in SCALARS), key=repr)
-        yield from ((f"{{{item!r}}}", item) for item in plain)
-        yield from ((f"{{{number}}}", item) for number, item in enumerate(i for i in items if type(i) not in SCALARS))
+        members = set(value) if is_a(value, set) else frozenset(value)
+        yield from ((f"{{{name}}}", item) for name, item in named_members(members))
     own = own_attributes(value)
     if own is not None and not callable(value):
         yield from ((f".{name}", part) for name, part in list(own.items()) if type(name) is str)
@@ -213,13 +218,14 @@ def state_images(state: ReachedState, images: Images) -> dict[str, Image]:
     found: dict[str, Image] = {}
     with untouched():
         for record in (*state.records, *state.numbers):
-            if not record.changed():
+            if record.is_quiet or not record.changed():
                 continue
             before = dict(record.before)
             now = dict(record.now())
+            found |= _order(record, now)
             for name in (*now, *(name for name in before if name not in now)):
                 part = now.get(name, ABSENT)
-                if not name.lstrip(".").startswith(_OURS) and part is not before.get(name, ABSENT):
+                if not name.lstrip(".").startswith((*_OURS, WARNED)) and part is not before.get(name, ABSENT):
                     path = shown(f"{record.path}{name}")
                     found[path] = _plain(record, part) or images.of(part, path)
         written = {storage.value._cdata for storage in state.storages if storage.changed()}
@@ -235,11 +241,22 @@ def state_images(state: ReachedState, images: Images) -> dict[str, Image]:
     return found
 
 
+def _order(record: Kept, parts: Iterable[str]) -> dict[str, Image]:
+    """The order of a dict's keys, as a part of it."""
+    if not isinstance(record, KeptDict) or record.attributes:
+        return {}
+    return {f"{shown(record.path)}{ORDER}": Image("order", _keys(parts))}
+
+
+def _keys(names: Iterable[str]) -> str:
+    return ", ".join(name[1:-1] for name in names)
+
+
 def _plain(record: Kept, part: Any) -> Image | None:
     """What a kept part is like that is no value of the program: the state of random numbers, of an iterator."""
     if not isinstance(record, KeptBy):
         return None
-    if type(part) is tuple or is_tensor(part):
+    if type(part) in (tuple, dict) or is_tensor(part):
         data = part.numpy().tobytes() if is_tensor(part) else pickle.dumps(part)
         return Image("state", f"state {hashlib.sha256(data).hexdigest()[:8]}")
     return None
@@ -247,16 +264,18 @@ def _plain(record: Kept, part: Any) -> Image | None:
 
 def before_images(state: ReachedState, paths: set[str]) -> dict[str, Image]:
     """What was at these paths before: for a path that only one of two runs has changed."""
-    images, found = Images(state.known), {}
+    images = Images(state.known)
+    found: dict[str, Image] = {}
     for record in (*state.records, *state.numbers):
+        found |= {path: image for path, image in _order(record, dict(record.before)).items() if path in paths}
         for name, part in record.before:
             path = shown(f"{record.path}{name}")
-            if path in paths:
+            if path in paths and (path not in found or isinstance(record, KeptBy)):  # not which object it is
                 found[path] = _plain(record, part) or images.of(part, path)
     kept = {storage.value._cdata: storage.before[0][1] for storage in state.storages}
     for tensor in state.tensors:
         if tensor.path in paths:
-            found[tensor.path] = Image("tensor", _shown_in(kept[tensor.storage._cdata], tensor.alias),
+            found[tensor.path] = Image("tensor", shown_in(kept[tensor.storage._cdata], tensor.alias),
                                        [(".requires_grad", Image("scalar", tensor.requires))])  # fmt: skip
         if f"{tensor.path}.grad" in paths:
             found[f"{tensor.path}.grad"] = (
@@ -273,19 +292,13 @@ def memory_of(state: ReachedState, copies: Mapping[str, Any]) -> dict[int, str]:
     return found | {tensor.untyped_storage()._cdata: path for path, tensor in copies.items()}
 
 
-def _shown_in(storage: Any, like: Any) -> Any:
-    import torch
-
-    made = torch.empty(0, dtype=like.dtype, device=like.device)
-    return made.set_(storage, like.storage_offset(), like.size(), like.stride())
-
-
 def differences(
     first: Image, second: Image, path: str, rtol: float | None = None, atol: float | None = None
 ) -> Iterator[Apart]:
     """The differences between two snapshots, in order."""
     if first.kind != second.kind:
-        yield Apart(path, first.text, second.text, "not of the same kind")
+        known = "known" in (first.kind, second.kind) and "opaque" not in (first.kind, second.kind)
+        yield Apart(path, first.text, second.text, "not the same object" if known else "not of the same kind")
     elif first.kind == "tensor":
         apart = difference(first.value, second.value, rtol, atol)
         if apart is not None:
@@ -303,7 +316,7 @@ def differences(
             floats = type(one) is type(other) is float and abs(one - other) <= 1e-6 * max(abs(one), abs(other))
             if not floats:
                 yield Apart(path, first.text, second.text, NOT_THE_SAME)
-    elif first.kind in ("known", "opaque", "state"):
+    elif first.kind in ("known", "opaque", "state", "order"):
         if first.value != second.value:
             yield Apart(path, first.text, second.text, "not the same object" if first.kind == "known" else NOT_THE_SAME)
     else:
@@ -312,6 +325,9 @@ def differences(
         for name in (*one, *(name for name in other if name not in one)):
             part, with_part = one.get(name, nothing), other.get(name, nothing)
             yield from differences(part, with_part, shown(path + name), rtol, atol)
+        keys, theirs = ([name for name in parts if name.startswith("[")] for parts in (one, other))
+        if keys != theirs and sorted(keys) == sorted(theirs):
+            yield Apart(path + ORDER, _keys(keys), _keys(theirs), NOT_THE_SAME)
 
 
 def _of_tensors(path: str, first: Image, second: Image, apart: TensorDifference) -> Apart:

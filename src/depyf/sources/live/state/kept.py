@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import collections
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from depyf.sources.live.pure_access import class_namespace, classes_of
@@ -18,6 +18,9 @@ from depyf.sources.live.pure_access import class_namespace, classes_of
 ABSENT: Any = type("Absent", (), {"__repr__": lambda self: "nothing"})()
 Parts = tuple[tuple[str, Any], ...]
 """(how the part is written after the name of its owner, the part)."""
+
+
+_PLAIN_KEYS = (str, int, bool, float, bytes)
 
 
 class Kept:
@@ -29,6 +32,11 @@ class Kept:
         self.value = value
         self.path = path
         self.before = self.now()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether it is put back and not compared: what Python itself remembers, such as the warnings it has shown."""
+        return False
 
     def now(self) -> Parts:
         """The current content.  NotImplementedError in this base class."""
@@ -52,32 +60,42 @@ class Kept:
 class KeptDict(Kept):
     """A dict, or the ``__dict__`` of an object: the order of the keys counts."""
 
-    __slots__ = ("attributes", "keys")
+    __slots__ = ("attributes", "keys", "kind", "quiet")
 
-    def __init__(self, value: Any, path: str, *, attributes: bool = False) -> None:
-        self.attributes = attributes
-        self.keys: list[Any] = list(dict.keys(value))
+    def __init__(self, value: Any, path: str, *, attributes: bool = False, quiet: bool = False) -> None:
+        self.attributes, self.quiet = attributes, quiet
+        ordered = collections.OrderedDict in classes_of(value)
+        self.kind: Any = collections.OrderedDict if ordered else dict  # which has an order of its own
+        self.keys: list[Any] = list(self.kind.keys(value))
         super().__init__(value, path)
 
+    @property
+    def is_quiet(self) -> bool:
+        return self.quiet
+
     def now(self) -> Parts:
-        return tuple((self._name(key, n), part) for n, (key, part) in enumerate(dict.items(self.value)))
+        return tuple((self._name(key, n), part) for n, (key, part) in enumerate(self.kind.items(self.value)))
 
     def _name(self, key: Any, number: int) -> str:
         if self.attributes and type(key) is str:
             return f".{key}"
-        return f"[{key!r}]" if type(key) in (str, int, bool, float, bytes) else f"[key {number}]"
+        return f"[{key!r}]" if type(key) in _PLAIN_KEYS else f"[key {number}]"
 
     def changed(self) -> bool:
-        keys = list(dict.keys(self.value))
-        if len(keys) != len(self.keys) or any(one is not other and one != other for one, other in zip(keys, self.keys)):
+        keys = list(self.kind.keys(self.value))
+        if len(keys) != len(self.keys) or not all(map(_one_key, keys, self.keys)):
             return True
-        return any(part is not kept for part, (_, kept) in zip(dict.values(self.value), self.before))
+        return any(part is not kept for part, (_, kept) in zip(self.kind.values(self.value), self.before))
 
     def write(self, parts: Parts) -> None:
-        kind: Any = collections.OrderedDict if isinstance(self.value, collections.OrderedDict) else dict
-        kind.clear(self.value)
+        self.kind.clear(self.value)
         for key, (_, part) in zip(self.keys, parts):
-            kind.__setitem__(self.value, key, part)
+            self.kind.__setitem__(self.value, key, part)
+
+
+def _one_key(one: Any, other: Any) -> bool:
+    """Whether two keys are one object, or two texts or numbers alike: to ask others would run code of the program."""
+    return one is other or (type(one) is type(other) and type(one) in _PLAIN_KEYS and bool(one == other))
 
 
 class KeptNames(Kept):
@@ -112,7 +130,7 @@ class KeptItems(Kept):
 
     def now(self) -> Parts:
         if self.kind is set:
-            return tuple((f"{{{number}}}", part) for number, part in enumerate(set.__iter__(self.value)))
+            return tuple((f"{{{name}}}", part) for name, part in named_members(set(self.value)))
         if self.kind is bytearray:
             return (("", bytes(self.value)),)
         return tuple((f"[{number}]", part) for number, part in enumerate(self.kind.__iter__(self.value)))
@@ -129,6 +147,13 @@ class KeptItems(Kept):
         self.kind.clear(self.value)
         for _, part in parts:
             (set.add if self.kind is set else self.kind.append)(self.value, part)
+
+
+def named_members(members: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    """The members of a set with names: texts and numbers, in a fixed order, have their own; others have numbers."""
+    plain = [one for one in members if type(one) in _PLAIN_KEYS]
+    yield from ((repr(one), one) for one in sorted(plain, key=repr))
+    yield from ((str(number), one) for number, one in enumerate(one for one in members if type(one) not in _PLAIN_KEYS))
 
 
 class KeptCell(Kept):
@@ -224,14 +249,25 @@ class KeptFunction(Kept):
 class KeptBy(Kept):
     """An object with functions that get and set its state, such as a random generator or a list iterator."""
 
-    __slots__ = ("get", "put", "same")
+    __slots__ = ("get", "put", "quiet", "same")
 
     def __init__(
-        self, value: Any, path: str, get: Callable[[Any], Any], put: Callable[[Any, Any], Any], same: Any = None
+        self,
+        value: Any,
+        path: str,
+        get: Callable[[Any], Any],
+        put: Callable[[Any, Any], Any],
+        same: Any = None,
+        *,
+        quiet: bool = False,
     ) -> None:
-        self.get, self.put = get, put
+        self.get, self.put, self.quiet = get, put, quiet
         self.same: Callable[[Any, Any], bool] = same or (lambda one, other: bool(one == other))
         super().__init__(value, path)
+
+    @property
+    def is_quiet(self) -> bool:
+        return self.quiet
 
     def now(self) -> Parts:
         return (("", self.get(self.value)),)

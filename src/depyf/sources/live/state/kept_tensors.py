@@ -6,6 +6,7 @@ no version counter, and the counters are put back, too: autograd's check of what
 
 from __future__ import annotations
 
+import collections
 from typing import Any
 
 from depyf.sources.live.state.kept import Kept, Parts
@@ -127,9 +128,7 @@ def own_leaf(value: Any) -> Any:
     import torch
 
     if any(stride == 0 and size > 1 for stride, size in zip(value.stride(), value.shape)):  # one element, many times
-        storage = value.untyped_storage().clone()
-        made = torch.empty(0, dtype=value.dtype, device=value.device)
-        made.set_(storage, value.storage_offset(), value.size(), value.stride())
+        made = shown_in(value.untyped_storage().clone(), value)
     else:
         made = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=value.device)
         with torch.no_grad():
@@ -150,3 +149,41 @@ def computed_as(value: Any, leaf: Any) -> Any:
 def own_copy(value: Any) -> Any:
     """A copy of ``value`` that autograd treats alike (leaf or not), without its history."""
     return computed_as(value, own_leaf(value))
+
+
+def own_copies(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Copies of the tensors among ``values``, as ``own_copy`` makes them; those that share memory and need no gradient
+    share the memory of their copies."""
+    import torch
+
+    together = shared_memory(values)
+    made: dict[int, Any] = {}
+    for one in together.values():
+        made.setdefault(one.untyped_storage()._cdata, one.untyped_storage().clone())
+    return tuple(
+        shown_in(made[value.untyped_storage()._cdata], value)
+        if id(value) in together
+        else own_copy(value)
+        if isinstance(value, torch.Tensor)
+        else value
+        for value in values
+    )
+
+
+def shared_memory(values: tuple[Any, ...]) -> dict[int, Any]:
+    """``id`` -> those plain tensors that share their memory with another one, and need no gradient."""
+    import torch
+
+    plain = [
+        one for one in values if type(one) is torch.Tensor and one.layout is torch.strided and not one.requires_grad
+    ]
+    known = collections.Counter(one.untyped_storage()._cdata for one in {id(one): one for one in plain}.values())
+    return {id(one): one for one in plain if known[one.untyped_storage()._cdata] > 1}
+
+
+def shown_in(storage: Any, like: Any) -> Any:
+    """A tensor of the memory ``storage``, as ``like`` is one of its own."""
+    import torch
+
+    made = torch.empty(0, dtype=like.dtype, device=like.device)
+    return made.set_(storage, like.storage_offset(), like.size(), like.stride())

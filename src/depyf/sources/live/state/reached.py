@@ -9,11 +9,12 @@ file) is in ``once``.
 
 from __future__ import annotations
 
-import array
 import collections
+import contextvars
 import functools
 import io
 import logging
+import os
 import random
 import sys
 import types
@@ -48,6 +49,7 @@ from depyf.sources.live.state.kept import (
     KeptSlots,
 )
 from depyf.sources.live.state.kept_tensors import KeptStorage, KeptTensor, keepable
+from depyf.sources.live.state.library_objects import FOLLOWED, kept_of_library, of_generator
 from depyf.sources.live.state.printing import library_writes_output, operator_functions, writes_output
 from depyf.sources.live.state.settings import torch_settings
 
@@ -56,6 +58,8 @@ _MOST = 200_000
 _LIBRARIES = frozenset(
     ("torch", "numpy", "depyf", "triton", "sympy", "torchgen", "functorch", *sys.stdlib_module_names)
 )
+WARNED = "__warningregistry__"
+"""The global in which Python remembers which warnings of a module it has shown."""
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice, type(...), types.BuiltinFunctionType)
 _FILE: Any = io.IOBase.__base__
 """The class of all files; ``io.IOBase`` itself is none of theirs by inheritance."""
@@ -153,7 +157,7 @@ class ReachedState:
         if is_tensor(value):
             self._tensor(path, value)
         elif is_a(value, dict):
-            self._add(KeptDict(value, path))
+            self._add(KeptDict(value, path, quiet=path.endswith(WARNED)))
             self._object(path, value)
         elif is_a(value, list, collections.deque, set, bytearray):
             of = next(k for k in (list, collections.deque, set, bytearray) if is_a(value, k))
@@ -195,18 +199,14 @@ class ReachedState:
 
     def _special(self, path: str, value: Any) -> bool:
         """What is neither a container nor an object of a class of the program."""
-        import torch
-
         kind = type(value)
         if is_copied(value):
             self._once(path, value, f"a {kind.__name__}", functools.partial(place_of, value))
             self._queue += [(f"what {path} runs over", part) for part in runs_over(value)]
-        elif kind is array.array:
-            self.records.append(KeptBy(value, path, bytes, _fill_array))
-        elif kind is torch.Generator:
-            self.records.append(_generator(value, path))
-        elif kind in (random.Random,):
-            self.records.append(KeptBy(value, path, random.Random.getstate, random.Random.setstate))
+        elif (record := kept_of_library(value, path)) is not None:
+            self._add(record, follow=type(record) is KeptDict or kind is contextvars.ContextVar)
+            if is_a(value, functools._lru_cache_wrapper):
+                self._queue.append((path, attribute(value, "__wrapped__")))
         elif class_module(kind) == "numpy" and kind.__name__ == "ndarray":
             self._array(path, value)
         elif kind in (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType):
@@ -266,6 +266,9 @@ class ReachedState:
         )
 
     def _tensor(self, path: str, value: Any) -> None:
+        if is_a(value, *_uninitialized()):
+            self._once(path, value, "a parameter of a lazy module, which its first call makes", int, writes=True)
+            return
         if not keepable(value):
             self.not_kept.append(f"{path}, a {type(value).__name__}")
             return
@@ -300,7 +303,7 @@ class ReachedState:
         if own:
             self._add(KeptDict(own, path, attributes=True))
         namespace, names = function.__globals__, _named(function.__code__)
-        self._namespace(namespace, "", {*names, "__warningregistry__"})
+        self._namespace(namespace, "", {*names, WARNED})
         for name in names:
             found = dict.get(namespace, name)
             if found is logging:
@@ -309,6 +312,8 @@ class ReachedState:
                 continue
             if self._foreign(dict.get(vars(found), "__name__")):
                 self._library(vars(found))
+                if found is os and "environ" in names:
+                    self._queue.append(("os.environ", os.environ))
             else:
                 self._namespace(vars(found), f"{name}.", names)
 
@@ -340,6 +345,12 @@ class ReachedState:
             return True
         package = module.partition(".")[0]
         return package not in self._packages and _installed(package)
+
+
+def _uninitialized() -> tuple[type, ...]:
+    import torch
+
+    return (torch.nn.parameter.UninitializedTensorMixin,)
 
 
 def _packages(root: Any) -> set[str]:
@@ -384,8 +395,7 @@ def _followed(kind: type) -> bool:
     module = class_module(kind)
     if module.startswith("torch."):
         return not module.startswith(("torch._", "torch.fx", "torch.utils._"))
-    return not _library(module) or (module, kind.__name__) in (
-        ("types", "SimpleNamespace"), ("argparse", "Namespace"), ("collections", "defaultdict"))  # fmt: skip
+    return not _library(module) or (module, kind.__name__) in FOLLOWED
 
 
 def _leaves(history: Any) -> list[Any]:
@@ -402,11 +412,6 @@ def _leaves(history: Any) -> list[Any]:
             found.append(node.variable)
         queue += [inner for inner, _ in node.next_functions]
     return found
-
-
-def _fill_array(value: Any, kept: bytes) -> None:
-    del value[:]
-    value.frombytes(kept)
 
 
 def _fill_file(value: Any, kept: tuple[Any, int]) -> None:
@@ -444,20 +449,14 @@ def _told(value: Any) -> Any:
         return None
 
 
-def _generator(value: Any, path: str) -> KeptBy:
-    import torch
-
-    return KeptBy(value, path, torch.Generator.get_state, torch.Generator.set_state, torch.equal)
-
-
 def _random_numbers() -> list[Kept]:
     """The generators of random numbers that any function can use."""
     import torch
 
-    found: list[Kept] = [_generator(torch.default_generator, "torch's random numbers")]
+    found: list[Kept] = [of_generator(torch.default_generator, "torch's random numbers")]
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         found += [
-            _generator(generator, f"the random numbers of cuda:{number}")
+            of_generator(generator, f"the random numbers of cuda:{number}")
             for number, generator in enumerate(torch.cuda.default_generators)
         ]
     found.append(KeptBy(random, "Python's random numbers", lambda m: m.getstate(), lambda m, kept: m.setstate(kept)))

@@ -28,7 +28,27 @@ def torch_settings() -> list[Kept]:
                lambda _, on: torch.use_deterministic_algorithms(on)),
         KeptBy(None, "torch.is_autocast_enabled()", lambda _: torch.is_autocast_enabled("cpu"),
                lambda _, on: torch.set_autocast_enabled("cpu", on)),
+        KeptBy(None, "how many autocast blocks are entered", lambda _: _autocast_blocks(), _enter_autocast_blocks),
     ]  # fmt: skip
+
+
+def _autocast_blocks() -> int:
+    import torch
+
+    torch.autocast_increment_nesting()
+    return int(torch.autocast_decrement_nesting())
+
+
+def _enter_autocast_blocks(_: Any, wanted: int) -> None:
+    """torch drops the weights that it has cast where the last block ends."""
+    import torch
+
+    for _ in range(_autocast_blocks(), wanted):
+        torch.autocast_increment_nesting()
+    for _ in range(wanted, _autocast_blocks()):
+        torch.autocast_decrement_nesting()
+    if not wanted:
+        torch.clear_autocast_cache()
 
 
 class ChangedSettings:

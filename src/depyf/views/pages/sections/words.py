@@ -6,6 +6,7 @@ Input: records.  Output: Markdown on one line, with everything of the program es
 from __future__ import annotations
 
 from depyf.run.global_names import resumed
+from depyf.run.places import cell_places
 from depyf.run.places.place import Place
 from depyf.run.records import CodeRecord
 from depyf.safety.escape import cut
@@ -44,11 +45,8 @@ def where(record: CodeRecord) -> str:
 
 
 def with_cells(text: str, cells: tuple[tuple[str, str], ...]) -> str:
-    """``text`` with ``In [3]`` in place of the file name of a notebook cell, full or shortened."""
-    for filename, cell in cells:
-        for name in (plain(filename), filename.replace("\\", "/").rpartition("/")[2]):
-            text = text.replace(f"{name}:", f"{cell}:")
-    return text
+    """``text`` in Markdown with ``In [3], line 8`` in place of a line of a notebook cell."""
+    return cell_places.with_cells(text, cells, plain)
 
 
 def link(text: str, target: str) -> str:
