@@ -49,6 +49,8 @@ _SAID = {
     "FailOnRecompileLimitHit": (
         "this was compiled as often as recompile_limit allows, and with fullgraph=True one more is an error"
     ),
+    "KeyboardInterrupt": "the program was interrupted (KeyboardInterrupt) while torch compiled this",
+    "SystemExit": "the program was ended (SystemExit) while torch compiled this",
     "AsPythonConstantNotImplementedError": (
         "this line needs a constant, and the value is known only when the compiled code runs"
     ),

@@ -44,6 +44,7 @@ from depyf.sources.live.events.call_values import call_values, refused_call
 from depyf.sources.live.events.graph_reading import facts_of, reported_graph
 from depyf.sources.live.events.instruction_counter import InstructionCounter
 from depyf.sources.live.events.interned_names import interned
+from depyf.sources.live.events.interruption import with_interruption
 from depyf.sources.live.events.listening import Listener, ignore, listen
 from depyf.sources.live.events.module_path import traced_module
 from depyf.sources.live.events.running_frames import running_frames
@@ -364,7 +365,7 @@ class Capture(Heard):
 
     def take_metrics(self, entry: EntryBuilder, event: TraceEvent) -> None:
         """Add metrics; for a compilation ahead of time with the fields that torch leaves out."""
-        work = self._now
+        work, event = self._now, with_interruption(event)
         if work is not None:
             event = replace(event, data={**event.data, **work.failure()})
             self._made(entry, work)
