@@ -73,6 +73,8 @@ def tries_lines(before: Measured, tries: Tries) -> list[str]:
     left = (
         [f"{tries.left_out} more were not tried (--most {len(tries.ways) + tries.left_out})"] if tries.left_out else []
     )
+    if tries.interrupted:
+        left = [f"interrupted: {tries.left_out} more were not tried"]
     tried = _tried_lines(before, tries.ways, tries.difference) if tries.ways else ()
     return [*tried, *left, *_filters_left(before, tries)]
 

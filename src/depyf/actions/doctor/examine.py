@@ -87,7 +87,7 @@ def examine(
         shutil.rmtree(work, ignore_errors=True)
     if measured.not_started:
         raise DepyfError(measured.problem)
-    if measured.interrupted:
+    if measured.interrupted or (tries is not None and tries.interrupted):
         raise KeyboardInterrupt
     return DoctorReport(program, measured, tries)
 

@@ -28,6 +28,8 @@ class Tries:
     """What two runs of the program as it is differ in; "" where they returned the same."""
     left_out: int = 0
     """How many ways out were not tried."""
+    interrupted: bool = False
+    """The user did not wait for the others."""
 
 
 def try_ways(
@@ -43,8 +45,8 @@ def try_ways(
 ) -> Tries:
     """Try at most ``most`` ways out, and then all that help together.  ``guards``: try filters of guards first.
     ``base``: a compared run; ``work``: a folder for the runs; ``timeout``: seconds for each run, by default ten times
-    those of the first plus a minute; ``tell`` gets a line before each run.  KeyboardInterrupt where a run was
-    interrupted."""
+    those of the first plus a minute; ``tell`` gets a line before each run.  Where a run is interrupted: what was tried
+    until then; KeyboardInterrupt if that is nothing."""
     limit = timeout or 10 * (base.seconds or 0.0) + 60.0
     found = (*(guard_ways(base) if guards else ()), *ways_out(base.causes, more_advice(dump)))
     ways = found[:most]
@@ -71,10 +73,17 @@ def try_ways(
     difference = first_difference(base.calls or {}, again.calls or {})
     if base.guards and again.guards:  # what else the machine did was in one of the two
         base = replace(base, guards=min(base.guards, again.guards))
-    tried = [judged(way, base, follow(number, way), not difference) for number, way in enumerate(ways, 2)]
-    every = all_that_help(tried)
-    if every:
-        runs += 1
-        measured = run(runs, TOGETHER, *every)
-        tried.append(replace(judged(PlannedWay(every), base, measured, not difference), together=True))
+    tried: list[TriedWay] = []
+    try:
+        for number, way in enumerate(ways, 2):
+            tried.append(judged(way, base, follow(number, way), not difference))
+        every = all_that_help(tried)
+        if every:
+            runs += 1
+            measured = run(runs, TOGETHER, *every)
+            tried.append(replace(judged(PlannedWay(every), base, measured, not difference), together=True))
+    except KeyboardInterrupt:
+        if not tried:
+            raise
+        return Tries(tuple(tried), difference, max(0, len(found) - len(tried)), interrupted=True)
     return Tries(tuple(tried), difference, len(found) - len(ways))

@@ -25,6 +25,7 @@ from depyf.cli.index_command import completed
 from depyf.cli.input_errors import InputError
 from depyf.cli.output import complain, tell, tell_json
 from depyf.cli.programs.doctor import why_not_started
+from depyf.cli.programs.ending import ended_as_interrupted
 from depyf.run.files.layout import RUN
 from depyf.run.files.reading import MANIFEST, rank_folders
 from depyf.safety.escape import printable
@@ -80,7 +81,7 @@ def run_check(options: argparse.Namespace) -> int:
             raise BudgetError(f"there is no budget in {budget.path}: depyf check --update writes one")
     except BudgetError as error:
         raise InputError(str(error)) from error
-    with _work_folder() as work:
+    with ended_as_interrupted(), _work_folder() as work:
         folder, status = _dump(options, work, INSTRUCTIONS in budget.limits)
         if folder is None:
             return status

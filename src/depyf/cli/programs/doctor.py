@@ -20,7 +20,9 @@ from depyf.cli.from_dumps.log_argument import is_log, summary
 from depyf.cli.input_errors import InputError
 from depyf.cli.output import complain, tell, tell_json
 from depyf.cli.programs.check_option import add_check_arguments, check_of
+from depyf.cli.programs.ending import ended_as_interrupted
 from depyf.cli.programs.fix_option import run_fix
+from depyf.decompiler.bytecode.files.other_files import PRINTED_LOG, is_printed_log
 from depyf.errors import DepyfError
 from depyf.views.findings.finding import findings_of
 from depyf.views.pages.sections.fix_first import to_fix
@@ -110,7 +112,7 @@ def run_doctor(options: argparse.Namespace) -> int:
     if not program.module and is_log(Path(program.target)):
         return _of_log(program, options)
     _require_file(program)
-    with _work() as work:
+    with ended_as_interrupted(), _work() as work:
         base = run_once(
             program,
             (),
@@ -139,7 +141,7 @@ def run_doctor(options: argparse.Namespace) -> int:
             _print_document(program.target, base, tries, options, form)
         elif options.out is not None:
             tell("", f"The dump is in {options.out}")
-        return _status(base)
+        return INTERRUPTED if tries is not None and tries.interrupted else _status(base)
 
 
 def _of_log(program: DoctorProgram, options: argparse.Namespace) -> int:
@@ -195,6 +197,13 @@ def _require_file(program: DoctorProgram) -> None:
     path = Path(program.target)
     if not program.module and not path.is_file() and not (path / "__main__.py").is_file():
         raise InputError(f"cannot read {program.target}: there is no such script")
+    if not program.module and path.is_file() and is_printed_log(_beginning(path)):
+        raise InputError(f"{program.target} is no program: it is {PRINTED_LOG}")
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(1 << 16)
 
 
 @contextmanager

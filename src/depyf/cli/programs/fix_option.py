@@ -15,6 +15,7 @@ from depyf.cli.found_formats import JSON, TEXT
 from depyf.cli.from_dumps.log_argument import is_log
 from depyf.cli.input_errors import InputError
 from depyf.cli.output import complain, tell, tell_json, write_source
+from depyf.cli.programs.ending import ended_as_interrupted
 from depyf.errors import DepyfError
 from depyf.views.pages.sections.fix_first import to_fix
 
@@ -34,13 +35,14 @@ def run_fix(program: DoctorProgram, options: argparse.Namespace, form: str) -> i
 
     work = Path(tempfile.mkdtemp(prefix="depyf-fix-"))
     try:
-        fixes = fix_program(
-            program,
-            work,
-            most=options.most,
-            timeout=options.timeout,
-            tell=lambda text: tell(f"depyf: {text}", error=True),
-        )
+        with ended_as_interrupted():
+            fixes = fix_program(
+                program,
+                work,
+                most=options.most,
+                timeout=options.timeout,
+                tell=lambda text: tell(f"depyf: {text}", error=True),
+            )
     finally:
         shutil.rmtree(work, ignore_errors=True)
     written = write(fixes) if options.write and fixes.after else []

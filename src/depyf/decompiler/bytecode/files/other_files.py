@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from depyf.decompiler.bytecode.files.magic_numbers import MPY_READER
 
 _STARTS = (
@@ -18,6 +20,12 @@ _STARTS = (
 )
 _TAR = slice(257, 262)
 _TEXT = 1 << 12
+_LOG = 1 << 16
+_PRINTED = re.compile(rb"^(?:\[rank\d+\]:)?[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ +[^:\n]{1,400}\.py:\d+\] (?!\{)", re.M)
+PRINTED_LOG = (
+    "text that torch's loggers printed (TORCH_LOGS); depyf reads what TORCH_TRACE=FOLDER writes: "
+    "run the program again with that, then depyf open FOLDER"
+)
 _NEWEST_MPY = 9
 """The newest version so far is 6."""
 
@@ -32,9 +40,17 @@ def kind_of(data: bytes) -> str:
     if data[:1] in (b"M", b"C") and len(data) > 3 and data[1] <= _NEWEST_MPY:
         maker = "MicroPython" if data[:1] == b"M" else "CircuitPython"
         return f"bytecode of {maker} (.mpy), version {data[1]}; {MPY_READER}"
+    if is_printed_log(data):
+        return PRINTED_LOG
     if data and _is_text(data[:_TEXT]):
         return "text; if it is Python source, its name must end in .py"
     return ""
+
+
+def is_printed_log(data: bytes) -> bool:
+    """Whether torch's loggers have printed what ``data`` begins with (``TORCH_LOGS``): a line of theirs has a header of
+    glog, and no JSON after it."""
+    return _PRINTED.search(data[:_LOG]) is not None
 
 
 def _is_text(data: bytes) -> bool:
