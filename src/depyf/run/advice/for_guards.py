@@ -15,12 +15,14 @@ from depyf.run.installed_files import library_file
 from depyf.run.places.place import Place
 
 Uses = tuple[AdviceUse, ...]
+NO_LINE = "that"
+"""In the place of a line that is not known."""
 
 
 def for_specialised(name: str, where: Place | None) -> Uses:
     """``name`` began as a symbol, and the line ``where`` needed its value; None where that is not known."""
     if where is None:
-        return (use("needed-value", name=name, line="that"),)
+        return (use("needed-value", name=name, line=NO_LINE),)
     text = where.text or linecache.getline(where.filename, where.line).strip()
     line = f"{library_file(where.filename)}:{where.line}" + (f" `{text}`" if text else "")
     return (use("needed-value", name=name, line=line),)

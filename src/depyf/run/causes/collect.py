@@ -19,6 +19,7 @@ from depyf.run.causes.events import CostlyEvent, advice_of, events_of
 from depyf.run.causes.evidence import with_evidence
 from depyf.run.causes.guard_replay import GuardedValue, guarded_value
 from depyf.run.causes.sentences import break_sentence, consequence, failure_sentence, recompile_sentence
+from depyf.run.causes.stack_names import advice_in_words, stack_names
 from depyf.run.causes.through_libraries import in_spelling
 from depyf.run.causes.ways_out import FunctionReplay, WayOut, is_remedy, pinned_below, unpredicted, ways_out
 from depyf.run.places.place import Place
@@ -65,7 +66,14 @@ def causes_of(run: Run) -> tuple[Cause, ...]:
     for function in run.functions:
         for name in function.resume_names if function.resume_of is not None else ():
             rests.setdefault(name, []).append(function)
-    made = (in_spelling(_cause(group, known, rests, replays), run.compile_calls) for group in groups)
+    stacks = stack_names(run)
+    made = (
+        _in_words(
+            in_spelling(_cause(group, known, rests, replays), run.compile_calls),
+            stacks.get(group[0].function.function, {}),
+        )
+        for group in groups
+    )
     called = called_from(run.functions)
     apart = (functions_apart(group, called) for group in groups)
     causes = [(in_notebook(cause, cells), one) for cause, one in zip(made, apart, strict=True)]
@@ -78,6 +86,12 @@ def causes_of(run: Run) -> tuple[Cause, ...]:
 def _edits(advice: Sequence[AdviceUse]) -> tuple[AdviceUse, ...]:
     """The advice without that there is nothing to change."""
     return tuple(use for use in advice if use.id != "torch-own")
+
+
+def _in_words(cause: Cause, names: Mapping[str, str]) -> Cause:
+    """``cause`` with the program's words for values that go over a break; ``names``: of the function that it is in."""
+    ways = tuple(replace(way, uses=advice_in_words(way.uses, names)) for way in cause.ways)
+    return replace(cause, advice=advice_in_words(cause.advice, names), ways=ways)
 
 
 def in_notebook(cause: Cause, cells: Mapping[str, str]) -> Cause:

@@ -54,6 +54,8 @@ def recompile_sentence(events: list[CostlyEvent]) -> str:
     if all(map(_INTEGER.fullmatch, values)) and values:
         if len(values) >= _COUNTS and _counts(first):
             of_module, name = split_global(subject.name)
+            if STACK_VARIABLE.search(record.guard):
+                return f"{said} is a counter, and a constant of the compiled code"
             counter = f"the global counter {in_code(name)}" if of_module else f"the counter {said}"
             return f"{counter} is a constant of the compiled code"
         return f"{said} is a constant of the compiled code{_shown(values)}"

@@ -10,8 +10,9 @@ import ast
 import functools
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from depyf.run.advice.advice import AdviceUse
 from depyf.run.global_names import RESUME, STACK_VARIABLE, resumed
 from depyf.run.records import BreakRecord, CodeRecord, FunctionRecord
 from depyf.run.run import Run
@@ -54,6 +55,18 @@ def shown_names(run: Run) -> dict[tuple[int, str], dict[str, str]]:
             said = known.get(function.function, {}).get(name, "")
             shown.setdefault(function.function, {})[name] = plain if not said or set(said) & set("|`") else said
     return shown
+
+
+def advice_in_words(uses: Iterable[AdviceUse], names: Mapping[str, str]) -> tuple[AdviceUse, ...]:
+    """``uses`` with what the program calls values that go over a break; ``names``: those of one function, as
+    ``stack_names`` gives them."""
+
+    def said(found: re.Match[str]) -> str:
+        return names.get(found[0], "a value that goes over the break")
+
+    return tuple(
+        AdviceUse(use.id, tuple((name, STACK_VARIABLE.sub(said, value)) for name, value in use.values)) for use in uses
+    )
 
 
 def in_words(text: str, names: Mapping[str, str]) -> str:

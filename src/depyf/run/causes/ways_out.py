@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.run.advice.advice import AdviceUse, Frees, SwitchKind
+from depyf.run.advice.for_guards import NO_LINE
 from depyf.run.advice.registry import ADVICE, text_of
 from depyf.run.causes.folding import listed
 from depyf.run.causes.guard_replay import (
@@ -71,6 +72,12 @@ class WayOut:
 def _together(uses: Sequence[AdviceUse]) -> str:
     """The same advice for several values: ``keep a and b as a tensor``; where a value is a part of code,
     ``mark_dynamic(x, 0) and mark_dynamic(y, 0) before the first call``."""
+    known = {line for use in uses if (line := use.value("line")) and line != NO_LINE}
+    if len(known) == 1:  # of the others it is not known which line
+        same_line = {"line": known.pop()}
+        uses = [
+            AdviceUse(use.id, tuple((name, same_line.get(name, value)) for name, value in use.values)) for use in uses
+        ]
     texts = [text for text in map(text_of, uses) if text]
     if len(texts) < 2:
         return "".join(texts)
