@@ -304,6 +304,8 @@ _REASONS: tuple[tuple[str, Callable[[BreakFacts], Uses]], ...] = (
     ("data-dependent expression", _symbol),
     ("tolist() with non-integer", _numbers),
     ("tensor.item", _scalar),
+    ("build_string type error", _one("log-after")),
+    ("format string part type", _one("log-after")),
     ("capture_scalar_outputs", _scalar),
     ("capture_dynamic_output_shape_ops", _selection),
     ("data-dependent branching", _branch),
@@ -338,7 +340,8 @@ _REASONS: tuple[tuple[str, Callable[[BreakFacts], Uses]], ...] = (
 """Of a break without a number (torch up to 2.7, and what it keeps of a break), or with one that is not below: what
 torch's reason contains, in lower case -> the advice."""
 _BY_NUMBER: dict[str, Callable[[BreakFacts], Uses]] = {
-    "GB0007": _skipped, "GB0008": _skipped, "GB0009": _skipped, "GB0014": _rnn, "GB0025": _asked_for,
+    "GB0007": _skipped, "GB0008": _skipped, "GB0009": _skipped, "GB0014": _rnn, "GB0021": _one("log-after"),
+    "GB0025": _asked_for,
     "GB0034": _one("check-outside"), "GB0035": _branch, "GB0036": _selection, "GB0045": _one("no-mode-query"),
     "GB0046": _one("no-mode-query"), "GB0059": _builtin, "GB0075": _one("class-outside"), "GB0098": _disabled,
     "GB0099": _disabled, "GB0109": _numbers, "GB0123": _one("backward-outside"), "GB0124": _scalar,

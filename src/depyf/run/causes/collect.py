@@ -18,10 +18,11 @@ from depyf.run.causes.compiled_apart import breaks_before_what_follows, called_f
 from depyf.run.causes.events import CostlyEvent, advice_of, events_of
 from depyf.run.causes.evidence import with_evidence
 from depyf.run.causes.guard_replay import GuardedValue, guarded_value
+from depyf.run.causes.program_questions import pinned_below
 from depyf.run.causes.sentences import break_sentence, consequence, failure_sentence, recompile_sentence
 from depyf.run.causes.stack_names import advice_in_words, stack_names
 from depyf.run.causes.through_libraries import in_spelling
-from depyf.run.causes.ways_out import FunctionReplay, WayOut, is_remedy, pinned_below, unpredicted, ways_out
+from depyf.run.causes.ways_out import FunctionReplay, WayOut, is_remedy, unpredicted, ways_out
 from depyf.run.places.place import Place
 from depyf.run.records import CompileKey, FunctionRecord, GraphRecord
 from depyf.run.run import Run

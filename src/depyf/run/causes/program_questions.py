@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from depyf.run.advice.source_names import named, of_wrapped
+from depyf.run.compile_stages import CAPTURED
 from depyf.run.guards.kinds.tensor_guard import layout_of
-from depyf.run.records import EntryRecord
+from depyf.run.records import CompileKey, EntryRecord, FunctionRecord, GraphRecord
 from depyf.run.shapes.size_expression import NO_VALUE, Program, evaluator, read_size_expression
 
 
@@ -71,3 +72,28 @@ def in_program(source: str, entry: EntryRecord) -> str:
     """What the program calls ``source``, torch's name for a value of the call that made ``entry``."""
     name = named(source)
     return of_wrapped(name, entry.wrapped_parameters) if entry.wrapped else name
+
+
+def offsets_of(function: FunctionRecord, graphs: Iterable[GraphRecord]) -> dict[CompileKey, dict[str, int]]:
+    known = {entry.key: entry for entry in function.entries}
+    found: dict[CompileKey, dict[str, int]] = {}
+    for graph in graphs:
+        entry = known.get(graph.key)
+        if entry is None or graph.facts is None or graph.stage != CAPTURED:
+            continue
+        starts = found.setdefault(graph.key, {})
+        for one in graph.facts.inputs:
+            if one.tensor is not None and one.source:
+                starts[in_program(one.source, entry)] = one.tensor.offset
+    return found
+
+
+def pinned_below(functions: Iterable[FunctionRecord]) -> dict[tuple[int, str], frozenset[str]]:
+    """Function -> the sizes that were made constants in what it calls, its rests among them."""
+    found: dict[tuple[int, str], frozenset[str]] = {}
+    for entry in (entry for function in functions for entry in function.entries):
+        sizes = frozenset(one.became for one in entry.symbols if one.became and ".size()[" in one.source)
+        for caller in entry.callers if sizes else ():
+            if caller.function is not None:
+                found[caller.function] = found.get(caller.function, frozenset()) | sizes
+    return found

@@ -30,9 +30,11 @@ Uses = tuple[AdviceUse, ...]
 _NOT_FOUND = frozenset((ValueUse.UNKNOWN,))
 _NEEDED = frozenset((ValueUse.LOOP, ValueUse.KEY, ValueUse.CONSTANT))
 """Uses for which torch must know a number while compiling: a loop is unrolled."""
-_DECIDES = frozenset((ValueUse.BRANCH, *_NEEDED))
+_DECIDES = frozenset((ValueUse.BRANCH, ValueUse.SIZE, *_NEEDED))
 """Uses for which a number that is in a tensor has to be read out of it."""
-_TENSORS = frozenset("number-as-tensor tensor-in-object tensor-in-module global-as-tensor".split())
+_COMPUTES = frozenset((ValueUse.ARITHMETIC, ValueUse.LOG, ValueUse.RETURNED))
+"""Uses for which a tensor does as well."""
+TENSORS = frozenset("number-as-tensor tensor-in-object tensor-in-module global-as-tensor".split())
 _SYMBOLS = (Frees.SYMBOL_WHEN_CHANGED, Frees.SYMBOLS)
 
 
@@ -79,7 +81,7 @@ class ValueAdvice:
             if constant and self._is_needed(name, failed.place):
                 found = self._without_symbols(found, name, failed.place)
             elif not difference.what and self._decides(name, failed.place):  # a tensor in its place breaks the graph
-                found = tuple(one for one in found if one.id not in _TENSORS)
+                found = tuple(one for one in found if one.id not in TENSORS)
         return applicable((one for one in found if not self._out_of_hand(one)), self._in_force)
 
     def undecided(self, failed: FailedValue) -> bool:
@@ -89,6 +91,13 @@ class ValueAdvice:
             return False
         name = named(difference.source)
         return name not in self._symbols and self._decides(name, failed.place)
+
+    def unseen(self, failed: FailedValue) -> bool:
+        """Whether not all is seen that the program does with the number: a tensor in its place may break the graph."""
+        difference = failed.difference
+        if difference is None or difference.what:
+            return False
+        return not uses_of(self._code.source, split_global(named(difference.source))[1]) <= _COMPUTES
 
     def _out_of_hand(self, one: AdviceUse) -> bool:
         """Whether it marks a tensor that a library passes to its own function, or one that a decorator passes on."""

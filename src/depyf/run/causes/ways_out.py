@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,10 +28,9 @@ from depyf.run.causes.guard_replay import (
     in_order,
 )
 from depyf.run.causes.prediction import Bound, Prediction
-from depyf.run.causes.program_questions import in_program
-from depyf.run.causes.value_advice import Uses, ValueAdvice
-from depyf.run.compile_stages import CAPTURED
-from depyf.run.records import CompileKey, EntryState, FunctionRecord, GraphRecord
+from depyf.run.causes.program_questions import in_program, offsets_of
+from depyf.run.causes.value_advice import TENSORS, Uses, ValueAdvice
+from depyf.run.records import EntryState, FunctionRecord, GraphRecord
 
 _ALTERNATIVES = 3
 _NO_STATIC = AdviceUse("no-static")
@@ -139,7 +138,7 @@ class FunctionReplay:
         marked tensor is.  ``graphs``: those of the run, or of the function alone."""
         self._function, self._pinned = function, pinned
         self.entries = function.entries
-        self.table = GuardTable(function.entries, _offsets(function, graphs))
+        self.table = GuardTable(function.entries, offsets_of(function, graphs))
 
     @property
     def known(self) -> bool:
@@ -194,12 +193,21 @@ class FunctionReplay:
     @functools.cached_property
     def undecided(self) -> Values:
         """The numbers by which the program decides, and of which no entry shows how."""
+        return self._where(ValueAdvice.undecided)
+
+    def _where(self, holds: Callable[[ValueAdvice, FailedValue], bool]) -> Values:
         found: set[GuardedValue] = set()
         for entry, row in zip(self.table.entries, self.table.refusals, strict=True):
             advice = ValueAdvice(self._function, entry)
             failed = (one for refusal in row for one in failed_in(refusal.failed))
-            found |= {one.value for one in failed if advice.undecided(one)}
+            found |= {one.value for one in failed if holds(advice, one)}
         return frozenset(found)
+
+    def moves_unseen(self, uses: Collection[AdviceUse]) -> bool:
+        """Whether ``uses`` put a number into a tensor of which not all uses are seen."""
+        tensors = {use for use in uses if use.id in TENSORS}
+        values = self._where(ValueAdvice.unseen) if tensors else frozenset()
+        return any(not tensors.isdisjoint(self.advice.get(value, ())) for value in values)
 
     def frees_undecided(self, uses: Collection[AdviceUse]) -> bool:
         """Whether ``uses`` make a symbol of such a number."""
@@ -298,31 +306,6 @@ class FunctionReplay:
         return min((way for way in found if wanted <= way), key=len, default=wanted)
 
 
-def _offsets(function: FunctionRecord, graphs: Iterable[GraphRecord]) -> dict[CompileKey, dict[str, int]]:
-    known = {entry.key: entry for entry in function.entries}
-    found: dict[CompileKey, dict[str, int]] = {}
-    for graph in graphs:
-        entry = known.get(graph.key)
-        if entry is None or graph.facts is None or graph.stage != CAPTURED:
-            continue
-        starts = found.setdefault(graph.key, {})
-        for one in graph.facts.inputs:
-            if one.tensor is not None and one.source:
-                starts[in_program(one.source, entry)] = one.tensor.offset
-    return found
-
-
-def pinned_below(functions: Iterable[FunctionRecord]) -> dict[tuple[int, str], frozenset[str]]:
-    """Function -> the sizes that were made constants in what it calls, its rests among them."""
-    found: dict[tuple[int, str], frozenset[str]] = {}
-    for entry in (entry for function in functions for entry in function.entries):
-        sizes = frozenset(one.became for one in entry.symbols if one.became and ".size()[" in one.source)
-        for caller in entry.callers if sizes else ():
-            if caller.function is not None:
-                found[caller.function] = found.get(caller.function, frozenset()) | sizes
-    return found
-
-
 def ways_out(
     replays: Sequence[FunctionReplay],
     values: Iterable[GuardedValue],
@@ -387,6 +370,8 @@ def _bounds(
     uses: Collection[AdviceUse], after: int, replays: Sequence[FunctionReplay], others: Sequence[FunctionReplay]
 ) -> set[Bound]:
     """What bounds the number ``after`` of compilations that ``uses`` leave are; both where it says nothing."""
+    if any(replay.moves_unseen(uses) for replay in replays):
+        return {*Bound} - {Bound.EXACT}
     reached = [*replays, *(others if any(map(_is_option, uses)) else ())]
     frees = {ADVICE[one.id].frees for one in uses}
     unknown = _NO_STATIC in uses or any(replay.at_limit for replay in reached)

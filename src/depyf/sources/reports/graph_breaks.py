@@ -41,6 +41,7 @@ _SKIPPED = "Skipping the function and falling back to eager"
 _CUT = "then skipping the rest of the function"
 _IN_LOOP = "graph break in a for/while loop"
 
+IN_A_TEXT = "a text is formatted here with a value that is known only when the compiled code runs"
 _PLAIN = (
     ("unsupported tensor.backward", "backward() cannot be part of a compiled graph"),
     ("using `torch.autograd.grad`", "torch.autograd.grad cannot be part of a compiled graph"),
@@ -62,6 +63,8 @@ _PLAIN = (
      "torch must know a number here that was read out of a tensor, and the values in it are not known while compiling"),
     ("tolist() with non-integer",
      "this reads numbers out of a tensor, and the values in it are not known while compiling"),
+    ("build_string type error", IN_A_TEXT),
+    ("format string part type", IN_A_TEXT),
     ("builtin: print", "print() writes while the program runs; a compiled graph cannot"),
     ("builtin operator `print`", "print() writes while the program runs; a compiled graph cannot"),
     ("call to `torch._dynamo.graph_break", "the program asked for a graph break here"),
