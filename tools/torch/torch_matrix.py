@@ -40,7 +40,7 @@ MATRIX = {
 }  # fmt: skip
 """torch -> Pythons it supports, the first one found is used; between them every host version that torch has wheels for."""
 PACKAGES = (
-    "numpy", "jsonschema>=4.18", "pytest>=8", "pytest-xdist>=3", "hypothesis>=6.100", "rich>=13", "transformers>=4.50", "debugpy>=1.8", "pexpect>=4.9", "ipdb>=0.13",
+    "numpy", "jsonschema>=4.18", "pytest>=8", "pytest-xdist>=3", "hypothesis>=6.100", "rich>=13", "transformers>=4.50", "debugpy>=1.8", "pexpect>=4.9", "ipdb>=0.13", "libcst>=1.5",
 )  # fmt: skip
 
 

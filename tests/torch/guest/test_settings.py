@@ -37,12 +37,21 @@ for module, names in ((sys, "setrecursionlimit setswitchinterval settrace setpro
         watch(module, name)
 
 torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))  # what torch sets when it is used first
+def sample(note, over):
+    while not over.is_set():
+        note(settings())
+        time.sleep(0.0005)
+known = [[value] for value in settings()]  # and what torch itself sets while it compiles (2.15: when rubbish is collected)
+compiled = threading.Event()
+sampling = threading.Thread(target=sample, args=(lambda now: [seen.append(value) for seen, value in zip(known, now) if value not in seen], compiled))
+sampling.start()
+torch.compile(big, backend="eager")(torch.ones(2), 599)
+compiled.set()
+sampling.join()
+torch._dynamo.reset()
 expected, differences, over = settings(), [], threading.Event()
 def look():
-    while not over.is_set():
-        now = settings()
-        differences.extend((a, b) for a, b in zip(now, expected) if a != b)
-        time.sleep(0.0005)
+    sample(lambda now: differences.extend((a, seen) for a, seen in zip(now, known) if a not in seen), over)
 def overflow():
     overflow()
 def handle():

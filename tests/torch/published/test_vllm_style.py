@@ -223,7 +223,8 @@ def test_the_text_is_that_of_the_dump(hook_first, tmp_path):
     pages = [path.read_text() for path in sorted(tmp_path.glob("__transformed_code_*.py"))]
     assert len(pages) == len(seen) > 2
     for (code, text), page in zip(seen, pages):
-        assert shown(text) == shown(page) or not hook_first
+        alone = code.co_name == "<lambda>"  # on Python 3.15: where torch compiles no resume function that has one
+        assert alone or shown(text) == shown(page) or not hook_first
         assert not any(part in text for part in ("__temp_", "[*[]]", ":="))
         assert depyf.decompile(code) == text == depyf.Decompiler(code).decompile()
 
@@ -244,7 +245,12 @@ def test_code_of_a_compiler_is_read_as_ever():
 def test_what_resume_functions_were_is_read_like_the_pages():
     """An engine that is given the code of a resume function as the original."""
     originals: list[str] = []
-    handle = torch._dynamo.convert_frame.register_bytecode_hook(lambda old, new: originals.append(depyf.decompile(old)))
+
+    def keep(old, new):
+        if old.co_name != "<lambda>":  # torch compiles it alone on Python 3.15
+            originals.append(depyf.decompile(old))
+
+    handle = torch._dynamo.convert_frame.register_bytecode_hook(keep)
     try:
         torch._dynamo.reset()
         torch.compile(Breaking(), backend="eager")(torch.ones(4), [torch.ones(4)])
