@@ -206,7 +206,7 @@ READERS_FUNCTION = node_of
 OF_RUNS = {
     "value_traces._shapes", "compiled_graph.Compiled._gradients", "images.Images._tensor", "reference.is_rounding", "reference._size",
     "against_python._with_own_history", "images.largest", "images.Image.text", "images.Images.of", "images._of_tensors", "images._plain",
-    "images._shown_in", "undeclared_writes._shared", "undeclared_writes._has_memory", "kept_tensors.KeptStorage.__init__", "kept_tensors.KeptStorage.changed",
+    "kept_tensors.shown_in", "reference.doubled", "undeclared_writes._shared", "undeclared_writes._has_memory", "kept_tensors.KeptStorage.__init__", "kept_tensors.KeptStorage.changed",
     "kept_tensors.KeptStorage.write", "kept_tensors._layout", "kept_tensors.own_leaf", "reached.ReachedState._array",
     "reached.ReachedState._look",
     "tensors.Statistics.__str__", "tensors.statistics", "tensors.difference", "tensors.gradients_of",
