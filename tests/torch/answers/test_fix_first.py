@@ -376,7 +376,7 @@ def test_a_cell_of_a_notebook_by_its_number(tmp_path):
     pytest.importorskip("IPython")
     done = subprocess.run([sys.executable, "-c", NOTEBOOK, tmp_path], capture_output=True, text=True)
     index = (tmp_path / "index.md").read_text()
-    assert "1. In [2]:4 `n += 1`: the global counter `n`" in index and "ipykernel_77" not in index
+    assert "1. In [2], line 4 `n += 1`: the global counter `n`" in index and "ipykernel_77" not in index
     assert (
-        "f (In [2]:1): " in done.stdout and "1. In [2]:4 `n += 1`" in done.stdout and "ipykernel_77" not in done.stdout
+        "f (In [2], line 1): " in done.stdout and "1. In [2], line 4 `n += 1`" in done.stdout and "ipykernel_77" not in done.stdout
     )
