@@ -19,15 +19,24 @@ from tools import ROOT
 from tools.torch import torch_matrix
 
 SHARE = (
+    "ahead/test_all_captures.py",
     "ahead/test_opened_precompiled.py",
+    "ahead/test_precompiled.py",
+    "answers/test_advice.py",
     "answers/test_fix_first.py",
+    "answers/test_notebook_cells.py",
+    "answers/test_the_same_everywhere.py",
     "answers/test_words_of_breaks.py",
     "capture/test_capture.py",
+    "compared/test_against_python.py",
     "guards/test_declared_sizes.py",
     "guards/test_guards.py",
     "guards/test_unusual_calls.py",
     "guest/test_a_block_leaves_nothing.py",
+    "published/test_vllm_style.py",
     "scripts/test_export.py",
+    "stepping/test_where.py",
+    "wrong/test_wrong.py",
 )
 
 
