@@ -97,7 +97,8 @@ class ValueAdvice:
         difference = failed.difference
         if difference is None or difference.what:
             return False
-        return not uses_of(self._code.source, split_global(named(difference.source))[1]) <= _COMPUTES
+        _, _, uses = self._use(named(difference.source), failed.place)
+        return not uses <= _COMPUTES
 
     def _out_of_hand(self, one: AdviceUse) -> bool:
         """Whether it marks a tensor that a library passes to its own function, or one that a decorator passes on."""
@@ -109,15 +110,20 @@ class ValueAdvice:
 
     def _is_needed(self, name: str, place: Place | None) -> bool:
         """Whether the program needs the number ``name`` while it is compiled, so that no symbol does."""
+        text, spelled, uses = self._use(name, place)
+        other = split_global(name)[1]
+        return bool(uses & _NEEDED) or (ValueUse.INDEX in uses and not self._indexes_tensors(text, spelled, other))
+
+    def _use(self, name: str, place: Place | None) -> tuple[str, str, frozenset[ValueUse]]:
+        """The text that reads the number ``name``, how it calls it, and what it does with it."""
         name = split_global(name)[1]
         text = self._read_in(place)
         uses = uses_of(text, name)
         if uses == _NOT_FOUND and place is not None:  # another function reads it, and calls its owner otherwise
             text = _alone(place.text)
             spelled = _spelled(text, name)
-            uses = uses_of(text, spelled) if spelled else uses
-            return bool(uses & _NEEDED) or (ValueUse.INDEX in uses and not self._indexes_tensors(text, spelled, name))
-        return bool(uses & _NEEDED) or (ValueUse.INDEX in uses and not self._indexes_tensors(text, name, name))
+            return text, spelled, uses_of(text, spelled) if spelled else uses
+        return text, name, uses
 
     def _decides(self, name: str, place: Place | None) -> bool:
         """Whether the program decides by the number ``name``."""
