@@ -32,7 +32,7 @@ _NEEDED = frozenset((ValueUse.LOOP, ValueUse.KEY, ValueUse.CONSTANT))
 """Uses for which torch must know a number while compiling: a loop is unrolled."""
 _DECIDES = frozenset((ValueUse.BRANCH, ValueUse.SIZE, *_NEEDED))
 """Uses for which a number that is in a tensor has to be read out of it."""
-_COMPUTES = frozenset((ValueUse.ARITHMETIC, ValueUse.LOG, ValueUse.RETURNED))
+_COMPUTES = frozenset((ValueUse.ARITHMETIC, ValueUse.LOG, ValueUse.RETURNED, ValueUse.STORED))
 """Uses for which a tensor does as well."""
 TENSORS = frozenset("number-as-tensor tensor-in-object tensor-in-module global-as-tensor".split())
 _SYMBOLS = (Frees.SYMBOL_WHEN_CHANGED, Frees.SYMBOLS)
