@@ -378,5 +378,7 @@ def test_a_cell_of_a_notebook_by_its_number(tmp_path):
     index = (tmp_path / "index.md").read_text()
     assert "1. In [2], line 4 `n += 1`: the global counter `n`" in index and "ipykernel_77" not in index
     assert (
-        "f (In [2], line 1): " in done.stdout and "1. In [2], line 4 `n += 1`" in done.stdout and "ipykernel_77" not in done.stdout
+        "f (In [2], line 1): " in done.stdout
+        and "1. In [2], line 4 `n += 1`" in done.stdout
+        and "ipykernel_77" not in done.stdout
     )
