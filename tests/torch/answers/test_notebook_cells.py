@@ -68,4 +68,5 @@ def test_names_in_a_text():
     assert with_cells(f"{CELL}:8 and 1234567.py:9, In [5]:10; {CELL}", cells) == (
         "In [5], line 8 and In [5], line 9, In [5], line 10; In [5]"
     )
+    assert with_cells("train_1234567.py:2", cells) == "train_1234567.py:2"
     assert with_cells("&lt;ipython-input-3-abc&gt;:2 a.py:3", cells) == "In [3], line 2 a.py:3"

@@ -88,7 +88,7 @@ def _of_class(cls: type, name: str) -> Any:
     """As ``type.__getattribute__`` finds it: a data descriptor of the metaclass goes before what the class has."""
     meta = in_class(type(cls), name)
     if in_class(type(cls), "__getattribute__") is not type.__dict__["__getattribute__"]:
-        raise NotTriedError(f"the metaclass of {cls.__name__} has a __getattribute__ of its own")
+        raise NotTriedError("a metaclass with another __getattribute__")
     if meta is not MISSING and in_class(type(meta), "__set__") is not MISSING:
         if name not in _OF_TYPES or meta is not type.__dict__[name]:
             raise NotTriedError(f"the attribute {name} of a class")

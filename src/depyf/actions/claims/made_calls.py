@@ -24,7 +24,7 @@ from depyf.actions.claims.made_objects import (
 )
 from depyf.actions.claims.object_model import ObjectModel
 from depyf.actions.claims.terms import NotTriedError
-from depyf.sources.live.unguarded.class_members import MISSING, in_class
+from depyf.sources.live.unguarded.class_members import in_class
 
 NEW = (object.__new__, dict.__new__, tuple.__new__)
 
@@ -144,7 +144,7 @@ def written_beside(model: ObjectModel, holder: Any, name: str, value: Any) -> No
 def fields_of(value: Any) -> tuple[Any, ...]:
     """``dataclasses.fields``.  NotTriedError for what is no dataclass."""
     found = in_class(value if isinstance(value, type) else class_of(value), "__dataclass_fields__")
-    if found is MISSING:
+    if type(found) is not dict or any(type(one) is not dataclasses.Field for one in found.values()):
         raise NotTriedError("the fields of what is no dataclass")
     kind = dataclasses._FIELD  # type: ignore[attr-defined]
     return tuple(one for one in found.values() if one._field_type is kind)

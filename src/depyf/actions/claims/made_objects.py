@@ -64,7 +64,7 @@ def empty(cls: Any, args: tuple[Any, ...] = ()) -> MadeObject:
     if not isinstance(cls, type):
         raise NotTriedError("an object is made of what is no class")
     order = type.mro(cls)
-    if cls in _BASES or any(one not in _BASES and not (one.__flags__ & _HEAP and _is_plain(one)) for one in order):
+    if cls in _BASES or any(one not in _BASES and not (_flags(one) & _HEAP and _is_plain(one)) for one in order):
         raise NotTriedError(f"a {cls.__name__} is made")
     if in_class(cls, "__del__") is not MISSING:
         raise NotTriedError(f"a {cls.__name__} is made, which has a __del__")
@@ -75,7 +75,7 @@ def empty(cls: Any, args: tuple[Any, ...] = ()) -> MadeObject:
 
 def _is_plain(cls: type) -> bool:
     """Whether a ``class`` statement made it.  What C code makes has methods and fields in C, or may not be changed."""
-    if cls.__flags__ & (_CLOSED | _IMMUTABLE):
+    if _flags(cls) & (_CLOSED | _IMMUTABLE):
         return False
     held = type.__getattribute__(cls, "__dict__")
     if not isinstance(held.get("__new__"), (staticmethod, types.FunctionType, type(None))):
@@ -85,6 +85,12 @@ def _is_plain(cls: type) -> bool:
         type(one) in _OF_C and type(one) not in fields and one.__objclass__ is cls and name not in _EVERYWHERE
         for name, one in held.items()
     )
+
+
+def _flags(cls: type) -> int:
+    """As ``type`` has them, whatever the metaclass says."""
+    flags: int = type.__getattribute__(cls, "__flags__")
+    return flags
 
 
 def maker_of(cls: type) -> Any:
@@ -97,7 +103,7 @@ def maker_of(cls: type) -> Any:
         made = made.__func__
     if isinstance(made, types.FunctionType):
         return made
-    if made not in (object.__new__, dict.__new__, tuple.__new__):
+    if not any(made is one for one in (object.__new__, dict.__new__, tuple.__new__)):
         raise NotTriedError(f"the __new__ of {cls.__name__}")
     return None
 

@@ -461,7 +461,8 @@ def _is_single(value: Any) -> bool:
 
 def _is_member(value: Any) -> bool:
     """A member of an enumeration, which is compared by C code."""
-    return is_a(value, enum.Enum) and in_class(type(value), "__eq__") in (object.__eq__, str.__eq__, int.__eq__)
+    equal = in_class(type(value), "__eq__")
+    return is_a(value, enum.Enum) and any(equal is one for one in (object.__eq__, str.__eq__, int.__eq__))
 
 
 def _by_identity(value: Any) -> bool:

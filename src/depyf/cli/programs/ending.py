@@ -14,7 +14,7 @@ from types import FrameType
 
 @contextmanager
 def ended_as_interrupted() -> Iterator[None]:
-    """While the block runs, SIGTERM raises KeyboardInterrupt; not where somebody else listens to it."""
+    """While the block runs, SIGTERM raises KeyboardInterrupt; not where it has another handler."""
     ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     if not ours:
         yield

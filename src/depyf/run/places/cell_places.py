@@ -14,7 +14,7 @@ def with_cells(text: str, cells: Iterable[tuple[str, str]], spelled: Callable[[s
         short = filename.replace("\\", "/").rpartition("/")[2]
         for name in (filename, short):
             for written in dict.fromkeys((name, spelled(name), html.escape(name))):
-                text = text.replace(written, cell)
+                text = re.sub(rf"(?<![\w.-]){re.escape(written)}", cell, text)
         for written in dict.fromkeys((cell, spelled(cell))):
             text = re.sub(f"{re.escape(written)}:([0-9]+)", f"{cell}, line \\1", text)
     return text

@@ -65,7 +65,7 @@ class KeptDict(Kept):
     def __init__(self, value: Any, path: str, *, attributes: bool = False, quiet: bool = False) -> None:
         self.attributes, self.quiet = attributes, quiet
         ordered = collections.OrderedDict in classes_of(value)
-        self.kind: Any = collections.OrderedDict if ordered else dict  # which has an order of its own
+        self.kind: Any = collections.OrderedDict if ordered else dict  # it keeps another order than dict
         self.keys: list[Any] = list(self.kind.keys(value))
         super().__init__(value, path)
 

@@ -182,7 +182,7 @@ def shared_memory(values: tuple[Any, ...]) -> dict[int, Any]:
 
 
 def shown_in(storage: Any, like: Any) -> Any:
-    """A tensor of the memory ``storage``, as ``like`` is one of its own."""
+    """A tensor in the memory ``storage``, with the type, place, sizes and strides of ``like``."""
     import torch
 
     made = torch.empty(0, dtype=like.dtype, device=like.device)

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from depyf.sources.live.pure_access import class_module, is_a
+from depyf.sources.live.pure_access import class_module
 from depyf.sources.live.state.kept import ABSENT, Kept, KeptBy, KeptDict
 
 STATE_OF = "the state of "
@@ -49,7 +49,7 @@ def kept_of_library(value: Any, path: str) -> Kept | None:
         return KeptBy(value, f"the value of {path}", lambda one: one.get(ABSENT), _set_variable, _is)
     if kind is functools._lru_cache_wrapper:
         return KeptBy(value, path, lambda one: tuple(one.cache_info()), _clear_cache, quiet=True)
-    if is_a(value, threading.local):
+    if kind is threading.local:  # a class derived from it runs its __init__ in each new thread
         return KeptDict(threading.local.__getattribute__(value, "__dict__"), path, attributes=True)
     if value is os.environ:
         return KeptBy(value, path, dict, _set_environment)
