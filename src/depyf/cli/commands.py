@@ -17,7 +17,7 @@ from depyf.cli.command_table import COMMANDS, Command, Group, command_named
 from depyf.cli.exit_status import INTERRUPTED, ExitStatus
 from depyf.cli.help_layout import Parser
 from depyf.cli.input_errors import InputError, UsageError
-from depyf.cli.output import complain, give_up_output, standard_streams
+from depyf.cli.output import OutputError, complain, give_up_output, standard_streams, writing_output
 from depyf.cli.waiting import waiting
 from depyf.errors import DepyfError
 
@@ -66,7 +66,8 @@ class _Completion(argparse.Action):
             parser.error("completion needs shtab: pip install 'depyf[cli]'")
         if shell not in shtab.SUPPORTED_SHELLS:
             parser.error(f"--completion {shell}: {', '.join(shtab.SUPPORTED_SHELLS)} are known")
-        print(shtab.complete(parser, shell))
+        with writing_output():
+            print(shtab.complete(parser, shell))
         parser.exit()
 
 
@@ -129,11 +130,12 @@ def _to_the_end(given: list[str]) -> int:
         try:
             return _dispatch(given)
         finally:  # the parser leaves by SystemExit: --help
-            sys.stdout.flush()
+            with writing_output():
+                sys.stdout.flush()
     except BrokenPipeError:  # the reader went away (`| head`): not an error of depyf
         give_up_output()
         return ExitStatus.FAILED
-    except OSError as error:
+    except OutputError as error:
         complain(f"standard output cannot be written: {error.strerror or error}")
         give_up_output()
         return ExitStatus.UNREADABLE

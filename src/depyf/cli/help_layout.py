@@ -12,6 +12,8 @@ import sys
 import textwrap
 from typing import Any
 
+from depyf.cli.output import writing_output
+
 _PARTS = re.compile(r"(?P<before> *\S.*? {2,})(?P<said>\S.*)")
 _FURTHER = 4
 """Columns that the rest of an example is moved to the right."""
@@ -61,4 +63,5 @@ class Parser(argparse.ArgumentParser):
 
     def _print_message(self, message: str, file: Any = None) -> None:
         if message:
-            (file or sys.stderr).write(message)
+            with writing_output():
+                (file or sys.stderr).write(message)

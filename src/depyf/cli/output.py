@@ -28,6 +28,21 @@ names_of_folders: ContextVar[Mapping[str, str]] = ContextVar("names_of_folders",
 """Folders that were made for this command, and what the user calls what is in them."""
 
 
+class OutputError(OSError):
+    """Standard output cannot be written."""
+
+
+@contextlib.contextmanager
+def writing_output() -> Iterator[None]:
+    """What fails in this block is standard output: OutputError, unless its reader went away."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(error.errno, error.strerror) from error
+
+
 def complain(message: object) -> None:
     """Print ``depyf: message`` to standard error."""
     no_longer()
@@ -43,15 +58,18 @@ def tell(*lines: str, error: bool = False) -> None:
     no_longer()
     stream = sys.stderr if error else sys.stdout
     encoding = getattr(stream, "encoding", None) or "utf-8"
-    for line in lines or ("",):
-        shown = "\t".join(map(printable, line.split("\t")))
-        print(shown.encode(encoding, "backslashreplace").decode(encoding), file=stream)
+    with writing_output():
+        for line in lines or ("",):
+            shown = "\t".join(map(printable, line.split("\t")))
+            print(shown.encode(encoding, "backslashreplace").decode(encoding), file=stream)
 
 
-def tell_json(document: object) -> None:
+def tell_json(document: object, indent: int = 1) -> None:
     """Print a JSON document to standard output."""
     no_longer()
-    print(json.dumps(document, indent=1))
+    text = json.dumps(document, indent=indent)
+    with writing_output():
+        print(text)
 
 
 def write_source(text: str) -> None:
@@ -65,11 +83,13 @@ def write_source(text: str) -> None:
         escaped = text.encode(encoding, "backslashreplace").decode(encoding)
         if not _same_program(text, escaped):
             complain(NOT_SHOWN.format(encoding))
-            sys.stdout.flush()
-            sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+            with writing_output():
+                sys.stdout.flush()
+                sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
             return
         text = escaped
-    sys.stdout.write(text)
+    with writing_output():
+        sys.stdout.write(text)
 
 
 def _same_program(one: str, other: str) -> bool:

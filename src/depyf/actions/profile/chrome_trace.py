@@ -61,7 +61,8 @@ def read_trace(path: Path) -> ChromeTrace:
             raise TraceError(f"{printable(str(path))} has more than {_MOST >> 20} MiB")
         document = json.loads(raw)
     except (OSError, EOFError, ValueError, RecursionError) as error:
-        raise TraceError(f"{printable(str(path))} is no trace that can be read: {printable(str(error))}") from error
+        said = str((isinstance(error, OSError) and error.strerror) or error)
+        raise TraceError(f"{printable(str(path))} is no trace that can be read: {printable(said)}") from error
     events = document.get("traceEvents") if isinstance(document, dict) else document
     if not isinstance(events, list) or not any(isinstance(event, dict) and "ph" in event for event in events):
         raise TraceError(f"{printable(str(path))} holds no events of a trace")

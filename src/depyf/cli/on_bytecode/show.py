@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from depyf.cli.exit_status import ExitStatus
 from depyf.cli.outcome import Outcome
-from depyf.cli.output import complain, tell, write_source
+from depyf.cli.output import complain, tell, tell_json, write_source
 from depyf.decompiler.emit.comments import comment
 from depyf.decompiler.verify.verdict import Status
 from depyf.errors import DepyfError
@@ -77,7 +76,7 @@ def print_json(outcomes: list[Outcome]) -> None:
         "summary": {status.value: counts[status.value] for status in Status if status is not Status.WRONG},
         "exit": int(max((outcome.exit for outcome in outcomes), default=ExitStatus.PROVEN)),
     }
-    print(json.dumps(document, indent=2))
+    tell_json(document, indent=2)
 
 
 def print_summary(outcomes: list[Outcome]) -> None:

@@ -67,7 +67,7 @@ def resolve(paths: list[str]) -> tuple[list[Job], list[Outcome]]:
             elif os.path.isdir(text):
                 found = [Job(str(path), name, order + i) for i, (path, name) in enumerate(below(Path(text)))]
                 if not found:
-                    raise InputError(f"no .pyc file below {text}")
+                    raise InputError("no .pyc file is below it")
                 jobs += found
             elif os.path.isfile(text) and is_archive(text):
                 found, bad = _in_archive(text, order)
@@ -78,7 +78,8 @@ def resolve(paths: list[str]) -> tuple[list[Job], list[Outcome]]:
                 name = output_name(text) if part else text_names([member.parts], [member.data[:4]])[0]
                 jobs.append(Job(text, name, order, member.data, member.version, part))
             else:
-                check_exists(text)
+                if problem := problem_of(text):
+                    raise InputError(problem)
                 jobs.append(Job(text, output_name(text), order))
         except (InputError, BytecodeError, OSError) as error:
             unreadable.append(Outcome(text, "", order, ExitStatus.UNREADABLE, error=str(error)))
@@ -147,20 +148,23 @@ def output_name(target: str) -> str:
 
 def check_exists(target: str) -> None:
     """InputError for a target that is neither a file nor of the form ``something:name``, with a hint."""
+    if problem := problem_of(target):
+        raise InputError(f"{target}: {problem}")
+
+
+def problem_of(target: str) -> str:
+    """Why a target is neither a file nor of the form ``something:name``; "" if it is."""
     if os.path.isfile(target):
-        return
+        return ""
     head, colon, _ = target.rpartition(":")
     if os.path.isdir(target):
-        raise InputError(f"{target} is a folder: name a file in it")
+        return "it is a folder: name a file in it"
     if os.path.exists(target):
-        raise InputError(
-            f"{target} is neither a file nor a folder: depyf reads no pipes and devices (`-` is standard input)"
-        )
+        return "it is neither a file nor a folder: depyf reads no pipes and devices (`-` is standard input)"
     if not colon:
         hint = "; for an importable object write module:qualname" if target.isidentifier() else ""
-        raise InputError(f"no such file or folder: {target}{hint}")
-    if os.sep in head and not os.path.isfile(head):
-        raise InputError(f"no such file: {head}")
+        return f"there is no such file or folder{hint}"
+    return f"there is no file {head}" if os.sep in head and not os.path.isfile(head) else ""
 
 
 def find_unit(target: str, version: str | None = None) -> CodeUnit:

@@ -26,6 +26,8 @@ def run_fix(program: DoctorProgram, options: argparse.Namespace, form: str) -> i
     if options.tries or options.check or options.check_every or options.out is not None or form not in (TEXT, JSON):
         complain("--fix goes with --most, --timeout, --write and --format json")
         return ExitStatus.USAGE
+    if not program.module and not Path(program.target).exists():
+        raise InputError(f"cannot read {program.target}: there is no such script")
     if program.module or is_log(Path(program.target)) or not Path(program.target).is_file():
         raise InputError(f"--fix is for a script, and {program.target} is none")
     if importlib.util.find_spec("libcst") is None:

@@ -65,7 +65,8 @@ class DumpWriter:
                 os.unlink(probe)
         except (OSError, TypeError, ValueError) as error:
             shown = str(directory) if isinstance(directory, os.PathLike) else directory
-            raise DepyfError(f"cannot write to the dump directory {shown!r}: {error}") from error
+            said = (isinstance(error, OSError) and error.strerror) or error
+            raise DepyfError(f"cannot write to the dump directory {shown!r}: {said}") from error
         return cls(path)
 
     def path(self, name: str) -> Path:

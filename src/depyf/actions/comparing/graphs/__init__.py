@@ -1,0 +1,1 @@
+"""What two backends make of one captured graph."""
