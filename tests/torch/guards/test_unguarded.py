@@ -4,6 +4,7 @@ runs; each that is not named is changed, too: it does not."""
 from __future__ import annotations
 
 import math
+import random
 import types
 
 import pytest
@@ -293,6 +294,36 @@ def test_comparisons_that_guards_pin_are_not_named():
     one = torch.ones(2)
     compiled(one, one, None, True)
     assert [value for value in depyf.explain(compiled).unguarded if " is " in value.name] == []
+
+
+dice = random.Random(3)
+
+
+def thrown(x, mine):
+    return x * dice.random() + mine.randint(1, 6)
+
+
+def test_the_state_of_random_numbers():
+    """torch copies the state when it compiles: each call draws the same numbers, where Python draws others."""
+    torch._dynamo.reset()
+    compiled, mine = torch.compile(thrown, backend="eager"), random.Random(4)
+    first = compiled(torch.ones(1), mine)
+    assert torch.equal(compiled(torch.ones(1), mine), first)
+    names = [one.name for one in depyf.explain(compiled).unguarded]
+    assert "the state of dice" in names, names
+    told = str(depyf.compare(compiled, torch.ones(1), mine))
+    assert "the layer is the guards" in told and "no guard of the entry looks at the state of dice" in told, told
+
+
+def test_a_method_that_torch_does_not_trace_draws_in_every_call():
+    def f(x):
+        y = x + 1
+        return y * dice.gauss(0, 1)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(f, backend="eager")
+    compiled(torch.ones(1))
+    assert not depyf.explain(compiled).unguarded
 
 
 def test_the_page_has_them_beside_the_guards(tmp_path):

@@ -24,6 +24,8 @@ class WhyUnguarded(enum.Enum):
     """It is a constant of a library."""
     SETTING = "setting"
     """A setting of torch says so."""
+    STATE = "state"
+    """It is the state of an object that torch copied when it compiled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class UnguardedValue:
     @property
     def likely(self) -> bool:
         """Whether a program may well change it: not a constant of a library."""
-        return self.kind in (WhyUnguarded.FILTER, WhyUnguarded.NONE, WhyUnguarded.IDENTITY)
+        return self.kind in (WhyUnguarded.FILTER, WhyUnguarded.NONE, WhyUnguarded.IDENTITY, WhyUnguarded.STATE)
 
     @property
     def at(self) -> str:
@@ -80,8 +82,22 @@ class IdentityRead:
 
 
 @dataclass(frozen=True, slots=True)
+class StateRead:
+    """Random numbers that a function draws from a ``random.Random`` of the program."""
+
+    name: str
+    """The object, as the program writes it: ``self.rng``."""
+    place: Place
+    begins: int
+    """The line on which the function of ``place`` begins."""
+
+
+Read = ProgramRead | IdentityRead | StateRead
+
+
+@dataclass(frozen=True, slots=True)
 class FunctionReads:
     """The values that a function reads, and those (``never``) that torch never guards."""
 
-    reads: tuple[ProgramRead | IdentityRead, ...]
+    reads: tuple[Read, ...]
     never: tuple[UnguardedValue, ...] = ()

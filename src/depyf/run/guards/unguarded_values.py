@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from depyf.run.guards.guard_kind import sources_in
 from depyf.run.guards.guard_sources import GuardSources, known_path, read_guard, spelled_plainly
-from depyf.run.guards.unguarded_value import FunctionReads, IdentityRead, ProgramRead, UnguardedValue, WhyUnguarded
+from depyf.run.guards.unguarded_value import FunctionReads, IdentityRead, Read, StateRead, UnguardedValue, WhyUnguarded
 from depyf.run.records import FunctionRecord, GuardRecord
 from depyf.safety.unheard import parse
 
@@ -22,11 +22,12 @@ NOT_STORED = "none was stored"
 """Of what was compiled ahead of time, where it is not known which guards were left out."""
 _MOST_NAMES = 20
 """Of one value."""
+_COPIED = "torch copied it when it compiled: each call draws the same numbers"
 _DECIDED = "torch decided it when it compiled, and guards neither object"
 
 
 def unguarded_values(
-    reads: Sequence[ProgramRead | IdentityRead],
+    reads: Sequence[Read],
     guards: Sequence[str],
     left_out: Sequence[GuardRecord] = (),
     filtered_by: str = "",
@@ -39,6 +40,8 @@ def unguarded_values(
         if isinstance(read, IdentityRead):
             if not looked_at.identity(read):
                 yield UnguardedValue(read.name, read.place, WhyUnguarded.IDENTITY, _DECIDED)
+        elif isinstance(read, StateRead):
+            yield UnguardedValue(f"the state of {read.name}", read.place, WhyUnguarded.STATE, _COPIED)
         elif not looked_at.value(read.name):
             kind, why = WhyUnguarded.NONE, nothing
             if read.library:

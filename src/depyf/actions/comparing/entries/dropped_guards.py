@@ -284,7 +284,10 @@ def _without_guards(calls: Calls, entry: LiveEntry, own: CallOutcome, untried: b
         return
     reads = reads_of(compiled_frame(target), SourceTrees())
     guards = [*(guard.record.expression for guard in live_guards(entry)), *guards_of_rests(entry)]
-    found = [value for value in unguarded_values(reads, guards) if value.kind is WhyUnguarded.IDENTITY]
+    values = list(unguarded_values(reads, guards))
+    for value in [value for value in values if value.kind is WhyUnguarded.STATE][:_NAMED]:
+        yield f"no guard of the entry looks at {value.name}{_at(value.place)}: {value.why}"
+    found = [value for value in values if value.kind is WhyUnguarded.IDENTITY]
     told = {read.name: read for read in reads if isinstance(read, IdentityRead)}
     answers = [(value, _does_the_same(calls, told[value.name], own)) for value in found]
     confirmed = [value for value, same in answers if same]

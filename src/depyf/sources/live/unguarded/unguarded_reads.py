@@ -1,5 +1,5 @@
 """What the code of a function reads of the program's values in every call: globals, cells, attributes and items with
-constant keys; and comparisons of two objects by ``is``.
+constant keys; comparisons of two objects by ``is``; and states of random numbers.
 
 Input: the frame of a function that torch compiled, with live objects.  Output: ``ProgramRead`` records, with what the
 functions, methods and modules of the program read that it calls (``called_frames.py``), as far as torch inlined them.
@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import ast
 import linecache
+import random
+import sys
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.run.guards.unguarded_value import IdentityRead, ProgramRead
+from depyf.run.guards.unguarded_value import IdentityRead, ProgramRead, Read, StateRead
 from depyf.run.installed_files import of_library
 from depyf.run.places.place import Place
 from depyf.safety.unheard import parse
@@ -72,13 +74,13 @@ class SourceTrees:
         return first if isinstance(first, ast.FunctionDef) else None
 
 
-def reads_of(first: CalledFrame, trees: SourceTrees) -> tuple[ProgramRead | IdentityRead, ...]:
+def reads_of(first: CalledFrame, trees: SourceTrees) -> tuple[Read, ...]:
     """The values that the function and its callees read, each once, at the first line; () for a function of a
     library."""
     return () if of_library(first.code.co_filename) else tuple(_reads(first, trees))
 
 
-def _reads(first: CalledFrame, trees: SourceTrees) -> Iterator[ProgramRead | IdentityRead]:
+def _reads(first: CalledFrame, trees: SourceTrees) -> Iterator[Read]:
     queue = [first]
     said: set[str] = set()
     met: set[tuple[int, str]] = set()
@@ -93,6 +95,10 @@ def _reads(first: CalledFrame, trees: SourceTrees) -> Iterator[ProgramRead | Ide
         for node in _run_always(tree.body):
             if isinstance(node, ast.Call):
                 queue += _called(node, roots)
+                drawn = _drawn_from(node, roots)
+                if drawn and f"{drawn}()" not in said:
+                    said.add(f"{drawn}()")
+                    yield StateRead(drawn, place_of(frame.code, node.lineno), frame.code.co_firstlineno)
                 continue
             place = place_of(frame.code, node.lineno)
             if isinstance(node, ast.Compare):
@@ -132,6 +138,16 @@ def _identity(node: ast.Compare, roots: Mapping[str, _Root], place: Place, frame
     if any(type(value) in fixed or isinstance(value, type) or is_tensor(value) for value in values):
         return None
     return IdentityRead(f"{one[0]} is {other[0]}", place, frame.code.co_firstlineno, one[0], other[0], bool(values))
+
+
+def _drawn_from(node: ast.Call, roots: Mapping[str, _Root]) -> str:
+    """The ``random.Random`` of the program from which a call draws in a way that torch traces (``RandomVariable`` of
+    ``torch/_dynamo/variables/misc.py``); "" for none."""
+    name, holder = _chain(node.func.value, roots, whole=True) if isinstance(node.func, ast.Attribute) else ("", None)
+    if holder is None or type(holder.value) is not random.Random or not isinstance(node.func, ast.Attribute):
+        return ""
+    traced: Any = sys.modules.get("torch._dynamo.variables.misc")
+    return name if node.func.attr in traced.RandomVariable._supported_fn_names else ""
 
 
 def _called(node: ast.Call, roots: Mapping[str, _Root]) -> list[CalledFrame]:
