@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import collections
+import colorsys
 import contextvars
 import functools
+import math
 import os
 import random
 import threading
@@ -243,3 +245,22 @@ def test_inputs_that_share_memory_are_compared_so():
 
     found = depyf.compare(writes, base, base[1:], backends=("eager", wrong))
     assert found.graphs[0].finding is not None
+
+
+def of_a_library(x):
+    math.depyf_test = 1
+    collections.depyf_test = [1]
+    colorsys.depyf_test = 2
+    return x + 1
+
+
+def test_attributes_that_a_call_writes_to_a_module_of_a_library():
+    torch._dynamo.reset()
+    colorsys.depyf_test = kept = object()
+    try:
+        found = depyf.compare(of_a_library, ONE, backend="aot_eager")
+        assert found, str(found)
+        assert not hasattr(math, "depyf_test") and not hasattr(collections, "depyf_test")
+        assert colorsys.depyf_test is kept
+    finally:
+        del colorsys.depyf_test

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from depyf.decompiler.bytecode.codeunit import nested_codes
+from depyf.decompiler.bytecode.host.attribute_writes import written_attributes
 from depyf.run.advice.source_names import without_registries
 from depyf.sources.live.pure_access import (
     attribute,
@@ -312,6 +313,9 @@ class ReachedState:
                 continue
             if self._foreign(dict.get(vars(found), "__name__")):
                 self._library(vars(found))
+                written = written_attributes(function.__code__)
+                if written:
+                    self._namespace(vars(found), f"{name}.", written)
                 if found is os and "environ" in names:
                     self._queue.append(("os.environ", os.environ))
             else:
