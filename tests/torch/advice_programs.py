@@ -1197,7 +1197,7 @@ class Inspected:
         return x * 2
 
 
-@needs("not-traced", removes="errors", here=torch.__version__ < (2, 15))
+@needs("not-traced", removes="errors", here=torch.__version__ < (2, 14))
 def inspected(advised):
     item = Inspected()
     if advised:
