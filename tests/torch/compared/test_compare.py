@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import depyf
-from depyf.actions.comparing.reference import is_rounding
+from depyf.actions.comparing.graphs.reference import is_rounding
 from depyf.sources.live.origins.probes import around, operations
 
 pytestmark = pytest.mark.torch

@@ -19,7 +19,7 @@ from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, Stateles
 import depyf
 from depyf.actions.asking import inside
 from depyf.actions.claims import graph_terms
-from depyf.actions.comparing import wrong_fakes
+from depyf.actions.comparing.graphs import wrong_fakes
 from depyf.actions.doctor import returned
 from depyf.actions.edit.edited import edit_trial
 from depyf.sources.live import pure_access, pure_tensors, pure_text

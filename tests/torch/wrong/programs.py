@@ -365,6 +365,37 @@ def an_error_that_the_backend_does_not_raise() -> Trap:
     return Trap(f, (torch.full((3,), 2.0),), "", named, backends=None, public="pytorch#185246")
 
 
+def another_error_than_python_raises() -> Trap:
+    def f(x, i):
+        y = x * 2
+        return y.gather(0, i)
+
+    compiled = torch.compile(f)
+    compiled(torch.ones(4), torch.tensor([0, 1]))
+    named = ("Python  : raises RuntimeError: index 9 is out of bounds", "gather (call_method gather) raises", INDUCTOR)
+    return Trap(compiled, (torch.ones(4), torch.tensor([0, 9])), BACKEND, named, None, public="pytorch#193757")
+
+
+def other_strides() -> Trap:
+    def f(x):
+        return nn.functional.one_hot(x.t(), 3)
+
+    compiled, x = torch.compile(f, backend="aot_eager"), torch.zeros(3, 4, dtype=torch.int64)
+    compiled(x)
+    named = ("the result's strides differ", "one_hot (call_function one_hot) has other strides", AOT)
+    return Trap(compiled, (x,), BACKEND, named, public="pytorch#168381")
+
+
+def a_conversion_that_is_left_out() -> Trap:
+    def f(x):
+        y = x.to(torch.float16).to(torch.float32)
+        return y, y.sum(dim=1)
+
+    x = torch.arange(20, dtype=torch.float32).reshape(5, 4).t() / 7.0
+    named = ("(call_method to)", "in f: y = x.to(torch.float16)", "conversions between floating-point types")
+    return Trap(f, (x,), INDUCTOR, named, None, public="pytorch#185337")
+
+
 def a_read_after_a_later_write() -> Trap:
     def f(x):
         y = x.view(torch.int32) * 2
@@ -552,6 +583,7 @@ TRAPS = (
     an_edited_graph, an_edited_kernel, edited_transformed_code, a_backward_hook_that_is_added, a_branch_on_identity,
     a_size_without_guard, a_mode_without_guard, a_guard_that_the_stance_leaves_out, a_wrong_joint_pass,
     a_wrong_lowering_of_a_sum,
+    another_error_than_python_raises, other_strides, a_conversion_that_is_left_out,
     a_write_through_what_dropout_returns, an_iterator_that_leaves, an_error_that_the_backend_does_not_raise,
     a_read_after_a_later_write, a_fake_kernel_of_another_type, a_fake_kernel_of_other_sizes, a_fake_kernel_of_other_strides,
     forward_hook, forward_pre_hook, a_global_without_guard, an_attribute_without_guard, a_cell_without_guard,

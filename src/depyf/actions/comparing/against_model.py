@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from depyf.actions.comparing.compiled_graph import copied
+from depyf.actions.comparing.graphs.compiled_graph import copied
 from depyf.actions.comparing.value_traces import (
     OUTPUT,
     RESULT,

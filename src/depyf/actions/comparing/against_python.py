@@ -9,6 +9,7 @@ Where they part, the layer is named, and the cause where a check confirms it.  A
 from __future__ import annotations
 
 import contextlib
+import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -35,7 +36,7 @@ from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.caches.own_stance import own_stance
 from depyf.sources.live.caches.unentered import unentered
 from depyf.sources.live.pure_tensors import is_tensor
-from depyf.sources.live.state.images import Apart
+from depyf.sources.live.state.images import REPEATED, STRIDES, Apart
 from depyf.sources.live.state.iterators import copied_iterator, is_copied
 from depyf.sources.live.state.kept_tensors import has_history, keepable, own_copy
 from depyf.sources.live.state.printing import compiler_writes_output
@@ -88,7 +89,7 @@ class AgainstPython:
         """What differs and why."""
         found = []
         for apart in self.apart[:3]:
-            found.append(f"{apart.path} differs")
+            found.append(f"{apart.path} {'differ' if apart.path.endswith((STRIDES, REPEATED)) else 'differs'}")
             found += [f"  Python  : {apart.first}", f"  compiled: {apart.second}"]
             found += [f"  {apart.reason}"] if apart.reason else []
         if len(self.apart) > 3:
@@ -148,6 +149,7 @@ class Calls:
                 names = dict(target.bind(self.args, self.kwargs).arguments)
             own = [("self", value) for value in target.leading[:1]] + [("an argument", v) for v in target.leading[1:]]
             own += [("self", target.module)] if target.module is not None else []
+            own += [] if isinstance(self.original, types.FunctionType) else [("self", self.original)]  # torch wraps it
             own.append((target.function.__name__, target.function))
         if not names:
             names = {f"args[{n}]": value for n, value in enumerate(self.args)} | self.kwargs

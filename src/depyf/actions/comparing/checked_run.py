@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from depyf.actions.comparing.against_python import AgainstPython, Calls
 from depyf.actions.comparing.call_outcome import CallOutcome, may_be_rounding, seen
 from depyf.actions.comparing.compare import compare, original_of
-from depyf.actions.comparing.graph_finding import Finding, advice_lines, headline
+from depyf.actions.comparing.graphs.graph_finding import Finding, advice_lines, headline
 from depyf.run.installed_files import of_library
 from depyf.run.places.place import Place
 from depyf.run.program_calls.checked_calls import CallDifference, CheckedCalls

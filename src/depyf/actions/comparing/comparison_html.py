@@ -12,7 +12,7 @@ from depyf.views.pages.notebook import Markup, Part, chip, dim, fact, folded, jo
 if TYPE_CHECKING:
     from depyf.actions.comparing.against_model import ModelComparison
     from depyf.actions.comparing.compare import Comparison
-    from depyf.actions.comparing.graph_finding import Finding, GraphComparison
+    from depyf.actions.comparing.graphs.graph_finding import Finding, GraphComparison
     from depyf.actions.comparing.value_traces import ModelDifference
 
 
@@ -80,7 +80,7 @@ def _graph(graph: GraphComparison, outcome: str, names: tuple[str, str]) -> Mark
 
 
 def _finding(finding: Finding, names: tuple[str, str]) -> list[Part]:
-    from depyf.actions.comparing.graph_finding import advice_lines, headline, labels
+    from depyf.actions.comparing.graphs.graph_finding import advice_lines, headline, labels
 
     if finding.difference is None:
         return [line(finding.error)]

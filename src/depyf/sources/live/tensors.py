@@ -12,6 +12,8 @@ from typing import Any
 _RTOL = {"float64": 1e-7, "float32": 1e-4, "float16": 1e-2, "bfloat16": 3e-2, "complex64": 1e-4, "complex128": 1e-7}
 """Relative tolerances that different orders of summation stay within, on real models, and planted bugs do not."""
 
+OTHER_STRIDES = "the numbers are the same; view() may work on one of them and raise an error on the other"
+
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
@@ -98,6 +100,16 @@ def difference(expected: Any, got: Any, rtol: float | None, atol: float | None) 
     count = int(bad.sum())
     reason = f"{count} of {expected.numel()} elements differ beyond tolerance"
     return TensorDifference(statistics(expected), statistics(got), count, index, worst, reason)
+
+
+def strides_that_count(value: Any) -> tuple[int, ...] | None:
+    """The strides of a tensor's dimensions of more than one element, on which views of it depend; None for a tensor
+    without strides."""
+    import torch
+
+    if value.layout is not torch.strided or value.is_nested:
+        return None
+    return tuple(step for step, size in zip(value.stride(), value.shape) if size > 1) if value.numel() else ()
 
 
 def gradients_of(results: Sequence[Any], wanted: Mapping[str, Any]) -> dict[str, Any]:

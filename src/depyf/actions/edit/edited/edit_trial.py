@@ -13,7 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.actions.comparing.compiled_graph import Compiled, copied, is_tensor, node_values, steady_random_numbers
+from depyf.actions.comparing.graphs.compiled_graph import (
+    Compiled,
+    copied,
+    is_tensor,
+    node_values,
+    steady_random_numbers,
+)
 from depyf.safety.guarded import problem
 from depyf.sources.live.origins.probes import clean_copy
 from depyf.sources.live.pure_tensors import number, tensor

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.actions.comparing.compiled_graph import copied, steady_random_numbers
+from depyf.actions.comparing.graphs.compiled_graph import copied, steady_random_numbers
 from depyf.actions.edit.edited.edit_trial import Cost, EditedGraph, apart, peak_of, wait
 from depyf.safety.guarded import problem
 

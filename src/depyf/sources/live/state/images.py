@@ -33,13 +33,22 @@ from depyf.sources.live.pure_tensors import is_tensor
 from depyf.sources.live.state.kept import ABSENT, Kept, KeptBy, KeptDict, KeptSlots, named_members
 from depyf.sources.live.state.kept_tensors import keepable, shown_in
 from depyf.sources.live.state.reached import WARNED, ReachedState, shown
-from depyf.sources.live.tensors import TensorDifference, difference, relative_tolerance, statistics
+from depyf.sources.live.tensors import (
+    OTHER_STRIDES,
+    TensorDifference,
+    difference,
+    relative_tolerance,
+    statistics,
+    strides_that_count,
+)
 
 _DEEPEST = 40
 MEMORY = "'s memory"
 ORDER = "'s order of keys"
 REPEATED = "'s elements in memory"
-"""Of an expanded tensor a write to one element is one to others.  A backend may choose other strides besides."""
+"""Of an expanded tensor a write to one element is one to others."""
+STRIDES = "'s strides"
+"""Whether ``view`` of it works, and what ``as_strided`` gives, depends on them."""
 _OURS = ("_dynamo_", "__compiled_fn", "__resume_at", "__import_", "__builtins_dict__", "_is_torch_compile")
 """What torch itself writes among the program's attributes and globals."""
 
@@ -178,6 +187,7 @@ class Images:
                 repeated = any(step == 0 and size > 1 for step, size in zip(value.stride(), value.shape))
                 parts.append((REPEATED, Image("opaque", "one place for several" if repeated else "a place for each")))
                 parts.append((MEMORY, Image("opaque", self._memory.setdefault(value.untyped_storage()._cdata, path))))
+                parts.append((STRIDES, Image("opaque", f"{strides_that_count(value)}")))
             return Image("tensor", copy, parts)
 
 
@@ -308,7 +318,7 @@ def differences(
         for name, part in first.parts:  # what is left after one of them is a consequence
             if name in others and part.value != others[name].value:
                 said = [f"that of {at.value}" if name == MEMORY else str(at.value) for at in (part, others[name])]
-                yield Apart(path + name, said[0], said[1], NOT_THE_SAME)
+                yield Apart(path + name, said[0], said[1], OTHER_STRIDES if name == STRIDES else NOT_THE_SAME)
                 return
     elif first.kind == "scalar":
         one, other = first.value, second.value
