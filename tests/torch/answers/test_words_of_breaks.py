@@ -11,6 +11,7 @@ from torch._dynamo import graph_break_hints
 import depyf
 from depyf.actions.doctor.switches import follow
 from depyf.run.advice.advice import AdviceUse
+from depyf.run.causes.cause import CauseKind
 from depyf.run.causes.collect import causes_of
 from depyf.run.causes.stack_names import stack_names
 from depyf.run.store.loading import load
@@ -181,3 +182,35 @@ def test_output_that_torch_can_move(tmp_path, function, ids):
         torch.compile(function, backend="eager")(torch.ones(3))
     (cause,) = causes_of(load(tmp_path))
     assert [one.id for one in cause.advice] == ids
+
+
+def prints_number(x, n):
+    y = x + 1
+    print("step", n)
+    return y * 2
+
+
+def prints_text_of_a_number(x, n):
+    y = x + 1
+    print(f"step {n}")
+    return y * 2
+
+
+@pytest.mark.parametrize(
+    ("function", "ids"),
+    [(prints_number, ["write-outside"]), (prints_text_of_a_number, ["reorder-output", "write-outside"])],
+)
+@pytest.mark.parametrize("moved", [False, True])
+def test_output_of_a_number_that_becomes_a_symbol(tmp_path, function, ids, moved, capsys):
+    """torch moves the call of the first compilation, where the number is a constant, and not that of the second."""
+    torch._dynamo.reset()
+    functions = {print} if moved else set()
+    with torch._dynamo.config.patch(reorderable_logging_functions=functions), depyf.prepare_debug(tmp_path):
+        compiled = torch.compile(function, backend="eager")
+        for n in range(3, 6):
+            compiled(torch.ones(3), n)
+    breaks = [cause for cause in causes_of(load(tmp_path)) if cause.kind is CauseKind.BREAKS]
+    if moved:
+        assert bool(breaks) == ("reorder-output" not in ids)
+    else:
+        assert [one.id for one in breaks[0].advice] == ids

@@ -9,6 +9,7 @@ an edit changes.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -48,6 +49,8 @@ class TriedPatch:
     kept: bool
     why: str = ""
     """Why it was not kept."""
+    place: Place | None = None
+    """The line of its cause, in the program as it is; None for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +157,8 @@ def fix_program(
         ran = run(_only_changed(original, changed), found.way.text)
         kept = [one.patch for one in tried if one.kept]
         why = _why_not([*kept, found], first, state, ran, but)
-        tried.append(TriedPatch(found, state.measured, ran.measured, not why, why))
+        place = line_as_it_is(found.cause.place, original, texts)
+        tried.append(TriedPatch(found, state.measured, ran.measured, not why, why, place))
         if not why:
             texts, state = changed, ran
     changed = _only_changed(original, texts)
@@ -197,6 +201,18 @@ def _each_call_anew(before: Measured, after: Measured) -> bool:
     """Whether more is compiled than before, and no call finds what an earlier one compiled."""
     calls = sum(map(len, (after.calls or {}).values()))
     return before.totals.compilations < after.totals.compilations >= calls > 2
+
+
+def line_as_it_is(place: Place | None, original: Mapping[str, str], texts: Mapping[str, str]) -> Place | None:
+    """A line of an edited text, as a line of the text without edits."""
+    if place is None or original.get(place.filename) == texts.get(place.filename):
+        return place
+    one, other = (text[place.filename].splitlines() for text in (original, texts))
+    for _, first, end, begin, last in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        if begin < place.line <= last:
+            line = min(first + place.line - begin, max(end, first + 1))
+            return dataclasses.replace(place, line=line)
+    return place
 
 
 def _only_changed(original: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, str]:

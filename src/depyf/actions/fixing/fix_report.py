@@ -9,7 +9,6 @@ from typing import Any
 
 from depyf.actions.doctor.trial import Measured
 from depyf.actions.fixing.fix_program import Fixes, TriedPatch
-from depyf.run.places.place import Place
 from depyf.safety.escape import cut, printable
 from depyf.views.findings.finding import shown_path
 from depyf.views.pages.sections.totals import words_of
@@ -47,7 +46,7 @@ def fix_lines(fixes: Fixes) -> list[str]:
 
 
 def _at(one: TriedPatch) -> str:
-    place: Place | None = one.patch.cause.place
+    place = one.place
     return f"{printable(shown_path(place.filename))}:{place.line}: " if place is not None else ""
 
 

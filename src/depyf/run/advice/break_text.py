@@ -18,6 +18,8 @@ _FUNCTIONS = (
 )
 _PLAIN = re.compile(r"(?:builtin|function) `(?P<name>[\w.]+?)\.?`")
 _BECAUSE = re.compile(r"\(reason: (?P<why>(?!None\)).+)\)")
+_ARGUMENTS = re.compile(r"\bbuiltin:? \w+ \[(?P<kinds>[^\]\n]*)\]")
+_KIND = re.compile(r"<class '(?:\w+\.)*(?P<name>\w+)'>")
 _METHOD = re.compile(r"\bcall_method \w+\(.*?\) (?P<name>\w+)")
 _OPERATORS = (
     re.compile(r"\bUnsupported (?P<name>[Tt]ensor\.\w+)"),
@@ -56,6 +58,12 @@ def named_function(report: str) -> str:
     """The function that Dynamo does not look into, by torch's name; "" for none."""
     found = next((match for pattern in _FUNCTIONS if (match := pattern.search(report))), None)
     return found["name"].rpartition(f".{_LOCALS}")[2] if found is not None else ""
+
+
+def argument_kinds(report: str) -> frozenset[str]:
+    """The classes by which Dynamo knows the arguments of the builtin function that it does not trace."""
+    match = _ARGUMENTS.search(report)
+    return frozenset(_KIND.findall(match["kinds"])) if match is not None else frozenset()
 
 
 def named_plain_function(report: str) -> str:

@@ -16,7 +16,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from depyf.run.advice.advice import AdviceUse
-from depyf.run.advice.break_text import logger_method, named_function, named_manager, names_optimizer, skips_torch
+from depyf.run.advice.break_text import (
+    argument_kinds,
+    logger_method,
+    named_function,
+    named_manager,
+    names_optimizer,
+    skips_torch,
+)
 from depyf.run.advice.registry import use
 from depyf.run.installed_files import Owner, of_standard_library, package_of
 from depyf.run.uses.known_calls import PACKS
@@ -67,6 +74,8 @@ class BreakFacts:
 
 _LOGS = re.compile(r"\.(?P<method>debug|info|warning|warn|error|exception|critical|log)\(")
 """A call of a logger, in the program's line."""
+_CALLED_LATER = frozenset({"TensorVariable", "ConstantVariable", "StringFormatVariable", "LazyVariableTracker"})
+"""What torch can give to a call that it makes after the graph; the last stands for any."""
 _OF_SETTINGS = frozenset(
     "isEnabledFor getEffectiveLevel hasHandlers getChild setLevel addHandler addFilter filter".split()
 )
@@ -123,9 +132,12 @@ def _skipped(facts: BreakFacts) -> Uses:
 
 
 def _writes(function: str, facts: BreakFacts) -> Uses:
-    """Keyword arguments are lost where torch calls it later (up to 2.14), or it does not do so (2.15)."""
+    """Keyword arguments are lost where torch calls it later (up to 2.14), or it does not do so (2.15).  Nor does it
+    where an argument is a number that compiled code has as a symbol (``DebuggingVariable.can_reorder_logs`` of
+    ``torch/_dynamo/variables/misc.py``)."""
     outside = use("write-outside", function=function)
-    return (outside,) if _has_keywords(facts, function) else (use("reorder-output", function=function), outside)
+    later = not _has_keywords(facts, function) and argument_kinds(facts.text) <= _CALLED_LATER
+    return (use("reorder-output", function=function), outside) if later else (outside,)
 
 
 def _has_keywords(facts: BreakFacts, function: str) -> bool:

@@ -84,6 +84,14 @@ def causes_of(run: Run) -> tuple[Cause, ...]:
     return with_evidence(run, breaks_before_what_follows(causes))
 
 
+def _for_each(advice: dict[AdviceUse, None], broke: Sequence[CostlyEvent]) -> dict[AdviceUse, None]:
+    """``advice`` without what does not help in each of the compilations that a line ends, where there is any for all:
+    a number is a constant in the first, and a symbol later."""
+    given = [set(advice_of(event)) for event in broke]
+    everywhere = set.intersection(*filter(None, given)) if any(given) else set()
+    return {use: None for use in advice if use in everywhere} or advice
+
+
 def _edits(advice: Sequence[AdviceUse]) -> tuple[AdviceUse, ...]:
     """The advice without that there is nothing to change."""
     return tuple(use for use in advice if use.id != "torch-own")
@@ -301,6 +309,8 @@ def _cause(
     for event in broke or events:
         given = advice_of(event)
         advice.update(dict.fromkeys(_to_first_remedy(given) if kind is CauseKind.RECOMPILES else given))
+    if broke:
+        advice = _for_each(advice, broke)
     sentence = {
         CauseKind.RECOMPILES: recompile_sentence,
         CauseKind.FAILED: failure_sentence,
