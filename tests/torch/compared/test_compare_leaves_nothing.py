@@ -83,7 +83,7 @@ def inventory():
         "times": copied(utils.compilation_time_metrics),
         "frames": (convert_frame.FRAME_COUNTER, copied(convert_frame.FRAME_COMPILE_COUNTER)),
         "backends": sorted(eval_frame.cached_backends),
-        "sizes": {str(key): dict(found.automatic_dynamic) for key, found in (pgo._CODE_STATE or {}).items()},
+        "sizes": {str(key): str(dict(found.automatic_dynamic)) for key, found in (pgo._CODE_STATE or {}).items()},
         "breaks": copied(utils.counters["graph_break"]),
         "globals": sorted(name for name in globals() if not name.startswith("__import_")),
         "code": [id(function.__code__) for function in (plain, scaled, broken, nested, Model.forward, without_tensors)],

@@ -11,6 +11,7 @@ copy of its code meanwhile, which goes with its entries; a code object that had 
 from __future__ import annotations
 
 import contextlib
+import copy
 import gc
 import itertools
 import re
@@ -62,6 +63,18 @@ def unentered(scope: dict[str, Any] | None = None) -> Iterator[None]:
                 compiled.forget(seen, copies.busy)
             with Door("depyf: torch has counted what was compiled for an answer", warn):
                 tables.put_back()
+
+
+@contextlib.contextmanager
+def uncounted() -> Iterator[None]:
+    """Afterwards torch's counters and metrics are as before, whatever has compiled meanwhile, such as the backward of
+    an entry that exists."""
+    tables = _Tables()
+    try:
+        yield
+    finally:
+        with Door("depyf: torch has counted what was compiled for an answer", warn):
+            tables.put_back()
 
 
 class _CopiedCode:
@@ -265,4 +278,8 @@ def _put_back(live: Any, kept: Any) -> Any:
 
 
 def _learned(table: Any) -> dict[Any, dict[str, Any]] | None:
-    return None if table is None else {code: dict(state.automatic_dynamic) for code, state in table.items()}
+    if table is None:
+        return None
+    return {  # torch writes to what it has learned of a size
+        code: {name: copy.copy(size) for name, size in state.automatic_dynamic.items()} for code, state in table.items()
+    }

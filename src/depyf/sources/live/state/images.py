@@ -8,9 +8,11 @@ there before the run equals itself; new objects are compared by their attributes
 from __future__ import annotations
 
 import collections
+import contextlib
 import enum
 import hashlib
 import pickle
+import struct
 import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping
@@ -47,6 +49,7 @@ MEMORY = "'s memory"
 ORDER = "'s order of keys"
 REPEATED = "'s elements in memory"
 """Of an expanded tensor a write to one element is one to others."""
+TYPE = "'s class"
 STRIDES = "'s strides"
 """Whether ``view`` of it works, and what ``as_strided`` gives, depends on them."""
 _OURS = ("_dynamo_", "__compiled_fn", "__resume_at", "__import_", "__builtins_dict__", "_is_torch_compile")
@@ -148,7 +151,7 @@ class Images:
         if class_module(type(value)) == "numpy" and hasattr(value, "dtype") and value.dtype.kind in "biufc":
             made = torch.from_numpy(np_copy(value))
             self._alive.append(made)  # its memory has an address that no other one is to get
-            return self._tensor(made, path)
+            return self._tensor(made, path, full_name(type(value)))
         if id(value) in self._known and not is_a(value, tuple, frozenset):
             return Image("known", self._known[id(value)])
         if id(value) in self._met:
@@ -172,7 +175,8 @@ class Images:
         ]
         return Image(kind, None, parts) if parts or is_a(value, dict, list, tuple, set) else Image("opaque", kind)
 
-    def _tensor(self, value: Any, path: str) -> Image:
+    def _tensor(self, value: Any, path: str, kind: str = "") -> Image:
+        """``kind``: the class of an array or a number of numpy's, of which ``value`` is a copy."""
         with untouched():
             if not keepable(value):
                 try:
@@ -182,7 +186,8 @@ class Images:
                 except Exception:
                     return Image("opaque", full_name(type(value)))
             copy = value.detach().clone()
-            parts = [(".requires_grad", Image("scalar", value.requires_grad))]
+            kind = kind or ("torch.Tensor" if self._memory is None else full_name(type(value)))
+            parts = [(TYPE, Image("opaque", kind)), (".requires_grad", Image("scalar", value.requires_grad))]
             if self._memory is not None and value.numel():
                 repeated = any(step == 0 and size > 1 for step, size in zip(value.stride(), value.shape))
                 parts.append((REPEATED, Image("opaque", "one place for several" if repeated else "a place for each")))
@@ -323,8 +328,7 @@ def differences(
     elif first.kind == "scalar":
         one, other = first.value, second.value
         if type(one) is not type(other) or not (one == other or (one != one and other != other)):
-            floats = type(one) is type(other) is float and abs(one - other) <= 1e-6 * max(abs(one), abs(other))
-            if not floats:
+            if not (type(one) is type(other) is float and _is_close(one, other)):
                 yield Apart(path, first.text, second.text, NOT_THE_SAME)
     elif first.kind in ("known", "opaque", "state", "order"):
         if first.value != second.value:
@@ -338,6 +342,15 @@ def differences(
         keys, theirs = ([name for name in parts if name.startswith("[")] for parts in (one, other))
         if keys != theirs and sorted(keys) == sorted(theirs):
             yield Apart(path + ORDER, _keys(keys), _keys(theirs), NOT_THE_SAME)
+
+
+def _is_close(one: float, other: float) -> bool:
+    """Within the precision of float32 where both may have been read out of such tensors, else of float64."""
+    short, relative = struct.Struct("f"), 1e-9
+    with contextlib.suppress(OverflowError):  # too large for float32
+        if all(short.unpack(short.pack(value))[0] == value for value in (one, other)):
+            relative = 1e-6
+    return abs(one - other) <= relative * max(abs(one), abs(other))
 
 
 def _of_tensors(path: str, first: Image, second: Image, apart: TensorDifference) -> Apart:

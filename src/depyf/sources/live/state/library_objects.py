@@ -7,6 +7,7 @@ another kind.  Only exact types are known, and only their own methods are called
 from __future__ import annotations
 
 import array
+import ast
 import contextvars
 import functools
 import os
@@ -17,8 +18,10 @@ from collections.abc import Callable
 from typing import Any
 
 from depyf.sources.live.pure_access import class_module
-from depyf.sources.live.state.kept import ABSENT, Kept, KeptBy, KeptDict
+from depyf.sources.live.state.kept import ABSENT, Kept, KeptBy, KeptDict, Parts
 
+_OF_TORCH = ("TORCH", "_TORCH", "PYTORCH", "TRITON")
+"""How the names of torch's variables begin."""
 STATE_OF = "the state of "
 """Before the name of a generator: the name alone is what a variable refers to."""
 FOLLOWED = frozenset((
@@ -51,9 +54,35 @@ def kept_of_library(value: Any, path: str) -> Kept | None:
         return KeptBy(value, path, lambda one: tuple(one.cache_info()), _clear_cache, quiet=True)
     if kind is threading.local:  # a class derived from it runs its __init__ in each new thread
         return KeptDict(threading.local.__getattribute__(value, "__dict__"), path, attributes=True)
-    if value is os.environ:
-        return KeptBy(value, path, dict, _set_environment)
-    return None
+    return KeptEnvironment(value, path) if value is os.environ else None
+
+
+class KeptEnvironment(Kept):
+    """The variables of the process but for those of torch, which a compilation sets."""
+
+    __slots__ = ("_texts",)
+
+    def __init__(self, value: Any, path: str) -> None:
+        self._texts: dict[tuple[str, str], str] = {}
+        super().__init__(value, path)
+
+    def now(self) -> Parts:
+        """One text for what is alike: each read makes another one."""
+        own = [(name, text) for name, text in self.value.items() if not name.startswith(_OF_TORCH)]
+        return tuple((f"[{name!r}]", self._texts.setdefault((name, text), text)) for name, text in own)
+
+    def write(self, parts: Parts) -> None:
+        kept = {ast.literal_eval(name[1:-1]): text for name, text in parts}
+        _set_environment(self.value, kept | {k: v for k, v in self.value.items() if k.startswith(_OF_TORCH)})
+
+
+def variables_of_torch() -> KeptBy:
+    """The variables of the process that torch sets when it compiles.  They are put back, and not compared."""
+    names = lambda one: {name: text for name, text in one.items() if name.startswith(_OF_TORCH)}  # noqa: E731
+    put = lambda one, kept: _set_environment(  # noqa: E731
+        one, {k: v for k, v in one.items() if not k.startswith(_OF_TORCH)} | kept
+    )
+    return KeptBy(os.environ, "os.environ", names, put, quiet=True)
 
 
 def of_generator(value: Any, path: str) -> KeptBy:

@@ -50,7 +50,8 @@ from depyf.sources.live.state.kept import (
     KeptSlots,
 )
 from depyf.sources.live.state.kept_tensors import KeptStorage, KeptTensor, keepable
-from depyf.sources.live.state.library_objects import FOLLOWED, kept_of_library, of_generator
+from depyf.sources.live.state.library_objects import FOLLOWED, kept_of_library, of_generator, variables_of_torch
+from depyf.sources.live.state.outside import OutsideCalls, acts_outside
 from depyf.sources.live.state.printing import library_writes_output, operator_functions, writes_output
 from depyf.sources.live.state.settings import torch_settings
 
@@ -108,6 +109,7 @@ class ReachedState:
         self._names: dict[int, tuple[Any, str, set[str]]] = {}
         self._queue: collections.deque[tuple[str, Any]] = collections.deque(roots)
         self._packages = {package for _, value in roots for package in _packages(value)}
+        outside = OutsideCalls()
         with untouched():
             while self._queue:
                 path, value = self._queue.popleft()
@@ -120,14 +122,17 @@ class ReachedState:
                     continue
                 self.known[id(value)] = path
                 self._alive.append(value)
+                outside.met(value)
                 try:
                     self._look(path, value)
                 except Exception as error:  # an object that cannot be looked at is none that can be put back
                     self.not_kept.append(f"{path} ({type(error).__name__})")
             for namespace, owner, names in self._names.values():
                 self.records.append(KeptNames(namespace, owner, names, functools.partial(_of_namespace, owner)))
-        self.records += torch_settings()
+        self.records += (*torch_settings(), variables_of_torch())
         self.numbers = _random_numbers()
+        if name := outside.first(value for _, value in roots):
+            self._once(name, None, "a call that acts outside of the process", int, used_up=False, writes=True)
         self._queue.clear()
 
     def everything(self) -> Iterator[Kept]:
@@ -218,6 +223,8 @@ class ReachedState:
             self._file(path, value)
         elif is_a(value, logging.Logger):
             self._queue += [(f"a handler of {path}", stream) for stream in _log_streams(value)]
+        elif leads := acts_outside(value):
+            self._once(path, value, leads, int, used_up=False, writes=True)
         elif kind.__name__ == "socket":
             self._once(path, value, "a socket", int, used_up=False, writes=True)
         elif in_classes(kind, "CustomOpDef") and class_module(kind).startswith("torch."):
@@ -286,6 +293,7 @@ class ReachedState:
         if isinstance(own, dict):
             self._add(KeptDict(own, path, attributes=True))
         self._queue.append((f"{path}._backward_hooks", value._backward_hooks))
+        self._queue.append((f"{path}._post_accumulate_grad_hooks", getattr(value, "_post_accumulate_grad_hooks", None)))
         self._queue += [(f"a tensor that {path} is computed from", leaf) for leaf in _leaves(kept.history)]
 
     def _function(self, path: str, function: types.FunctionType) -> None:
