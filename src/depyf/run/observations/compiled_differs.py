@@ -56,17 +56,24 @@ def checked_line(checked: Sequence[CheckedCalls]) -> str:
     """What was checked, and what came of it; "" where nothing was."""
     if not checked:
         return ""
-    calls = counted(sum(one.calls for one in checked), "call")
-    entries = counted(len(checked), "cache entry", "cache entries")
-    said = f"Compared with Python: {sum(one.checked for one in checked)} of {calls} of {entries}"
-    different = sum(bool(one.apart) for one in checked)
-    if different:
-        return f"{said}, DIFFERENT in {different}."
-    if any(one.checked for one in checked):
-        return f"{said}, the same."
-    reasons = dict.fromkeys(reason for one in checked for reason in one.not_compared)
+    seen, left = ([one for one in checked if (one.checked > 0) is compared] for compared in (True, False))
+    of = seen or left
+    calls, entries = counted(_calls(of), "call"), counted(len(of), "cache entry", "cache entries")
+    said = f"Compared with Python: {sum(one.checked for one in of)} of {calls} of {entries}"
+    reasons = dict.fromkeys(reason for one in left for reason in one.not_compared)
     why = f" ({'; '.join(reasons)})" if reasons else ""
-    return f"{said}: nothing could be compared{why}."
+    if not seen:
+        return f"{said}: nothing could be compared{why}."
+    different = sum(bool(one.apart) for one in seen)
+    said += f", DIFFERENT in {different}" if different else ", the same"
+    if left:
+        others = counted(len(left), "other cache entry", "other cache entries")
+        said += f"; nothing could be compared of {counted(_calls(left), 'call')} of {others}{why}"
+    return f"{said}."
+
+
+def _calls(checked: Sequence[CheckedCalls]) -> int:
+    return sum(one.calls for one in checked)
 
 
 def not_compared(checked: CheckedCalls) -> tuple[str, ...]:

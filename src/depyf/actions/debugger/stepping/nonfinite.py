@@ -26,6 +26,8 @@ from depyf.sources.live.tensors import statistics
 
 StopOn = Literal["nan", "inf"]
 KINDS: tuple[StopOn, ...] = ("nan", "inf")
+_NOT_WRITTEN = frozenset(("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided"))
+"""Operators whose result nothing has been written to; in an ATen graph the name of an overload follows."""
 _CHECK, _STOP = "depyf: check the value", "depyf: stop here"
 
 
@@ -193,6 +195,8 @@ def _watched(statement: ast.stmt, other_line: int) -> list[ast.stmt]:
         return [statement]
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in ("iter", "next"):
         return [statement]  # a boxed argument is taken out of its list
+    if isinstance(value, ast.Call) and _NOT_WRITTEN.intersection(ast.unparse(value.func).split(".")[-2:]):
+        return [statement]  # what is in its memory says nothing, nor does the program read it
     operands = sorted({node.id for node in ast.walk(value) if isinstance(node, ast.Name)})
     check = ast.Call(
         _bound(_CHECK),
