@@ -59,9 +59,8 @@ class DynamoClaim:
         alike = f"{counted(self.operations, 'operation')} on the same tensors in the same order"
         more = len(self.assumed) - _NAMED
         names = ", ".join(self.assumed[-_NAMED:]) + (f" and {more} more" if more > 0 else "")
-        return f"PROVEN for all calls that the guards let in: {alike}" + (
-            f"; assumed besides the guards: {names}" if names else ""
-        )
+        names += (" and " if names else "") + "that no function or class is exchanged"
+        return f"PROVEN for all calls that the guards let in: {alike}; assumed besides the guards: {names}"
 
 
 def dynamo_claim(

@@ -24,10 +24,15 @@ class JudgedClaim:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         entries: Callable[[], tuple[LiveEntry, ...]],
+        own: LiveEntry | None = None,
+        filtered: bool = False,
     ) -> None:
+        """``own``: the entry of the program for this call, if it has one: its guards let calls in.  ``filtered``: a
+        filter leaves out guards of the entry that the program will make."""
         self.claim: DynamoClaim | None = None
         self._call = target, args, kwargs
         self._entries = entries
+        self._own, self._filtered = own, filtered
         self._graphs: list[Any] = []
 
     def backend(self, inner: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,7 +55,8 @@ class JudgedClaim:
             return
         guards: list[str] = []
         with contextlib.suppress(Exception):  # then the guards are assumed to look at nothing
-            guards = [guard.record.expression for guard in live_guards(entries[0])]
+            asked = self._own or (None if self._filtered else entries[0])
+            guards = [guard.record.expression for guard in live_guards(asked)] if asked is not None else []
         with contextlib.suppress(TypeError):
             given = target.bind(args, kwargs).arguments
             entry = entries[0]
