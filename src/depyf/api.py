@@ -148,11 +148,12 @@ def compare(
     """Does compiled ``fn(*args, **kwargs)`` do what Python does, and each graph of it the same on both backends?
 
     ``fn`` is a function or module, compiled or not.  It is called several times, each time from the same state: as
-    Python, as Dynamo's code with its graphs in eager mode, and, of a compiled callable, by the cache entry that would
-    run.  Results or errors, arguments, parameters, buffers, attributes, globals and cells that the call can reach,
-    random numbers, standard output and gradients are compared; where they part, the layer is named, and the cause where
-    it is known.  Afterwards the program is as it was: state, random numbers and torch's caches.  What two runs cannot
-    share (a generator) is named.  An error of the call that comes before any graph is raised.
+    Python, as Dynamo's code with its graphs in eager mode, and by the cache entry that would run, or compiled apart
+    where there is none.  Results or errors, arguments, parameters, buffers, attributes, globals and cells that the call
+    can reach, random numbers, standard output and gradients are compared; where they part, the layer is named, and the
+    cause where it is known.  Afterwards the program is as it was: state, random numbers and torch's caches.  What two
+    runs cannot share (a generator) is named, and a call that acts outside of the process is not made.  An error of the
+    call that comes before any graph is raised.
 
     ``backends``: names or callables, the reference first; by default eager mode and the backend of ``fn``, or Inductor.
     Each graph runs on both with the same inputs.  Outputs, inputs written into and gradients (for made-up gradients of

@@ -132,7 +132,7 @@ def an_item_of_a_global() -> Trap:
     SETTINGS["scale"] = 2
     compiled = _without(torch.compiler.keep_tensor_guards_unsafe, scaled, torch.ones(3), backend="aot_eager")
     SETTINGS["scale"] = 5
-    named = ("SETTINGS['scale'] (more_programs.py:", "which was 2 when the entry was made and is 5 now", "keep_tensor_")
+    named = ("SETTINGS['scale'] (more_programs.py:", "which is 5 now (the entry's graph has 2)", "keep_tensor_")
     return Trap(compiled, (torch.ones(3),), GUARDS, named)
 
 
@@ -144,7 +144,7 @@ def a_default_argument() -> Trap:
     by_two.__defaults__ = (2,)
     compiled = _without(torch.compiler.skip_guard_on_globals_unsafe, lambda x: by_two(x) + 1, torch.ones(3))
     by_two.__defaults__ = (7,)
-    named = ("by_two.__defaults__[0] (more_programs.py:", "which was 2 when the entry was made and is 7 now")
+    named = ("by_two.__defaults__[0] (more_programs.py:", "which is 7 now (the entry's graph has 2)")
     return Trap(compiled, (torch.ones(3),), GUARDS, named)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from depyf.actions.claims.dynamo_claim import DynamoClaim
 from depyf.actions.claims.judged_claim import JudgedClaim
 from depyf.actions.comparing.call_outcome import (
+    GRADIENT,
     CallOutcome,
     Output,
     may_be_rounding,
@@ -32,6 +33,7 @@ from depyf.actions.comparing.entries.stale_entries import Stale, why_stale
 from depyf.errors import DepyfError
 from depyf.run.causes.folding import counted
 from depyf.safety.guarded import problem
+from depyf.sources.live.ahead.filtered_guards import filter_of
 from depyf.sources.live.caches.entries import LiveEntry, cache_entries
 from depyf.sources.live.caches.own_stance import own_stance
 from depyf.sources.live.caches.unentered import unentered
@@ -68,6 +70,8 @@ class AgainstPython:
     """What both raise."""
     raised_as: str = ""
     """The class that torch raises while it compiles, in place of ``error``; "" where it raises the same class."""
+    unsteady: frozenset[str] = frozenset()
+    """Values in which two runs as Python differ: they tell nothing of a compiled one."""
     claim: DynamoClaim | None = None
     """Whether Dynamo's code is proven to do what Python does; None where it is not compared, or differs."""
 
@@ -277,6 +281,19 @@ class Calls:
         """The cache entries of the function, the one that ran last first."""
         return () if self.target is None else cache_entries(self.target.function.__code__)
 
+    @property
+    def compiles_anew(self) -> bool:
+        """Whether the program would compile a call that no entry serves, and here it can be tried apart."""
+        import torch
+
+        stance = torch._dynamo.eval_frame._stance.stance
+        ahead = self.target is not None and bool(self.target.ahead)
+        return self.backend is not None and not ahead and stance == "default"
+
+    def unsteady(self, python: CallOutcome) -> frozenset[str]:
+        """The values in which another run as Python differs from ``python``: of clocks, new memory, addresses."""
+        return frozenset(apart.path for apart in self.apart(python, self.as_python()))
+
     def apart(self, first: CallOutcome, second: CallOutcome) -> tuple[Apart, ...]:
         return tuple(outcomes_apart(self.state, first, second, self.rtol, self.atol))
 
@@ -307,6 +324,11 @@ def _with_own_history(args: Any, kwargs: Any) -> tuple[Any, Any, dict[str, Any],
         leaves[number] = made[id(leaf)] = made[id(leaf)] if id(leaf) in made else own_copy(leaf)
     args, kwargs = _pytree.tree_unflatten(leaves, spec)
     return args, kwargs, {f"argument {n + 1}": copied for n, copied in enumerate(made.values())}, given
+
+
+def without(apart: tuple[Apart, ...], unsteady: frozenset[str]) -> tuple[Apart, ...]:
+    """The differences that are not in what each run as Python has another value for."""
+    return tuple(one for one in apart if one.path not in unsteady)
 
 
 @contextlib.contextmanager
@@ -350,17 +372,27 @@ def against_python(
         return AgainstPython(ran=False, not_compared=(said,))
     python = calls.as_python()
     entry = calls.entry()
-    own = calls.by_entry(entry) if entry is not None else calls.as_asked() if calls.asked else None
-    judged = JudgedClaim(calls.target, calls.args, calls.kwargs, calls.entries)
+    own = calls.by_entry(entry) if entry is not None else calls.as_asked() if calls.compiles_anew else None
+    filtered = filter_of(calls.fn) is not None
+    judged = JudgedClaim(calls.target, calls.args, calls.kwargs, calls.entries, entry, filtered)
     captured = calls.as_graphs(judged.backend(graphs), then=judged.judge)
     remarks = [f"{path} cannot be put back" for path in calls.state.not_kept[:3]]
     used = [f"{one.path}, {one.what}: each run of the call has moved on in it" for one in calls.state.once if one.moved]
     remarks += used
-    if entry is None and not calls.asked and calls.backend is not None:
+    if own is None and calls.backend is not None:
         remarks.append(_NO_ENTRY)
     apart = calls.apart(python, captured)
     if apart and used:
         return AgainstPython(ran=False, not_compared=tuple(remarks))
+    unsteady = calls.unsteady(python) if apart or (own is not None and calls.apart(python, own)) else frozenset()
+    remarks += [f"{path}, in which two runs as Python differ" for path in sorted(unsteady)[:3]]
+    apart = without(apart, unsteady)
+    if apart and own is not None and not without(calls.apart(python, own), unsteady):
+        remarks.append(f"the graphs in eager mode: {apart[0].path} differs there, and the compiled call does as Python")
+        apart = ()
+    elif apart and python.drew and all(one.path.startswith(GRADIENT) for one in apart):  # checkpoints draw again
+        remarks.append("gradients: what runs again in the backward draws other random numbers")
+        apart = ()
     if apart:
         step: tuple[str, ...] = ()
         with contextlib.suppress(Exception):  # what differs is said without it
@@ -368,12 +400,13 @@ def against_python(
         layer = _dynamo_differs(python, captured, bool(step))
         return AgainstPython(apart, causes=(layer, *step), not_compared=tuple(remarks))
     other = raised_as(python.error, captured.error)
-    if other and own is None:  # an error leaves no entry
+    if other:  # an error leaves no entry
         remarks = [text for text in remarks if text is not _NO_ENTRY]
     compared, claim = _compared(calls.state, python, other), judged.claim if python.error is None else None
     found = AgainstPython(
-        compared=compared, not_compared=tuple(remarks), error=python.error, raised_as=other, claim=claim
-    )
+        compared=compared, not_compared=tuple(remarks), error=python.error, raised_as=other, claim=claim,
+        unsteady=unsteady,
+    )  # fmt: skip
     if own is None or used:
         return found
     return _of_compiled(calls, entry, python, own, found, lambda: was_compared(calls.backend), graphs_agree)
@@ -391,7 +424,7 @@ def _of_compiled(
     """What the call does by the program's own entry, as it would run in the program; without one, compiled apart as
     the caller of ``compare`` wants it."""
     name = entry.compile_id if entry is not None else ""
-    apart = calls.apart(python, own)
+    apart = without(calls.apart(python, own), found.unsteady)
     if apart and python.drew:  # the graphs alone were compared
         what = f"entry {name}" if name else "the compiled call"
         said = f"{what}, for it draws other random numbers than Python"

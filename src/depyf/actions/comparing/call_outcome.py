@@ -36,6 +36,7 @@ from depyf.sources.live.state.reached import ReachedState
 from depyf.sources.live.tensors import gradients_of
 
 RESULT = "the result"
+GRADIENT = "the gradient of "
 _AS_FAR = 8.0
 """How much farther from Python an entry may be than one made anew, of other sizes and so with other kernels."""
 _AMPLIFIED = 0.2
@@ -116,6 +117,7 @@ def outcome(
     from torch.utils import _pytree
 
     made = CallOutcome()
+    versions = {path: tensor._version for path, tensor in (copies or {}).items()}
     heard = contextlib.nullcontext if output is None else output.heard
     try:
         with heard():
@@ -132,7 +134,9 @@ def outcome(
         made.places = {path: left_in(iterator) for path, iterator in (iterators or {}).items()}
         made.drew = any(record.changed() for record in state.numbers)
         if made.error is None:
-            wanted = {tensor.path: tensor.value for tensor in state.tensors if tensor.requires} | dict(copies or {})
+            wanted = {tensor.path: tensor.value for tensor in state.tensors if tensor.requires}
+            # after a write to one, autograd has it elsewhere in what a graph computes
+            wanted |= {path: one for path, one in (copies or {}).items() if one._version == versions[path]}
             with contextlib.suppress(Exception), heard(), _outside_autocast():  # what has no backward has none
                 found = gradients_of(_pytree.tree_leaves(value), wanted)
                 made.gradients = {path: _gradient(part) for path, part in found.items()}
@@ -203,7 +207,7 @@ def outcomes_apart(
             tensor = one if one.kind == "tensor" else other
             if not bool(tensor.value.ne(0).any()):
                 continue
-        of_gradients += differences(one, other, f"the gradient of {path}", rtol, atol)
+        of_gradients += differences(one, other, f"{GRADIENT}{path}", rtol, atol)
     return [*found, *_beside(of_gradients, first.gradients.values())]
 
 

@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from depyf.actions.comparing.against_python import AgainstPython, Calls
+from depyf.actions.comparing.against_python import AgainstPython, Calls, without
 from depyf.actions.comparing.call_outcome import CallOutcome, may_be_rounding, seen
 from depyf.actions.comparing.compare import compare, original_of
 from depyf.actions.comparing.graphs.graph_finding import Finding, advice_lines, headline
@@ -197,7 +197,10 @@ class CheckedRun:
                 served.checked += 1
         elif apart and not all(one.rounding for one in apart):
             found = self._why(calls, left)
-            if found is None or found.apart or not may_be_rounding(apart):
+            apart = without(apart, found.unsteady) if found is not None else apart
+            if found is not None and found.unsteady:
+                served.not_compared["what differs in two runs as Python, too, such as a clock"] = None
+            if apart and (found is None or found.apart or not may_be_rounding(apart)):
                 self._differs(served, apart, found)
         if not (apart and python.drew):
             served.checked += 1
@@ -216,7 +219,8 @@ class CheckedRun:
             with contextlib.suppress(Exception), self._session.unheard():  # what differs is said without it
                 result = compare(calls.fn, calls.args, calls.kwargs, None, None, None, {})
                 causes = [*result.python.causes, *(_first_operation(result.first) if result.first is not None else ())]
-                return AgainstPython(result.python.apart, causes=tuple(causes), ways=result.python.ways)
+                again = result.python
+                return AgainstPython(again.apart, causes=tuple(causes), ways=again.ways, unsteady=again.unsteady)
             return None
         finally:
             if left is not None:

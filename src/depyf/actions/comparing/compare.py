@@ -4,9 +4,10 @@ compute the same on two backends, with the same real inputs (``graphs/two_backen
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -22,8 +23,13 @@ from depyf.safety.guarded import problem
 from depyf.sources.live.ahead.ahead_functions import ahead_functions
 from depyf.sources.live.ahead.one_graph import one_graph_of
 from depyf.sources.live.caches.live_run import backend_name
+from depyf.sources.live.caches.unentered import uncounted
 from depyf.sources.live.notebook_cells import in_cells
+from depyf.sources.live.pure_access import own_attributes
 from depyf.sources.live.target import find_target
+
+_MARK = "_is_torch_compile"
+"""An attribute of modules (``torch/_dynamo/eval_frame.py``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +44,9 @@ class Comparison:
 
     def __bool__(self) -> bool:
         seen = bool(self.graphs) or bool(self.python.raised_as)
-        return bool(self.python) and seen and all(graph.finding is None for graph in self.graphs)
+        whole = not self.python.graphs_only  # was compared: a graph that cannot be run apart is part of it
+        agree = (graph.finding is None or (whole and graph.finding.difference is None) for graph in self.graphs)
+        return bool(self.python) and seen and all(agree)
 
     @property
     def first(self) -> Finding | None:
@@ -114,6 +122,18 @@ def _compiled(fn: Any, original: Any, asked: dict[str, Any]) -> Any:
         raise DepyfError(f"depyf.compare: torch.compile refuses this: {problem(error)}") from error
 
 
+@contextlib.contextmanager
+def _unmarked(fn: Any) -> Iterator[None]:
+    """torch.compile marks the module that it is given; afterwards it has no mark that it had not."""
+    own = own_attributes(fn)
+    known = set(own or ())
+    try:
+        yield
+    finally:
+        if own is not None and _MARK not in known:
+            own.pop(_MARK, None)
+
+
 def compare(
     fn: Callable[..., Any],
     args: tuple[Any, ...],
@@ -132,15 +152,20 @@ def compare(
             "compare it with here; call both, and give the results to torch.testing.assert_close"
         )
     original = original_of(fn)
-    calls = Calls(_compiled(fn, original, asked) if asked else fn, original, args, kwargs, rtol, atol, asked)
-    backends = backends or ("eager", _backend(calls))
-    run = TwoBackends(backends, rtol, atol, calls.output)
-    python = against_python(
-        calls,
-        run.backend,
-        graphs_agree=lambda: not any(graph.finding for graph in run.graphs),
-        was_compared=lambda backend: any(backend is one or backend_name(backend) == one for one in run.backends),
-    )
+    if not asked and original is fn and not isinstance(fn, types.BuiltinFunctionType):
+        asked = {"backend": "inductor" if backends is None else backends[1]}
+    with uncounted(), _unmarked(fn):
+        calls = Calls(_compiled(fn, original, asked) if asked else fn, original, args, kwargs, rtol, atol, asked)
+        backends = backends or ("eager", _backend(calls))
+        run = TwoBackends(backends, rtol, atol, calls.output)
+        python = against_python(
+            calls,
+            run.backend,
+            graphs_agree=lambda: not any(graph.finding for graph in run.graphs),
+            was_compared=lambda backend: any(
+                one is backend or one is asked.get("backend") or one == backend_name(backend) for one in run.backends
+            ),
+        )
     if python.error is not None and not run.graphs and not python.raised_as:  # most likely it was called in a wrong way
         raise python.error
     if python.error is not None:

@@ -167,7 +167,7 @@ def _missing(calls: Calls, entry: LiveEntry, anew: EntryAnew, parting: Parting |
         guard, value = missing[source][0], _value(missing[source])
         now = f", which is {value!r} now" if value is not _NOTHING else ""
         if number == 0 and parting is not None and parting.constants and value == parting.constants[1]:
-            now = f", which was {parting.constants[0]!r} when the entry was made and is {value!r} now"
+            now = f", which is {value!r} now (the entry's graph has {parting.constants[0]!r})"
         looked = f"no guard of the entry looks at {named(source)}{_at(guard.place)}{now}"
         yield f"{looked}, and an entry made anew has one, {guard.kind}{by}"
     if len(names) > _NAMED:
