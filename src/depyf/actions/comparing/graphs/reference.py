@@ -34,7 +34,7 @@ _ROUNDING = 10.0
 """Up to how many tolerances, of the largest value around, the first backend's error counts as rounding."""
 
 
-class Reference:
+class DoubleReference:
     """The values of a graph in double precision, which are computed when they are asked for.
 
     ``run``: what is compared of a graph, on the inputs in double precision.

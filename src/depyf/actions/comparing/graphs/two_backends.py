@@ -37,7 +37,7 @@ from depyf.actions.comparing.graphs.graph_effects import (
 from depyf.actions.comparing.graphs.graph_finding import Finding, GraphComparison
 from depyf.actions.comparing.graphs.inductor_part import INDUCTOR, LAYERS, inductor_layer
 from depyf.actions.comparing.graphs.looked_at import Looked
-from depyf.actions.comparing.graphs.reference import Reference, coarsest, doubled
+from depyf.actions.comparing.graphs.reference import DoubleReference, coarsest, doubled
 from depyf.actions.comparing.graphs.undeclared_writes import has_custom_operators
 from depyf.safety.guarded import problem
 from depyf.sources.live.caches.live_run import backend_name
@@ -227,7 +227,7 @@ class TwoBackends:
         return backend_name(self.backends[1])
 
     def _first_apart(
-        self, expected: list[Any], got: list[Any], reference: Reference | None = None
+        self, expected: list[Any], got: list[Any], reference: DoubleReference | None = None
     ) -> tuple[int, TensorDifference] | None:
         """Position and kind of the first difference.  Without a ``reference`` nothing is put down to rounding."""
         for position, (one, other) in enumerate(zip(expected, got)):
@@ -261,7 +261,7 @@ class TwoBackends:
     ) -> tuple[Any, TensorDifference] | None:
         """The first of ``nodes`` that differs when all of them are looked at at once."""
         expected, got = (self._values(backend, gm, inputs, nodes, gradient) for backend in self.backends)
-        exact = Reference(gm, inputs, lambda made: self._values("eager", made, doubled(inputs), nodes, gradient))
+        exact = DoubleReference(gm, inputs, lambda made: self._values("eager", made, doubled(inputs), nodes, gradient))
         apart = self._first_apart(expected, got, exact)
         return None if apart is None else (nodes[apart[0]], apart[1])
 
@@ -298,11 +298,11 @@ class TwoBackends:
         return [gradients[order.index(name)] for name in names]
 
 
-def _reference(gm: Any, inputs: tuple[Any, ...], gradients: bool = False) -> Reference:
+def _reference(gm: Any, inputs: tuple[Any, ...], gradients: bool = False) -> DoubleReference:
     """Of the results of a graph, or of the gradients of its inputs."""
 
     def run(graph: Any) -> list[Any]:
         made = Compiled("eager", graph)
         return made.gradients(doubled(inputs)) if gradients else made.outputs(doubled(inputs))
 
-    return Reference(gm, inputs, run)
+    return DoubleReference(gm, inputs, run)
