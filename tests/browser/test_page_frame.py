@@ -48,6 +48,37 @@ def test_a_deep_link_opens_a_file_at_a_line(visit: Any, page_file: Path) -> None
     assert view["y"] < box["y"] < view["y"] + view["height"]
 
 
+@pytest.mark.parametrize(
+    ("address", "asked", "here"),
+    [
+        ("#nope", "the place nope", "Fix first"),
+        ("#fix-first/zz", "the place zz of this panel", "Fix first"),
+        ("#files/nope.py/3", "the file nope.py", "Files"),
+        ("#files/long.py/10001", "line 10001 of long.py", "Files, long.py"),
+        ("#files/long.py/x", "line x of long.py", "Files, long.py"),
+    ],
+)
+def test_a_link_that_leads_nowhere_says_so_until_one_moves_on(
+    visit: Any, page_file: Path, address: str, asked: str, here: str
+) -> None:
+    page = visit(page_file, address)
+    said = page.locator("main").get_by_role("status").filter(has_text="The address asks")
+    assert said.inner_text() == f"The address asks for {asked}, which is not in this report. Here is {here}."
+    page.locator("nav[aria-label=Panels] a").last.click()
+    page.locator("nav[aria-label=Files] a", has_text="long.py").click()
+    page.get_by_text("value_0 = 0", exact=True).wait_for()
+    assert said.count() == 0
+
+
+def test_an_address_typed_in_an_open_page_says_so_too(visit: Any, page_file: Path) -> None:
+    page = visit(page_file, "#files/long.py/7")
+    page.evaluate("location.hash = '#files/gone.py'")
+    page.get_by_text("The address asks for the file gone.py").wait_for()
+    page.go_back()
+    page.locator(".line.mark-selected").wait_for()
+    assert page.get_by_text("The address asks").count() == 0
+
+
 def test_a_file_of_10_000_lines_is_filled_where_it_is_seen(visit: Any, page_file: Path) -> None:
     page = visit(page_file, "#files/long.py")
     assert 100 < page.locator(".line").count() < 1000

@@ -75,10 +75,10 @@ test("lines of one line of the program have one colour; a line of several has no
 
 test("an address names a compilation, after a reset too, and of a rank", () => {
   const all = [compilation, { ...compilation, generation: 1 }, { ...compilation, rank: "rank_1" }];
-  assert.deepEqual(addressed(all, ["0", "1", "kernel", "7"]), { index: 0, rest: ["kernel", "7"] });
-  assert.deepEqual(addressed(all, ["0", "1r1"]), { index: 1, rest: [] });
-  assert.deepEqual(addressed(all, ["rank_1", "0", "1", "x"]), { index: 2, rest: ["x"] });
-  assert.deepEqual(addressed(all, ["9", "9"]), { index: 0, rest: [] });
+  assert.deepEqual(addressed(all, ["0", "1", "kernel", "7"]), { index: 0, rest: ["kernel", "7"], lost: false });
+  assert.deepEqual(addressed(all, ["0", "1r1"]), { index: 1, rest: [], lost: false });
+  assert.deepEqual(addressed(all, ["rank_1", "0", "1", "x"]), { index: 2, rest: ["x"], lost: false });
+  assert.deepEqual(addressed(all, ["9", "9"]), { index: 0, rest: [], lost: true });
   assert.deepEqual(partsOfLine(all[1], all[1].panes[0], 3), ["0", "1r1", "source", 3]);
   assert.deepEqual(partsOfLine(all[2], all[2].panes[0], 3), ["chain", "rank_1", "0", "1", "source", 3]);
 });
@@ -88,7 +88,7 @@ test("what is opened first has a graph, where there is one", () => {
   const compiled = { panes: [pane("transformed", []), pane("captured", [])] };
   assert.equal(openedFirst([wrapper, compiled, compiled]), 1);
   assert.equal(openedFirst([wrapper, wrapper]), 0);
-  assert.deepEqual(addressed([wrapper, compiled], []), { index: 1, rest: [] });
+  assert.deepEqual(addressed([wrapper, compiled], []), { index: 1, rest: [], lost: false });
 });
 
 test("common lines are a longest common subsequence", () => {

@@ -29,8 +29,16 @@ test("an address leads to a panel, and a compile id to the chain", () => {
     parts: ["0", "1", "Forward_graph", "12"],
   });
   assert.deepEqual(destination("#!0/0/0", panels), { panel: "chain", parts: ["!0", "0", "0"] });
-  assert.deepEqual(destination("#nowhere/1", panels), { panel: "fix-first", parts: [] });
-  assert.deepEqual(destination("#0/1", ["fix-first"]), { panel: "fix-first", parts: [] });
+  assert.deepEqual(destination("#files/", panels), { panel: "files", parts: [] });
+  assert.deepEqual(destination("#content", panels), { panel: "fix-first", parts: [] });
+});
+
+test("an address of no panel opens the first one, and says what is missing", () => {
+  const missing = (address, panels) => destination(address, panels).missing;
+  assert.equal(missing("#nowhere/1", ["fix-first"]), "the place nowhere/1");
+  assert.equal(missing("#0/1", ["fix-first"]), "the place 0/1");
+  assert.equal(missing(`#${"x".repeat(200)}`, ["fix-first"]), `the place ${"x".repeat(80)}…`);
+  assert.equal(missing("#0/1", ["fix-first", "chain"]), undefined);
 });
 
 test("runs cut a line into its pieces, whatever they say", () => {

@@ -16,6 +16,7 @@ import {
 import { codeView } from "./code_view.js";
 import { el, fill } from "./dom.js";
 import { compileId } from "./format.js";
+import { missingLine, shortened } from "./routes.js";
 import { splitPanes } from "./split.js";
 
 /** The columns, in the order of the stages; each has the panes of its kinds. */
@@ -295,16 +296,20 @@ export function showChain(container, data, page) {
   }
 
   async function open(parts) {
-    const { index, rest } = addressed(compilations, parts);
+    const { index, rest, lost } = addressed(compilations, parts);
     await openCompilation(index);
-    if (rest.length === 0) return;
+    if (index !== current) return null;
+    const here = compileId(compilations[index].compile_id, compilations[index].generation);
+    if (rest.length === 0) return { missing: lost ? `the compilation ${shortened(parts.join("/"))}` : "", here };
     const at = relations.panes.findIndex(
       ({ id, file }) => id === rest[0] || file.includes(`.${rest[0]}.`) || file === rest[0],
     );
+    if (at < 0) return { missing: `the stage ${shortened(rest[0])} of ${here}`, here };
+    const missing = missingLine(relations.panes[at].view, rest[1], relations.panes[at].title);
     const line = Number(rest[1]);
-    if (at >= 0 && !shown.chosen)
-      showOnly("source", columns.find(({ panes }) => panes.some((one) => one.at === at)).id);
-    if (at >= 0 && Number.isInteger(line) && !(selection?.at === at && selection.line === line)) select(at, line);
+    if (!shown.chosen) showOnly("source", columns.find(({ panes }) => panes.some((one) => one.at === at)).id);
+    if (rest[1] !== undefined && !missing && !(selection?.at === at && selection.line === line)) select(at, line);
+    return { missing, here };
   }
 
   container.addEventListener("keydown", (event) => {

@@ -74,7 +74,10 @@ export function openedFirst(compilations) {
   );
 }
 
-/** The compilation and the rest of an address `0/1/Forward_graph/12` (parts); the one opened first where it names none. */
+/**
+ * The compilation and the rest of an address `0/1/Forward_graph/12` (parts); the one opened first where it names none.
+ * `lost` says that it names one that is not there.
+ */
 export function addressed(compilations, parts) {
   let at = 0;
   let rank = "";
@@ -85,9 +88,9 @@ export function addressed(compilations, parts) {
   for (const length of [3, 2]) {
     const id = parts.slice(at, at + length).join("/");
     const index = compilations.findIndex((one) => idOf(one) === id && (!rank || one.rank === rank));
-    if (index >= 0) return { index, rest: parts.slice(at + length) };
+    if (index >= 0) return { index, rest: parts.slice(at + length), lost: false };
   }
-  return { index: openedFirst(compilations), rest: [] };
+  return { index: openedFirst(compilations), rest: [], lost: parts.length > 0 };
 }
 
 /** The compile id in an address: `0/1`, after a reset `0/1r1`. */

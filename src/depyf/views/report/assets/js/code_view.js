@@ -184,5 +184,6 @@ export function codeView({ lines, label = "", first = 1, onSelect = null, before
     if (element.isConnected && element.offsetParent) blocks.forEach(fillBlock);
   });
 
-  return { element, mark, select, reveal, middle, centre, count: lines.length };
+  const has = (line) => Number.isInteger(line) && line >= first && line < first + lines.length;
+  return { element, mark, select, reveal, middle, centre, has, count: lines.length };
 }

@@ -5,6 +5,7 @@ import { codeView } from "./code_view.js";
 import { el, fill } from "./dom.js";
 import { inOrder, titleOf } from "./file_names.js";
 import { compileId } from "./format.js";
+import { missingLine, shortened } from "./routes.js";
 
 /** The panel "Files"; its address is `#files/NAME/LINE`. */
 export function showFiles(container, page) {
@@ -85,24 +86,20 @@ export function showFiles(container, page) {
 
   async function open(parts) {
     const named = parts[0] ?? current ?? entries[0]?.file;
-    const line = Number(parts[1]) || null;
+    const entry = page.file(named);
+    if (!entry) {
+      current = named;
+      view = null;
+      markCurrent();
+      const text = named ? `This page has no file ${named}.` : "This dump has no file that can be shown.";
+      fill(viewer, el("p", { class: "empty" }, text));
+      return { missing: named ? `the file ${shortened(named)}` : "" };
+    }
     if (named !== current) {
       current = named;
       view = null;
-      const entry = page.file(named);
-      if (!entry) {
-        fill(
-          viewer,
-          el(
-            "p",
-            { class: "empty" },
-            named ? `This page has no file ${named}.` : "This dump has no file that can be shown.",
-          ),
-        );
-        return;
-      }
       const lines = await page.linesOf(entry);
-      if (current !== named) return;
+      if (current !== named) return null;
       view = codeView({ lines, label: named, onSelect: (number) => page.replaceAddress("files", named, number) });
       const head = el(
         "header",
@@ -115,10 +112,13 @@ export function showFiles(container, page) {
       for (const link of links.values()) link.closest("details").open ||= link === links.get(named);
       markCurrent();
     }
-    if (line && view) {
-      view.select(line);
-      view.reveal(line, { center: true });
+    if (!view) return null;
+    const missing = missingLine(view, parts[1], named);
+    if (parts[1] !== undefined && !missing) {
+      view.select(Number(parts[1]));
+      view.reveal(Number(parts[1]), { center: true });
     }
+    return { missing, here: named };
   }
 
   drawList("");

@@ -6,6 +6,7 @@ import { el, fill, svgEl } from "./dom.js";
 import { compileId, count } from "./format.js";
 import { drawnGraph, graphNodes, groupsAround, groupsOf, openedAtFirst } from "./graph_text.js";
 import { hoverCard } from "./hover.js";
+import { shortened } from "./routes.js";
 import { chainOf, placeLink } from "./told.js";
 
 const MOST_AT_FIRST = 60;
@@ -219,6 +220,7 @@ export function showGraphs(container, data, page) {
     async open([file]) {
       const index = data.graphs.findIndex((found) => found.file === file);
       if (index >= 0) await show(index);
+      return { missing: index >= 0 || file === undefined ? "" : `the graph ${shortened(file)}` };
     },
   };
 }

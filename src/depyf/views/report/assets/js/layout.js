@@ -5,7 +5,10 @@ import { showKeys } from "./keys.js";
 import { openSearch } from "./search.js";
 import { toggleTheme } from "./theme.js";
 
-/** Build the frame in `app`; returns the section of each panel, and its link in the navigation. */
+/**
+ * Build the frame in `app`; returns the section of each panel, its link in the navigation, and the place for a word on an
+ * address that leads nowhere.
+ */
 export function buildFrame(app, page) {
   const { about, panels } = page;
   const links = new Map();
@@ -21,7 +24,10 @@ export function buildFrame(app, page) {
       ),
     );
   }
-  const main = el("main", { id: "content", tabindex: "-1" }, missingNotice(about.missing), [...sections.values()]);
+  const lost = el("div", { class: "lost", role: "status" });
+  const main = el("main", { id: "content", tabindex: "-1" }, missingNotice(about.missing), lost, [
+    ...sections.values(),
+  ]);
   app.replaceChildren(
     el(
       "a",
@@ -36,7 +42,7 @@ export function buildFrame(app, page) {
     el("nav", { class: "nav", "aria-label": "Panels" }, [...links.values()]),
     main,
   );
-  return { links, sections };
+  return { links, sections, lost };
 }
 
 function head(about, page) {

@@ -15,7 +15,7 @@ import { showMemory } from "./memory.js";
 import { showRanks } from "./ranks.js";
 import { showRecompilations } from "./recompilations.js";
 import { showPasses } from "./passes.js";
-import { addressOf, destination } from "./routes.js";
+import { addressOf, destination, shortened } from "./routes.js";
 import { showRunDiff } from "./run_diff.js";
 import { openSearch } from "./search.js";
 import { showShapes } from "./shapes.js";
@@ -59,10 +59,12 @@ async function start() {
     replaceAddress: (...parts) => writeAddress(addressOf(...parts), true),
     showText,
   };
-  const { links, sections } = buildFrame(document.getElementById("app"), page);
+  let turn = 0;
+  const { links, sections, lost } = buildFrame(document.getElementById("app"), page);
 
   function writeAddress(to, replace) {
     address = to;
+    fill(lost);
     try {
       if (replace) history.replaceState(null, "", to);
       else history.pushState(null, "", to);
@@ -78,7 +80,9 @@ async function start() {
 
   /** Show what the address names; returns when it is there. */
   async function show() {
-    const { panel, parts } = destination(address, ids);
+    const { panel, parts, missing } = destination(address, ids);
+    const mine = (turn += 1);
+    sayMissing(panel, { missing });
     for (const [id, section] of sections) {
       section.hidden = id !== panel;
       if (id === panel) links.get(id).setAttribute("aria-current", "page");
@@ -90,8 +94,22 @@ async function start() {
     if (first) opened.set(panel, fillPanel(panel, sections.get(panel)));
     const shown = await opened.get(panel);
     sections.get(panel).dataset.filled = "true";
-    if (destination(address, ids).panel === panel && (parts.length || !first || panel === "files"))
-      await shown?.open?.(parts);
+    if (mine !== turn || shown === null || !(parts.length || !first || panel === "files")) return;
+    const found = shown?.open
+      ? await shown.open(parts)
+      : { missing: parts.length ? `the place ${shortened(parts.join("/"))} of this panel` : missing };
+    if (mine === turn && found?.missing) sayMissing(panel, found);
+  }
+
+  /** Say that the address asks for what is not there, and what is shown instead; nothing where it is there. */
+  function sayMissing(panel, { missing, here }) {
+    const { title } = panels.find(({ id }) => id === panel);
+    const place = here ? `${title}, ${here}` : title;
+    fill(
+      lost,
+      missing &&
+        el("p", { class: "notice" }, `The address asks for ${missing}, which is not in this report. Here is ${place}.`),
+    );
   }
 
   async function fillPanel(id, section) {

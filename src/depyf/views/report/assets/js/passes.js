@@ -5,6 +5,7 @@ import { codeView } from "./code_view.js";
 import { el, fill } from "./dom.js";
 import { compileId } from "./format.js";
 import { changedStretches, commonLines, comparedText } from "./line_diff.js";
+import { shortened } from "./routes.js";
 import { scrollTogether } from "./scroll_together.js";
 import { splitPanes } from "./split.js";
 
@@ -138,6 +139,8 @@ export function showPasses(container, data, page) {
     const first = pairs.find((pair) => /passes/.test(pair.title) && (pair.added || pair.removed)) ?? pairs[0];
     if (parts.length >= 2) await show(parts[0], parts[1]);
     else if (first) await show(first.before, first.after);
+    const lost = parts.slice(0, 2).find((name) => !page.file(name)) ?? (parts.length === 1 ? parts[0] : undefined);
+    return { missing: lost === undefined ? "" : `the pair of files that ${shortened(lost)} is in` };
   }
   return open([]).then(() => ({ open }));
 }

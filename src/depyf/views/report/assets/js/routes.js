@@ -27,11 +27,26 @@ export function partsOf(address) {
   });
 }
 
-/** Where an address leads: `{panel, parts}`; the first panel where it names none that there is. */
+/**
+ * Where an address leads: `{panel, parts}`; the first panel where it names none that there is, and `missing` says so.
+ * `#content` is where the skip link leads: no panel is meant.
+ */
 export function destination(address, panels) {
-  const parts = partsOf(address);
-  if (parts.length === 0) return { panel: panels[0], parts: [] };
+  const parts = partsOf(address).filter(Boolean);
+  if (parts.length === 0 || parts[0] === "content") return { panel: panels[0], parts: [] };
   if (panels.includes(parts[0])) return { panel: parts[0], parts: parts.slice(1) };
   if (COMPILE_ID.test(parts[0]) && panels.includes("chain")) return { panel: "chain", parts };
-  return { panel: panels[0], parts: [] };
+  return { panel: panels[0], parts: [], missing: `the place ${shortened(parts.join("/"))}` };
+}
+
+const LONGEST_PART = 80;
+
+/** A part of an address in a sentence. */
+export function shortened(part) {
+  return part.length > LONGEST_PART ? `${part.slice(0, LONGEST_PART)}…` : part;
+}
+
+/** The line that an address names, where the shown file `name` has no such line; "" where it has, or none is named. */
+export function missingLine(view, part, name) {
+  return part === undefined || view.has(Number(part)) ? "" : `line ${shortened(part)} of ${name}`;
 }

@@ -3,6 +3,7 @@
 import { badge } from "./badges.js";
 import { codeView } from "./code_view.js";
 import { el, fill } from "./dom.js";
+import { missingLine, shortened } from "./routes.js";
 
 /** The panel "My source"; its address is `#source/FILE/LINE`, FILE the name of the dump's copy. */
 export function showSource(container, data, page) {
@@ -65,14 +66,17 @@ export function showSource(container, data, page) {
   }
 
   async function open(parts) {
-    const file =
-      data.files.find(({ file: name, path }) => name === parts[0] || path === parts[0]) ?? current ?? data.files[0];
+    const found = data.files.find(({ file, path, name }) => [file, path, name].includes(parts[0]));
+    const file = found ?? current ?? data.files[0];
     await show(file);
-    const line = Number(parts[1]);
-    if (Number.isInteger(line) && line > 0) {
-      view.select(line);
-      view.reveal(line, { center: true });
+    if (parts[0] !== undefined && !found)
+      return { missing: `the program's file ${shortened(parts[0])}`, here: file.name };
+    const missing = missingLine(view, parts[1], file.name);
+    if (parts[1] !== undefined && !missing) {
+      view.select(Number(parts[1]));
+      view.reveal(Number(parts[1]), { center: true });
     }
+    return { missing, here: file.name };
   }
   return open([]).then(() => ({ open }));
 }
