@@ -23,7 +23,40 @@ def test_every_panel_opens(visit: Any, training_page: Path, theme: str, width: i
         assert page.locator("h1:visible").inner_text() == name
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
         assert page.evaluate("document.querySelector('main').scrollWidth") <= width, name
+        assert page.evaluate("document.documentElement.scrollHeight") == 800, name
         assert page.evaluate(CONTRAST) == [], name
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("address", "asked", "here"),
+    [
+        ("#source/zzz/9999", "the program's file zzz", "My source, training_loop.py"),
+        ("#source/training_loop.py/9999", "line 9999 of training_loop.py", "My source, training_loop.py"),
+        ("#graphs/9/9", "the graph 9", "Graphs"),
+        ("#99/9", "the compilation 99/9", "Chain"),
+        ("#0/0/nothing", "the stage nothing of 0/0", "Chain, 0/0"),
+        ("#passes/a/b", "the pair of files that a is in", "Passes"),
+        ("#guards/1", "the place 1 of this panel", "Guards"),
+    ],
+)
+def test_a_link_that_leads_nowhere_says_so(
+    visit: Any, training_page: Path, address: str, asked: str, here: str
+) -> None:
+    page = visit(training_page, address)
+    said = page.locator("main").get_by_role("status").filter(has_text="The address asks").inner_text()
+    assert said.startswith(f"The address asks for {asked}, which is not in this report. Here is {here}")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("width", [400, 1280])
+def test_the_head_stays_where_an_address_names_an_element(visit: Any, training_page: Path, width: int) -> None:
+    """``#content`` is what the skip link names: the browser scrolls to it."""
+    page = visit(training_page, "#content", width=width)
+    page.evaluate("location.hash = '#fix-first'")
+    page.locator("#panel-fix-first .tiles").wait_for()
+    assert page.locator(".head").bounding_box()["y"] == 0
+    assert page.evaluate("[document.documentElement.scrollTop, document.documentElement.scrollHeight]") == [0, 800]
 
 
 @pytest.mark.torch
