@@ -21,7 +21,8 @@ from depyf.views.report.told_entries import ToldEntry, ToldFunction, told_functi
 
 
 def fix_first_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
-    """The causes, the most expensive first, then the functions by their outcome; None where nothing is known."""
+    """The causes in the parts and the order that ``what_to_fix`` prints them in, then the functions by their outcome;
+    None where nothing is known."""
     if not view.known:
         return None
     run = view.run
@@ -40,10 +41,12 @@ def fix_first_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | 
             "kernels": sum(file.kind == "kernel_source" for file in view.files),
         },
         "causes": [
-            *(_found(observation, seconds, view) for observation in found if observation.leads),
+            *(_found(one, seconds, view) for one in found if one.leads),
             *(_cause(cause, seconds, view) for cause in view.causes if not cause.needed),
-            *(_found(observation, seconds, view) for observation in found if not observation.leads),
-            *(_cause(cause, seconds, view) for cause in view.causes if cause.needed),
+            *(_found(one, seconds, view) for one in found if not one.leads and not one.of_calls),
+            *(_cause(cause, seconds, view) for cause in view.causes if cause.needed and not cause.of_torch),
+            *(_cause(cause, seconds, view) for cause in view.causes if cause.of_torch),
+            *(_found(one, seconds, view) for one in found if one.of_calls),
         ],
         "fine": nothing_to_fix([run]),
         "checked": checked_line(run.checked),
@@ -65,6 +68,7 @@ def _cause(cause: Cause, seconds: dict[CompileKey, float], view: DumpView) -> di
     keys = cause.caused or (cause.entries if cause.kind is CauseKind.FAILED else ())
     spent = [value for key in keys if (value := seconds.get(key)) is not None]
     return {
+        "part": "needed" if cause.needed else "fix",
         "kind": cause.kind.value,
         "text": cause.text,
         "more": cause.more,
@@ -103,10 +107,13 @@ def _weighs(cause: Cause) -> str:
 
 
 def _found(observation: Observation, seconds: dict[CompileKey, float], view: DumpView) -> dict[str, Any]:
-    """An observation as a cause is shown."""
-    spent = [value for key in observation.entries if (value := seconds.get(key)) is not None]
+    """An observation as a cause is shown.  One of calls has no seconds: a change of it does not save the compilation
+    that it is in."""
+    entries = () if observation.of_calls else observation.entries
+    spent = [value for key in entries if (value := seconds.get(key)) is not None]
     place = observation.place
     return {
+        "part": "calls" if observation.of_calls else "fix",
         "kind": observation.kind.value,
         "text": observation.text,
         "more": ". ".join(observation.details),

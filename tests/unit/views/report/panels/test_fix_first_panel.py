@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from depyf.run.advice.advice import AdviceUse
+from depyf.run.bill.lowering import CostKind, LoweredGraph, LoweringCost
 from depyf.run.places.place import Place
-from depyf.run.records import NOTHING_TO_COMPILE, BreakRecord, RecompileRecord
+from depyf.run.records import NOTHING_TO_COMPILE, BreakRecord, CompileKey, GraphRecord, RecompileRecord
 from depyf.views.report.dump_view import DumpView
 from depyf.views.report.panels.fix_first_panel import fix_first_panel
 from made_dumps import compilation, function, run_dump
@@ -30,6 +33,23 @@ def test_a_cause_has_the_seconds_of_what_it_caused(tmp_path):
     assert data["seconds"] == 3.5
     told = {cause["at"]: (cause["line"], cause["seconds"], cause["entries"]) for cause in data["causes"]}
     assert told["a.py:3"] == ("n += 1", 1.5, [{"id": "0/1"}]) and told["a.py:2"][1] is None
+
+
+def test_what_each_call_costs_is_no_part_of_the_compiling_and_stands_last(tmp_path):
+    """As `depyf doctor` prints it: a change of the kernels would not save the compilation that they are in."""
+    two, three = (
+        LoweringCost(CostKind.COPY, size, "asked", ("aten.clone",), lines=(Place("a.py", line, "f", "x.clone()"),))
+        for line, size in ((5, 2 << 20), (6, 3 << 20))
+    )
+    lowered = LoweredGraph(1, 0, 9 << 20, 0, (two, three))
+    graph = GraphRecord(CompileKey(0, "0/0"), "kernel", 0, "# a wrapper\n", lowering=lowered)
+    needed = replace(COUNTED, advice=(AdviceUse("with-and-without-gradients"),))
+    rows = (compilation("0/0"), compilation("0/1", recompiles=(needed,)))
+    folder = run_dump(tmp_path, function("0", "f", 1, *rows), graphs=(graph,), seconds={"0/0": 9.0, "0/1": 1.5})
+    data = fix_first_panel(DumpView(folder), None)
+    told = [(one["part"], one["at"], one["seconds"]) for one in data["causes"]]
+    assert told[-2:] == [("calls", "a.py:6", None), ("calls", "a.py:5", None)]
+    assert [part for part, _, _ in told[:-2]] == ["needed"] and told[0][2] == 1.5
 
 
 def test_functions_stand_where_they_ended(tmp_path):

@@ -12,7 +12,7 @@ export function showFixFirst(container, data, page) {
   fill(
     container,
     runTiles(data, page),
-    data.causes.length ? causeListed(data.causes, page) : el("p", { class: "card nothing-to-fix" }, data.fine),
+    causeParts(data, page),
     data.checked ? checkedListed(data) : null,
     toldPart("Failed", "torch raised an error into the program.", failedTable(data.failed, page), data.failed.length),
     toldPart("Ran as Python", "Not compiled, and why.", pythonTable(data.python, page), data.python.length),
@@ -31,6 +31,33 @@ function checkedListed(data) {
   return el("div", { class: "card checked" }, el("p", {}, data.checked), ...left);
 }
 
+/** What to fix, what is needed, and what each call costs: in the order and under the headings of `depyf doctor`. */
+function causeParts({ causes, fine }, page) {
+  const [fix, needed, calls] = ["fix", "needed", "calls"].map((part) => causes.filter((cause) => cause.part === part));
+  const neededHeading = fix.length ? "Needed, with nothing to change" : "Nothing to fix: these compilations are needed";
+  return [
+    fix.length ? causeListed(fix, page) : null,
+    fix.length || needed.length ? null : el("p", { class: "card nothing-to-fix" }, fine),
+    causePart(
+      neededHeading,
+      needed.map((cause) => causeCard(cause, "", costShown(inSeconds(cause), mostOf(needed, inSeconds)), page)),
+    ),
+    causePart(
+      "Each call costs most at",
+      calls.map((cause, index) => causeCard(cause, fix.length + index + 1, null, page)),
+    ),
+  ];
+}
+
+function causePart(title, cards) {
+  if (!cards.length) return null;
+  return el("section", { class: "cause-part" }, el("h2", {}, title), el("ol", { class: "causes" }, cards));
+}
+
+function mostOf(causes, cost) {
+  return Math.max(...causes.map((cause) => cost(cause).amount), 0);
+}
+
 /** The causes in the order of what they cost in every call, or by the seconds of compiling. */
 function causeListed(causes, page) {
   const timed = causes.length > 1 && causes.some((cause) => cause.seconds);
@@ -46,7 +73,7 @@ function causeListed(causes, page) {
     const numbered = causes.map((cause, index) => [cause, index + 1]);
     const cost = bySeconds.value || !timed ? inSeconds : inCalls;
     if (bySeconds.value) numbered.sort(([one], [other]) => (other.seconds ?? 0) - (one.seconds ?? 0));
-    const most = Math.max(...causes.map((cause) => cost(cause).amount), 0);
+    const most = mostOf(causes, cost);
     fill(
       list,
       numbered.map(([cause, number]) => causeCard(cause, number, costShown(cost(cause), most), page)),
@@ -119,7 +146,7 @@ function causeCard(cause, number, cost, page) {
   return el(
     "li",
     { class: `cause card tone-${tone}` },
-    el("span", { class: "cause-number", "aria-hidden": "true" }, number),
+    el("span", { class: number ? "cause-number" : "", "aria-hidden": "true" }, number),
     el(
       "div",
       { class: "cause-body" },
