@@ -85,6 +85,11 @@ COPIES = {
 }
 
 
+def is_of_library(reason: str) -> bool:
+    """Whether two were not fused because one is a kernel of a library."""
+    return FUSION_REASONS.get(reason) == _LIBRARY
+
+
 def fusion_words(reason: str, detail: tuple[str, ...] = ()) -> str:
     """Why Inductor did not fuse two kernels, in plain words; torch's words for an unknown reason."""
     known = FUSION_REASONS.get(reason)

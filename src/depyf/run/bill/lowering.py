@@ -53,7 +53,8 @@ class LoweredGraph:
     """The kernels of one graph."""
 
     kernels: int
-    """That Inductor wrote."""
+    """That Inductor wrote, as it schedules them: pages call them loops.  On a GPU each is a Triton kernel, on a CPU
+    several may lie in one C++ kernel."""
     library: int
     """Calls of kernels that it did not write: of a library, or of eager."""
     bytes: int

@@ -42,6 +42,7 @@ class Traffic:
 
     bytes: int
     kernels: int
+    """Those of Inductor: loops, several of which may lie in one C++ kernel (``LoweredGraph``)."""
     library: int
     considered: int
     costs: tuple[TrafficCost, ...]
@@ -63,17 +64,22 @@ class Traffic:
         return dict(sorted(found.items(), key=lambda item: -item[1][1]))
 
 
-def traffic_of(run: Run) -> Traffic:
-    """The memory traffic of a run.  Of several entries of one function, the graph that moves most bytes is counted."""
-    wrappers = [graph for graph in run.graphs if graph.stage == WRAPPER]
+def counted_graphs(run: Run) -> list[tuple[GraphRecord, LoweredGraph]]:
+    """The graphs that the traffic of a run is of: of several entries of one function, the one that moves most bytes."""
     largest: dict[tuple[tuple[int, str], int], tuple[GraphRecord, LoweredGraph]] = {}
-    for graph in wrappers:
-        if graph.lowering is None:
+    for graph in run.graphs:
+        if graph.stage != WRAPPER or graph.lowering is None:
             continue
         place = graph.key.function, graph.index
         if place not in largest or graph.lowering.bytes > largest[place][1].bytes:
             largest[place] = graph, graph.lowering
-    known = list(largest.values())
+    return list(largest.values())
+
+
+def traffic_of(run: Run) -> Traffic:
+    """The memory traffic of a run, of ``counted_graphs``."""
+    wrappers = [graph for graph in run.graphs if graph.stage == WRAPPER]
+    known = counted_graphs(run)
     return Traffic(
         bytes=sum(lowering.bytes for _, lowering in known),
         kernels=sum(lowering.kernels for _, lowering in known),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from depyf.run.bill.cost_reasons import is_of_library
 from depyf.run.bill.lowering import CostKind
 from depyf.run.bill.traffic import TrafficCost, traffic_of
 from depyf.run.memory.tensor_bytes import shown_bytes
@@ -61,12 +62,25 @@ def _together(alike: list[TrafficCost]) -> TrafficCost:
 def _sentence(cost: TrafficCost) -> str:
     times = f", {cost.times} times" if cost.times > 1 else ""
     if cost.kind is CostKind.NOT_FUSED:
-        first = "its kernel" if cost.line is not None else f"the kernel of {_operator(cost.operators)}"
-        return f"{first} and the one of {_where(cost)} are not one{times}: {cost.words}"
+        return f"{_pair(cost)} are not fused{times}: {cost.words}"
     what = _operator(cost.operators)
     if cost.kind is CostKind.FALLBACK:
         return f"{what} is not compiled{times}: {cost.words}"
     return f"{what} copies{times}: {cost.words}"
+
+
+def _pair(cost: TrafficCost) -> str:
+    """The two that Inductor left apart.  It schedules loops: on a GPU each is a kernel, in C++ one may hold several."""
+    noun = "kernel" if is_of_library(cost.reason) else "loop"
+    if _of_one_line(cost):
+        return f"two of its {noun}s"
+    first = f"its {noun}" if cost.line is not None else f"the {noun} of {_operator(cost.operators)}"
+    return f"{first} and the one of {_where(cost)}"
+
+
+def _of_one_line(cost: TrafficCost) -> bool:
+    line, other = cost.line, cost.other
+    return line is not None and other is not None and (line.filename, line.line) == (other.filename, other.line)
 
 
 def _operator(operators: tuple[str, ...]) -> str:
@@ -77,10 +91,10 @@ def _where(cost: TrafficCost) -> str:
     if cost.other is None:
         return f"{_operator(cost.other_operators)} (no line of the program)"
     if cost.line is not None and cost.other.filename == cost.line.filename:
-        return "the same line" if cost.other.line == cost.line.line else f"line {cost.other.line}"
+        return f"line {cost.other.line}"
     return f"{cost.other.filename}:{cost.other.line}"
 
 
 def _details(cost: TrafficCost) -> Iterator[str]:
-    if cost.kind is CostKind.NOT_FUSED and cost.other is not None and cost.other.text and cost.other != cost.line:
+    if cost.kind is CostKind.NOT_FUSED and cost.other is not None and cost.other.text and not _of_one_line(cost):
         yield f"line {cost.other.line}: `{cost.other.text}`"

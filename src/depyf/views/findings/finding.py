@@ -107,8 +107,8 @@ _RULES: dict[CauseKind | ObservationKind | str, Rule] = {
         "What it asks for needs a device, a backend or an input that is not there.", "howto/compile_time.html",
     ),
     ObservationKind.NOT_FUSED: Rule(
-        "not-fused", "NotFused", "Two kernels move the same memory.",
-        "One kernel would read it once. The finding names both lines and Inductor's reason.", "howto/not_faster.html",
+        "not-fused", "NotFused", "Two loops move the same memory, and are not fused.",
+        "One would read it once. The finding names both lines and Inductor's reason.", "howto/not_faster.html",
     ),
     ObservationKind.FALLBACK: Rule(
         "fallback", "Fallback", "An operator runs as eager's kernel.",

@@ -44,14 +44,21 @@ def test_a_line_is_told_of_once():
     costs = (not_fused(6, "relu"), not_fused(3, "mul"), not_fused(5, "add", OTHER), not_fused(2, "sum"))
     found = [*memory_traffic(run_of(9, LoweredGraph(4, 0, 100 << 20, costs=costs)))]
     assert [(one.place, one.cost.split(" of ")[0]) for one in found] == [(LINE, "11.0 MiB"), (OTHER, "5.0 MiB")]
-    assert "not one, 3 times" in found[0].text
+    assert found[0].text.startswith("two of its loops are not fused, 3 times: they use the same memory")
 
 
 def test_without_lines_operators_are_named():
     cost = replace(not_fused(9, "aten.relu"), lines=(), other_operators=("aten.mul",), other_lines=())
     (found,) = memory_traffic(run_of(9, LoweredGraph(4, 2, 100 << 20, costs=(cost,))))
     assert found.place is None
-    assert found.text.startswith("the kernel of `aten.relu` and the one of `aten.mul` (no line of the program) are")
+    assert found.text.startswith("the loop of `aten.relu` and the one of `aten.mul` (no line of the program) are")
+
+
+def test_what_a_library_computes_is_a_kernel():
+    """Inductor's own are loops: in C++ several of them lie in one kernel."""
+    cost = replace(not_fused(9, "aten.mm", reason="node2 is extern or nop"), other_lines=(OTHER,))
+    (found,) = memory_traffic(run_of(9, LoweredGraph(4, 2, 100 << 20, costs=(cost,))))
+    assert found.text.startswith("its kernel and the one of line 6 are not fused: one of the two is a kernel of a lib")
 
 
 def test_operators_that_are_not_compiled_are_told_apart():

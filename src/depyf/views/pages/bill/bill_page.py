@@ -26,10 +26,11 @@ from depyf.views.pages.sections.words import link
 _MOST_ROWS = 20
 _LONGEST = 60
 _TRAFFIC = """\
-What the kernels of Inductor, and those of libraries that it calls, read and write in one call of each graph, at the \
-sizes that it was compiled
-for. A buffer counts once for each kernel that uses it; caches of the processor are not looked at. The bytes are \
-torch's own count."""
+What the loops of Inductor, and the kernels of libraries that it calls, read and write in one call of each graph, at \
+the sizes that it was compiled
+for. A loop is what Inductor fuses operations into: on a GPU one Triton kernel, on a CPU a part of a C++ kernel, \
+which may hold several. A buffer counts once for each
+loop or kernel that uses it; caches of the processor are not looked at. The bytes are torch's own count."""
 _GUARDS = """\
 What each call is asked before anything is computed, by the line that needs the guard. *Failed*: so many of them kept \
 an entry from running in
@@ -42,8 +43,8 @@ With `TORCHINDUCTOR_FX_GRAPH_CACHE=0` Inductor makes it anew."""
 _TABLES = (
     (
         CostKind.NOT_FUSED, "Not fused",
-        "Pairs of kernels that use the same memory. Inductor considered to make one kernel of the two, and left it. "
-        "*Bytes* is what one kernel would not move.",
+        "Pairs that use the same memory: two loops, or a loop and a kernel of a library. Inductor considered to make "
+        "one of the two, and left it. *Bytes* is what one would not move.",
         "with",
     ),
     (CostKind.FALLBACK, "Not compiled", "Operators that run as eager's kernels: they read and write all of this.", ""),
@@ -82,7 +83,7 @@ def bill_section(found: RunFindings, page: str) -> list[str]:
     parts = [
         f"{shown_bytes(sum(cost.bytes for cost in costs))} {what}"
         for kind, what in (
-            (CostKind.NOT_FUSED, "for kernels that are not one"),
+            (CostKind.NOT_FUSED, "for what is not fused"),
             (CostKind.FALLBACK, "for operators that are not compiled"),
             (CostKind.COPY, "for copies"),
         )
@@ -121,7 +122,7 @@ def _traffic(traffic: Traffic) -> list[str]:
     if not traffic.graphs:
         return []
     whole = (
-        f"{shown_bytes(traffic.bytes)} in {counted(traffic.kernels, 'kernel')} of Inductor and "
+        f"{shown_bytes(traffic.bytes)} in {counted(traffic.kernels, 'loop')} of Inductor and "
         f"{counted(traffic.library, 'kernel')} of libraries."
     )
     parts = ["## Memory traffic", _TRAFFIC, whole, *cached]

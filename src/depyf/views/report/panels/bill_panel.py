@@ -6,7 +6,9 @@ from typing import Any
 
 from depyf.run.bill.lowering import CostKind
 from depyf.run.bill.traced_calls import traced_lines
-from depyf.run.bill.traffic import Traffic, TrafficCost, traffic_of
+from depyf.run.bill.traffic import Traffic, TrafficCost, counted_graphs, traffic_of
+from depyf.run.compile_stages import WRAPPER
+from depyf.run.files.layout import graph_file
 from depyf.run.global_names import in_words
 from depyf.run.places.place import Place
 from depyf.views.pages.bill.compile_time import owner_of, tracing_seconds
@@ -23,7 +25,7 @@ def bill_panel(view: DumpView, other: DumpView | None) -> dict[str, Any] | None:
     traced = _traced(view)
     if not traffic.graphs and traced is None:
         return None
-    return {"traffic": _traffic(traffic) if traffic.graphs else None, "traced": traced}
+    return {"traffic": _traffic(traffic, view) if traffic.graphs else None, "traced": traced}
 
 
 def _traced(view: DumpView) -> dict[str, Any] | None:
@@ -59,10 +61,14 @@ def _traced(view: DumpView) -> dict[str, Any] | None:
     }
 
 
-def _traffic(traffic: Traffic) -> dict[str, Any]:
+def _traffic(traffic: Traffic, view: DumpView) -> dict[str, Any]:
+    counted = {graph_file(graph) for graph, _ in counted_graphs(view.run)}
+    wrappers = sum(graph.stage == WRAPPER for graph in view.run.graphs)
     return {
         "bytes": traffic.bytes,
-        "kernels": traffic.kernels,
+        "loops": traffic.kernels,
+        "kernels": sum(file.kind == "kernel_source" and file.origin in counted for file in view.files),
+        "largest": traffic.graphs + traffic.cached < wrappers,
         "library": traffic.library,
         "cached": traffic.cached,
         "costs": {kind.value: [_cost(cost) for cost in traffic.of(kind)] for kind in CostKind if traffic.of(kind)},

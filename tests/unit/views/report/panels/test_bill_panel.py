@@ -41,7 +41,7 @@ def dump(folder, *graphs, times=()):
 
 def test_costs_stand_by_kind_the_largest_first(tmp_path):
     found = bill_panel(DumpView(dump(tmp_path, wrapper("0/0", LOWERED))), None)["traffic"]
-    assert (found["bytes"], found["kernels"], found["library"], found["cached"]) == (4000, 2, 1, 0)
+    assert (found["bytes"], found["loops"], found["library"], found["cached"]) == (4000, 2, 1, 0)
     first, *others = found["costs"]["not fused"]
     assert first["line"] == {"at": "a.py:4", "text": "y = x.t()"} and first["other"]["at"] == "a.py:6"
     assert first["why"] == "they use the same memory in different orders"
@@ -54,14 +54,14 @@ def test_of_several_compilations_the_largest_counts(tmp_path):
     larger = LoweredGraph(1, 0, 9000, 0, (cost(CostKind.COPY, 5000, "asked"),))
     graphs = (wrapper("0/0", LOWERED), wrapper("0/1", larger), wrapper("0/1", None, 1))
     found = bill_panel(DumpView(dump(tmp_path, *graphs)), None)["traffic"]
-    assert found["bytes"] == 9000 and found["cached"] == 1
+    assert found["bytes"] == 9000 and found["cached"] == 1 and found["largest"]
     assert [row["entries"] for row in found["costs"]["copy"]] == [[{"id": "0/1"}]]
 
 
 def test_the_page_and_its_data_say_the_same(tmp_path):
     folder = dump(tmp_path, wrapper("0/0", LOWERED))
     page, data = (folder / "bill.md").read_text(), json.loads((folder / "bill.json").read_text())
-    assert "4000 B in 2 kernels of Inductor and 1 kernel of libraries." in page
+    assert "4000 B in 2 loops of Inductor and 1 kernel of libraries." in page
     assert "| 800 B | 20 % | a.py:4 `y = x.t()` | `clone` | a.py:6 `z = y.sum(0)` |" in page
     assert "- 800 B in 1 pair: they use the same memory in different orders" in page
     assert data["traffic"]["bytes"] == 4000
@@ -73,9 +73,9 @@ def test_much_traffic_has_a_line_in_the_index(tmp_path):
         2, 0, 40 << 20, 1, (cost(CostKind.NOT_FUSED, 8 << 20, "no shared data", other_lines=(OTHER,)),)
     )
     index = (dump(tmp_path, wrapper("0/0", large)) / "index.md").read_text()
-    assert "the kernels move 40.0 MiB in a call: 8.0 MiB for kernels that are not one" in index
+    assert "the kernels move 40.0 MiB in a call: 8.0 MiB for what is not fused" in index
     assert "by line in [bill.md](bill.md)" in index
-    assert "## What each call costs\n\n1. a.py:4 `y = x.t()`: its kernel and the one of line 6 are not one" in index
+    assert "## What each call costs\n\n1. a.py:4 `y = x.t()`: its loop and the one of line 6 are not fused" in index
     assert "8.0 MiB of the 40.0 MiB that the kernels move in a call (20 %)" in index
 
 

@@ -10,7 +10,7 @@ import { entryChip, placeLink } from "./told.js";
 const TABLES = {
   "not fused": [
     "Not fused",
-    "Pairs of kernels that use the same memory. Inductor considered to make one kernel of the two, and left it. The bytes are what one kernel would not move.",
+    "Pairs that use the same memory: two loops, or a loop and a kernel of a library. Inductor considered to make one of the two, and left it. The bytes are what one would not move.",
     "With",
   ],
   fallback: ["Not compiled", "Operators that run as eager's kernels.", null],
@@ -40,7 +40,7 @@ function tracedCard(traced, page) {
     el(
       "p",
       { class: "muted" },
-      `Dynamo read bytecode for ${seconds(traced.seconds)}. A line counts what it calls; what took less than a millisecond is left out.`,
+      `Dynamo traced the bytecode for ${seconds(traced.seconds)}: torch's phase bytecode_tracing. A line counts what it calls; what took less than a millisecond is left out.`,
     ),
     traced.trees.map((tree) => flameGraph(tree, page)),
     dataTable({
@@ -74,7 +74,8 @@ function trafficCards(traffic, page) {
     el(
       "p",
       { class: "lead" },
-      `In a call of each graph ${bytes(traffic.bytes)} go through memory, in ${count(traffic.kernels, "kernel")} of Inductor and ${count(traffic.library, "kernel")} of libraries. A buffer counts once for each kernel that uses it; the bytes are torch's own count.`,
+      `In a call of each graph ${bytes(traffic.bytes)} go through memory, in ${loopsOf(traffic)} of Inductor and ${count(traffic.library, "kernel")} of libraries. A loop is what Inductor fuses operations into: on a GPU one Triton kernel, on a CPU a part of a C++ kernel, which may hold several. A buffer counts once for each loop or kernel that uses it; the bytes are torch's own count.`,
+      traffic.largest ? " Of a function with several compilations, the one that moves most is counted." : "",
     ),
     traffic.cached
       ? el(
@@ -85,6 +86,12 @@ function trafficCards(traffic, page) {
       : null,
     Object.entries(TABLES).map(([kind, words]) => costCard(kind, words, traffic, page)),
   ];
+}
+
+/** `27 loops in 8 kernels`; the kernels are left out where the dump does not tell which there are. */
+function loopsOf({ loops, kernels }) {
+  const lie = kernels ? ` in ${count(kernels, "kernel")}` : "";
+  return count(loops, "loop") + lie;
 }
 
 function costCard(kind, [title, legend, other], traffic, page) {

@@ -10,7 +10,7 @@ import { entryChip } from "./told.js";
 const WORK_KINDS = [
   [
     "dynamo",
-    "Dynamo: reading bytecode",
+    "Dynamo: tracing, and all around it",
     /^(dynamo$|entire_frame|compile_attempt|bytecode_tracing|insert_deferred|_compile)/,
   ],
   ["guards", "Dynamo: making guards", /^build_guards/],
