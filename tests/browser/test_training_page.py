@@ -60,6 +60,17 @@ def test_the_head_stays_where_an_address_names_an_element(visit: Any, training_p
 
 
 @pytest.mark.torch
+@pytest.mark.parametrize("width", [400, 1280])
+def test_a_long_value_of_a_guard_is_cut_with_dots(visit: Any, training_page: Path, width: int) -> None:
+    page = visit(training_page, "#guards", width=width)
+    badge = page.locator(".guard-row > .badge").first
+    badge.evaluate("element => element.textContent = 'is builtin_function_or_method '.repeat(9)")
+    cut = badge.evaluate("e => [e.scrollWidth > e.clientWidth, getComputedStyle(e).textOverflow]")
+    assert cut == [True, "ellipsis"]
+    assert badge.evaluate("element => getComputedStyle(element).display") in ("block", "inline-block")
+
+
+@pytest.mark.torch
 def test_search_reaches_lines_and_panels(visit: Any, training_page: Path) -> None:
     page = visit(training_page)
     page.keyboard.press("/")

@@ -188,10 +188,16 @@ export function showGuards(container, data, page) {
       guard.value === undefined
         ? null
         : badge(guard.holds ? "good" : "failed", guard.holds ? `is ${guard.value}` : `now ${guard.value}`, {
-            card: () =>
-              guard.holds
-                ? "So it was when the recording ended: the guard holds."
-                : "So it was when the recording ended: the guard does not hold any more.",
+            card: () => [
+              el("p", {}, el("code", {}, guard.value)),
+              el(
+                "p",
+                { class: "muted" },
+                guard.holds
+                  ? "So it was when the recording ended: the guard holds."
+                  : "So it was when the recording ended: the guard does not hold any more.",
+              ),
+            ],
           }),
       entriesOf(guard),
     );
