@@ -227,7 +227,8 @@ def _guarded(
     ``interrupted`` is told of one that means that the program was interrupted."""
     try:
         program()
-    except SystemExit:
+    except SystemExit as error:
+        failed(error)
         raise
     except BaseException as error:
         if isinstance(error, ours):

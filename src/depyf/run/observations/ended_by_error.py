@@ -1,4 +1,4 @@
-"""An exception that ended the program, or left the block that was recorded.
+"""An exception or an exit status that ended the program, or left the block that was recorded.
 
 Input: a run.  Output: one observation, before all causes; none where a compilation that failed says the same.
 """
@@ -16,13 +16,16 @@ _GRADIENT = "gradient-outside"
 
 
 def ended_by_error(run: Run) -> Iterator[Observation]:
-    """At most one observation: the uncaught error that ended the program or the recorded block."""
+    """At most one observation: the uncaught error that ended the program or the recorded block.  An exit status is one
+    where nothing was compiled: many programs tell with it how they went, at their end."""
     error = run.ended_by
-    if error is None or (error.raised_in is RaisedIn.COMPILING and run.errors):
+    if error is None or (error.raised_in is RaisedIn.COMPILING and run.errors) or (error.status and run.compilations):
         return
     ended = "the program ended here" if run.from_start else "the recorded block ended here"
     if error.double_backward:
         text = f"{ended}: a compiled function has no backward of its backward (double backward)"
+    elif error.status:
+        text = f"{ended} with exit status {error.status}{f': {error.text}' if error.text else ''}"
     else:
         text = f"{ended}: {error.text}"
     yield Observation(ObservationKind.ENDED, error.place, text, _ways(error, run), leads=True)

@@ -1,4 +1,4 @@
-"""The exception that ended the program, or the block that was recorded.
+"""The exception that ended the program, or the block that was recorded; ``SystemExit`` with a status is one.
 
 Input: nothing.  Output invariant: plain data; no exception, no frame and no object of the program.
 """
@@ -33,3 +33,5 @@ class ProgramError:
     raised_in: RaisedIn = RaisedIn.PROGRAM
     double_backward: bool = False
     """A backward of the backward of compiled code was asked for, which torch does not make."""
+    status: int = 0
+    """The exit status with which the program ended itself (``sys.exit``); 0 for another exception."""

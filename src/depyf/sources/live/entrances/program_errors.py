@@ -28,7 +28,10 @@ _OF_COMPILING = ("torch._dynamo.exc", "torch._inductor.exc")
 
 
 def program_error(error: BaseException | None) -> ProgramError | None:
-    """The record of an uncaught exception.  None for no exception, ``SystemExit`` and ``KeyboardInterrupt``."""
+    """The record of an uncaught exception.  None for no exception, ``SystemExit`` without an error and
+    ``KeyboardInterrupt``."""
+    if error is not None and is_a(error, SystemExit):
+        return _program_exit(error)
     if error is None or not is_a(error, Exception):
         return None
     lines = list(of_program(traced(error)))
@@ -36,6 +39,17 @@ def program_error(error: BaseException | None) -> ProgramError | None:
     text = _text(error)
     double = raised_in is RaisedIn.COMPILED and type(error) is RuntimeError and asks_double_backward(text)
     return ProgramError(text, place_of(*lines[-1]) if lines else None, raised_in, double)
+
+
+def _program_exit(error: BaseException) -> ProgramError | None:
+    """The status as CPython takes it of ``SystemExit.code`` (``handle_system_exit`` in Python/pythonrun.c): a number is
+    the status, anything else but None is printed, and the status is 1."""
+    code = _CODE.__get__(error)
+    status = int(code) & 0xFF if type(code) in (int, bool) else int(code is not None)
+    if not status:
+        return None
+    lines = list(of_program(traced(error)))
+    return ProgramError(one_line(code) if type(code) is str else "", place_of(*lines[-1]) if lines else None, status=status)
 
 
 def _text(error: BaseException) -> str:
@@ -51,6 +65,7 @@ def _text(error: BaseException) -> str:
 
 
 _ARGUMENTS: types.GetSetDescriptorType = vars(BaseException)["args"]
+_CODE: types.MemberDescriptorType = vars(SystemExit)["code"]
 _FILENAME: types.MemberDescriptorType = vars(OSError)["filename"]
 
 
