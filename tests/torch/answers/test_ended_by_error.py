@@ -81,7 +81,21 @@ def test_what_failed_to_compile_is_told_once(tmp_path):
 
 @pytest.mark.parametrize("text", ["f(torch.ones(2))\n", "import sys\nf(torch.ones(2))\nsys.exit(3)\n"])
 def test_no_error_ended_it(text, tmp_path):
-    run, _ = recorded(text, tmp_path)
+    run, done = recorded(text, tmp_path)
+    assert (0 if run.ended_by is None else run.ended_by.status) == done.returncode and not ended(run)
+
+
+@pytest.mark.parametrize(("code", "told"), [("3", "3"), ("'no data'", "1: no data"), ("True", "1"), ("[2]", "1")])
+def test_a_status_that_ended_it_before_it_compiled_stands_first(code, told, tmp_path):
+    run, done = recorded(f"import sys\nsys.exit({code})\n", tmp_path)
+    assert [one.text for one in observations_of(run)] == [f"the program ended here with exit status {told}"]
+    assert run.ended_by is not None and run.ended_by.status == done.returncode
+    assert f"program.py:6 `sys.exit({code})`: the program ended here" in done.stderr
+
+
+@pytest.mark.parametrize("code", ["", "0", "None", "False"])
+def test_a_status_of_success_is_no_error(code, tmp_path):
+    run, _ = recorded(f"import sys\nsys.exit({code})\n", tmp_path)
     assert run.ended_by is None and not ended(run)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from depyf.actions.doctor.doctor_report import causes_lines, document, headline, tries_lines
-from depyf.actions.doctor.trial import DoctorProgram, Measured, run_once
+from depyf.actions.doctor.trial import DoctorProgram, Measured, run_once, why_no_program
 from depyf.actions.doctor.tries import Tries, try_ways
 from depyf.errors import DepyfError
 from depyf.run.advice.registry import text_of
@@ -66,9 +66,9 @@ def examine(
     most so many ways out that need no edit, and measure what each changes (as ``depyf doctor --try``).  DepyfError
     where there is no such script or it cannot be started.
     """
-    path = Path(program)
-    if not module and not path.is_file() and not (path / "__main__.py").is_file():
-        raise DepyfError(f"cannot read {program}: there is no such script")
+    missing = "" if module else why_no_program(program)
+    if missing:
+        raise DepyfError(missing)
     work = Path(tempfile.mkdtemp(prefix="depyf-doctor-"))
     target = DoctorProgram(program, arguments, module)
     try:

@@ -96,6 +96,16 @@ class Measured:
     interrupted: bool = False
 
 
+def why_no_program(target: str, kinds: str = "script") -> str:
+    """Why ``target`` is no program that can be run, in words; "" where it is one.  ``kinds``: what it may be."""
+    path = Path(target)
+    if path.is_file() or (path / "__main__.py").is_file():
+        return ""
+    if path.is_dir():
+        return f"cannot read {target}: the folder has no __main__.py"
+    return f"cannot read {target}: " + ("it is no file" if path.exists() else f"there is no such {kinds}")
+
+
 def run_once(
     program: DoctorProgram,
     advice: Sequence[FollowedAdvice],

@@ -16,7 +16,7 @@ from typing import Any
 from depyf.actions.checking.budget_file import BudgetError, WrittenBudget, found_budget, write_budget
 from depyf.actions.checking.measures import BY_NAME, INSTRUCTIONS, MEASURES, measured_numbers
 from depyf.actions.checking.over_budget import Excess, excesses, untold
-from depyf.actions.doctor.trial import DoctorProgram, Measured, run_once
+from depyf.actions.doctor.trial import DoctorProgram, Measured, run_once, why_no_program
 from depyf.actions.opened.opened_log import write_log_dump
 from depyf.cli.exit_status import INTERRUPTED, ExitStatus
 from depyf.cli.found_formats import JSON, TEXT, add_format_argument, print_findings
@@ -26,6 +26,7 @@ from depyf.cli.input_errors import InputError
 from depyf.cli.output import complain, tell, tell_json
 from depyf.cli.programs.doctor import why_not_started
 from depyf.cli.programs.ending import ended_as_interrupted
+from depyf.cli.programs.timeout_option import is_no_timeout
 from depyf.run.files.layout import RUN
 from depyf.run.files.reading import MANIFEST, rank_folders
 from depyf.safety.escape import printable
@@ -72,9 +73,9 @@ def add_check(parser: argparse.ArgumentParser) -> None:
 
 
 def run_check(options: argparse.Namespace) -> int:
-    if options.timeout is not None and not options.timeout > 0:
-        complain("--timeout must be positive")
+    if is_no_timeout(options.timeout):
         return ExitStatus.USAGE
+    _require_target(options)
     try:
         budget = found_budget(options.budget, Path.cwd())
         if not budget.there and not options.update:
@@ -92,6 +93,15 @@ def run_check(options: argparse.Namespace) -> int:
         return _judged(options, budget, views)
 
 
+def _require_target(options: argparse.Namespace) -> None:
+    path = Path(options.program)
+    if options.module or _is_dump(path) or is_log(path):
+        return
+    missing = why_no_program(options.program, "script, dump or log")
+    if missing:
+        raise InputError(missing + (", and holds no dump" if path.is_dir() else ""))
+
+
 def _dump(options: argparse.Namespace, work: Path, counted: bool) -> tuple[Path | None, int]:
     """The folder of the dump; None with the exit status where there is none to judge."""
     path = Path(options.program)
@@ -106,8 +116,6 @@ def _dump(options: argparse.Namespace, work: Path, counted: bool) -> tuple[Path 
         opened = write_log_dump(path, options.out or work / "dump")
         tell(summary(path, opened), error=True)
         return opened.folder, 0
-    if not options.module and not path.is_file() and not (path / "__main__.py").is_file():
-        raise InputError(f"cannot read {options.program}: there is no such script, dump or log")
     folder = options.out or work / "dump"
     program = DoctorProgram(options.program, tuple(options.arguments), options.module)
     measured = run_once(

@@ -34,8 +34,10 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
 def check_of(options: argparse.Namespace) -> Check | None:
     """None where nothing is to be compared.  InputError where a number makes no sense."""
     every, seconds = options.check_every, options.check_seconds
-    if (every is not None and every < 1) or (seconds is not None and not seconds > 0):
-        raise InputError("--check-every and --check-seconds must be positive")
+    if every is not None and every < 1:
+        raise InputError(f"--check-every is {every}: it must be positive")
+    if seconds is not None and not seconds > 0:
+        raise InputError(f"--check-seconds is {seconds:g}: it must be positive")
     if not options.check and every is None and seconds is None:
         return None
     return Check(EVERY if every is None else every, SECONDS if seconds is None else seconds)

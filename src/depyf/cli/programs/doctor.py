@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from depyf.actions.doctor.doctor_report import causes_lines, document, headline, tries_lines
-from depyf.actions.doctor.trial import DoctorProgram, Measured, measured_in, run_once
+from depyf.actions.doctor.trial import DoctorProgram, Measured, measured_in, run_once, why_no_program
 from depyf.actions.doctor.tries import MOST, Tries, try_ways
 from depyf.actions.opened.opened_log import write_log_dump
 from depyf.cli.exit_status import INTERRUPTED, ExitStatus
@@ -22,6 +22,7 @@ from depyf.cli.output import complain, tell, tell_json
 from depyf.cli.programs.check_option import add_check_arguments, check_of
 from depyf.cli.programs.ending import ended_as_interrupted
 from depyf.cli.programs.fix_option import run_fix
+from depyf.cli.programs.timeout_option import is_no_timeout
 from depyf.decompiler.bytecode.files.other_files import PRINTED_LOG, is_printed_log
 from depyf.errors import DepyfError
 from depyf.views.findings.finding import findings_of
@@ -90,8 +91,10 @@ def add_doctor(parser: argparse.ArgumentParser) -> None:
 
 def run_doctor(options: argparse.Namespace) -> int:
     program = DoctorProgram(options.program, tuple(options.arguments), options.module)
-    if options.most < 0 or (options.timeout is not None and not options.timeout > 0):
-        complain("--most and --timeout must not be negative")
+    if options.most < 0:
+        complain(f"--most is {options.most}: it must be 0 or more")
+        return ExitStatus.USAGE
+    if is_no_timeout(options.timeout):
         return ExitStatus.USAGE
     if options.guards and not options.tries:
         complain("--guards is for --try")
@@ -195,8 +198,9 @@ def _status(base: Measured) -> int:
 
 def _require_file(program: DoctorProgram) -> None:
     path = Path(program.target)
-    if not program.module and not path.is_file() and not (path / "__main__.py").is_file():
-        raise InputError(f"cannot read {program.target}: there is no such script")
+    missing = "" if program.module else why_no_program(program.target)
+    if missing:
+        raise InputError(missing)
     if not program.module and path.is_file() and is_printed_log(_beginning(path)):
         raise InputError(f"{program.target} is no program: it is {PRINTED_LOG}")
 

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from depyf.actions.doctor.doctor_report import causes_lines, document, headline
-from depyf.actions.doctor.trial import DoctorProgram
+from depyf.actions.doctor.trial import DoctorProgram, why_no_program
 from depyf.cli.exit_status import ExitStatus
 from depyf.cli.found_formats import JSON, TEXT
 from depyf.cli.from_dumps.log_argument import is_log
@@ -26,8 +26,9 @@ def run_fix(program: DoctorProgram, options: argparse.Namespace, form: str) -> i
     if options.tries or options.check or options.check_every or options.out is not None or form not in (TEXT, JSON):
         complain("--fix goes with --most, --timeout, --write and --format json")
         return ExitStatus.USAGE
-    if not program.module and not Path(program.target).exists():
-        raise InputError(f"cannot read {program.target}: there is no such script")
+    missing = "" if program.module else why_no_program(program.target)
+    if missing and not Path(program.target).exists():
+        raise InputError(missing)
     if program.module or is_log(Path(program.target)) or not Path(program.target).is_file():
         raise InputError(f"--fix is for a script, and {program.target} is none")
     if importlib.util.find_spec("libcst") is None:

@@ -15,11 +15,17 @@ _GRADIENT = "gradient-outside"
 """The advice for a call of ``torch.autograd.grad``."""
 
 
-def ended_by_error(run: Run) -> Iterator[Observation]:
-    """At most one observation: the uncaught error that ended the program or the recorded block.  An exit status is one
-    where nothing was compiled: many programs tell with it how they went, at their end."""
+def ended_before(run: Run) -> bool:
+    """Whether an exception ended the run before it was through.  An exit status is one where nothing was compiled: many
+    programs tell with it how they went, at their end."""
     error = run.ended_by
-    if error is None or (error.raised_in is RaisedIn.COMPILING and run.errors) or (error.status and run.compilations):
+    return error is not None and not (error.status and run.compilations)
+
+
+def ended_by_error(run: Run) -> Iterator[Observation]:
+    """At most one observation: the uncaught error that ended the program or the recorded block."""
+    error = run.ended_by
+    if error is None or not ended_before(run) or (error.raised_in is RaisedIn.COMPILING and run.errors):
         return
     ended = "the program ended here" if run.from_start else "the recorded block ended here"
     if error.double_backward:

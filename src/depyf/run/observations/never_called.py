@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from depyf.run.observations.ended_by_error import ended_before
 from depyf.run.observations.observation import Observation, ObservationKind
 from depyf.run.program_calls.compile_calls import CompileCall, WrappedKind
 from depyf.run.run import Run
@@ -16,7 +17,7 @@ from depyf.run.run import Run
 def never_called(run: Run) -> Iterator[Observation]:
     """One observation for each line whose results were never called.  No observation where an error ended the program,
     or where a forked child compiled something: calls in a child are not recorded here."""
-    for call in run.compile_calls if not run.forks and run.ended_by is None else ():
+    for call in run.compile_calls if not run.forks and not ended_before(run) else ():
         if not call.called and not call.inlined and not compiled_ahead(run, call):
             yield Observation(ObservationKind.NEVER_CALLED, call.place, _text(call), _ways(call))
 

@@ -49,7 +49,8 @@ def _program_exit(error: BaseException) -> ProgramError | None:
     if not status:
         return None
     lines = list(of_program(traced(error)))
-    return ProgramError(one_line(code) if type(code) is str else "", place_of(*lines[-1]) if lines else None, status=status)
+    said = one_line(code) if type(code) is str else ""
+    return ProgramError(said, place_of(*lines[-1]) if lines else None, status=status)
 
 
 def _text(error: BaseException) -> str:
