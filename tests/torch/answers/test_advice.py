@@ -8,6 +8,8 @@ from collections import Counter
 
 import pytest
 import torch
+import torch._inductor.config
+import torch.nn.attention.flex_attention
 from advice_programs import PROGRAMS, Program, compiled
 from number_programs import HELPED, NOT_HELPED, X
 
@@ -154,3 +156,21 @@ def test_what_is_set_already_and_does_not_help_is_said(tmp_path):
     (cause,) = json.loads((tmp_path / "manifest.json").read_text())["causes"]
     assert cause["text"].endswith("capture_scalar_outputs is set already, and does not help here")
     assert [told["id"] for told in cause["advice"]] == ["branchless"]
+
+
+@pytest.mark.parametrize(("attends", "given"), [(False, ["repro"]), (True, [])])
+def test_a_script_is_advised_only_where_one_can_be_made(attends, given, tmp_path):
+    """Dynamo writes flex_attention into a graph, and cannot read it back: ``depyf repro`` would refuse."""
+
+    def fails(graph):
+        raise RuntimeError("a pass that fails")
+
+    def attend(q):
+        return torch.nn.attention.flex_attention.flex_attention(q, q, q) if attends else q * 2
+
+    torch._dynamo.reset()
+    with torch._inductor.config.patch(post_grad_custom_post_pass=fails), PrepareDebug(str(tmp_path), True, False):
+        with pytest.raises(Exception, match="a pass that fails"):
+            torch.compile(attend)(torch.ones(1, 1, 128, 16))
+    (cause,) = json.loads((tmp_path / "manifest.json").read_text())["causes"]
+    assert cause["kind"] == "failed" and [told["id"] for told in cause["advice"]] == given

@@ -15,7 +15,6 @@ from depyf.actions.scripts.classes import graph_code
 from depyf.actions.scripts.dumped_graphs import CompiledGraph
 from depyf.actions.scripts.fill import Value
 from depyf.actions.scripts.graph_parts import (
-    ONE_WAY,
     RANDOM,
     REGISTERS,
     code_lines,
@@ -30,6 +29,7 @@ from depyf.actions.scripts.process_groups import NOTE, groups_of
 from depyf.decompiler.emit.comments import in_docstring
 from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
 from depyf.run.graphs.graph_facts import AotFacts
+from depyf.run.graphs.graph_source import one_way_operator
 from depyf.run.graphs.graph_text import GraphClass, read_graph
 from depyf.run.graphs.value_types import Number, same_layout, tensor_type
 from depyf.run.recorded.recorded_inputs import Recorded
@@ -204,7 +204,7 @@ def _what_the_graph_needs(graph: CompiledGraph, texts: str, notes: list[str]) ->
     devices = sorted(
         set(re.findall(r"\b(?:cuda|xpu|mps)(?::\d+)?", " ".join(re.findall(r"\](cuda\S*|xpu\S*|mps\S*)\"", texts))))
     )
-    one_way = m["name"] if (m := ONE_WAY.search(code)) else ""
+    one_way = one_way_operator(code)
     backend = "none" if one_way else "inductor" if graph.wrappers else "aot_eager"
     why = f"; none by default, because Dynamo cannot read back the operator {one_way} that it wrote" if one_way else ""
     random, asserts = bool(RANDOM.search(code)), bool(_ASSERTS.search(code))

@@ -16,7 +16,6 @@ from depyf.actions.repro.repro_subject import ReproError, ReproSubject
 from depyf.actions.scripts.classes import constants_of, graph_code
 from depyf.actions.scripts.fill import Value
 from depyf.actions.scripts.graph_parts import (
-    ONE_WAY,
     RANDOM,
     REGISTERS,
     code_lines,
@@ -32,6 +31,7 @@ from depyf.decompiler.emit.comments import in_docstring, remark
 from depyf.errors import DepyfError
 from depyf.run.compile_stages import CAPTURED
 from depyf.run.files.writer import write_whole
+from depyf.run.graphs.graph_source import one_way_operator
 from depyf.run.graphs.graph_text import GraphClass, read_graph
 from depyf.run.graphs.value_types import Number, printed_symbol
 from depyf.run.recorded.recorded_inputs import CompiledWith
@@ -100,8 +100,8 @@ class _ReproPage:
         classes, imports = graph_code([(self.captured, "Captured", self.facts)])
         imports += REGISTERS.findall(self.subject.graph.stages[CAPTURED].text)
         code = code_lines("\n".join(classes))
-        if one_way := ONE_WAY.search(code):
-            raise CannotRender(f"Dynamo cannot read back the operator {one_way['name']} that it wrote")
+        if one_way := one_way_operator(code):
+            raise CannotRender(f"Dynamo cannot read back the operator {one_way} that it wrote")
         graph, constants = self.subject.graph, self._constants()
         version, python = in_docstring(printable(graph.torch)), in_docstring(printable(self.subject.python))
         values: dict[str, Value] = {

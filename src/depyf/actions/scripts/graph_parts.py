@@ -26,10 +26,6 @@ RANDOM = re.compile(
 )
 REGISTERS = re.compile(r"^import torch\.[\w.]+$", re.M)
 """Modules of torch that a page imports because they register operators."""
-ONE_WAY = re.compile(
-    r"\bhigher_order\.(?P<name>flex_attention|scan|associative_scan|autograd_function_apply|invoke_subgraph)\("
-)
-"""Operators that Dynamo writes into a graph and cannot read back."""
 _TORCH_LIBRARIES = frozenset(
     "aten prim prims higher_order quantized inductor mkldnn mkl onednn rngprims debugprims _c10d_functional "
     "fsdp streams _c10d_functional_autograd c10d_functional c10d symm_mem _inductor_test _quantized "

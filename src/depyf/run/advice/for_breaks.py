@@ -444,7 +444,7 @@ _OF_BACKEND = re.compile(
 
 def for_failure(error: str, pinned_by: Sequence[tuple[str, int]] = (), id: str = "") -> Uses:
     """The advice on an error that torch raised into the program.  ``error``: its text; ``pinned_by``: the tensors and
-    dimensions that fix a size marked dynamic; ``id``: the compile id."""
+    dimensions that fix a size marked dynamic; ``id``: the compile id, "" where no script can be made of its graph."""
     if "ConstraintViolationError" not in error:
         if id and _OF_BACKEND.match(error):
             return (use("repro", compile_id=id),)

@@ -263,6 +263,18 @@ def registering_modules(text: str) -> tuple[str, ...]:
     return tuple(sorted({home for pair in called if (home := _home(*pair))}))
 
 
+_ONE_WAY = re.compile(
+    r"\bhigher_order\.(?P<name>flex_attention|scan|associative_scan|autograd_function_apply|invoke_subgraph)\("
+)
+
+
+def one_way_operator(text: str) -> str:
+    """The first operator in a text that Dynamo writes into a graph and cannot read back: a script of such a graph
+    cannot be compiled; "" for none."""
+    found = _ONE_WAY.search(text)
+    return found["name"] if found is not None else ""
+
+
 def operators_in(text: str) -> list[tuple[str, str]]:
     """Library and name of each operator that a text names: ``("aten", "add")``."""
     return _OPERATOR.findall(text)

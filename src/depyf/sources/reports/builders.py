@@ -79,6 +79,8 @@ class EntryBuilder:
     in_force: frozenset[str] = frozenset()
     """The options that were as an advice would have them when torch reported a break or a recompilation."""
     operations: int | None = None
+    one_way: str = ""
+    """An operator in its captured graph because of which no script can be made of it."""
     refusals: tuple[RefusalRecord, ...] = ()
     wrapped: WrappedCall | None = None
     """What is called, where the function is torch's wrapper."""

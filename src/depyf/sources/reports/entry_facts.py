@@ -141,7 +141,7 @@ def _advice(entry: EntryBuilder, live: bool, limit: Callable[[], int | None]) ->
     if entry.outside:
         return for_undeclared()
     pinned = entry.pinned.by if entry.pinned is not None else ()
-    return for_failure(entry.failed, pinned, entry.key.text if entry.raised else "")
+    return for_failure(entry.failed, pinned, entry.key.text if entry.raised and not entry.one_way else "")
 
 
 def _breaks(entry: EntryBuilder, live: bool) -> tuple[BreakRecord, ...]:

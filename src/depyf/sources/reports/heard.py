@@ -23,6 +23,7 @@ from depyf.run.cache_keys import CacheKey, key_in
 from depyf.run.compile_stages import BY_EVENT, CAPTURED
 from depyf.run.graphs.given_graph import GivenRecord
 from depyf.run.graphs.graph_facts import GraphFacts
+from depyf.run.graphs.graph_source import one_way_operator
 from depyf.run.graphs.node_origins import NodeOrigins
 from depyf.run.phase_times import PhaseClock, PhaseTime
 from depyf.run.records import CompileKey, GraphRecord, GuardRecord, RecompileRecord
@@ -270,6 +271,8 @@ class Heard:
             record = GraphRecord(
                 key, stage, len(same), text, path, facts, given, origins, loops=loops, lowering=lowering
             )
+            if stage == CAPTURED and key in self.entries:
+                self.entries[key].one_way = one_way_operator(text)
             self.graphs.append(GraphBuilder(record, attempt))
             own.append(self.graphs[-1])
             self.on_graph(record)
