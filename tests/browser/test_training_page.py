@@ -71,6 +71,13 @@ def test_a_long_value_of_a_guard_is_cut_with_dots(visit: Any, training_page: Pat
 
 
 @pytest.mark.torch
+def test_a_cause_has_the_width_of_a_narrow_window(visit: Any, training_page: Path) -> None:
+    page = visit(training_page, "#fix-first", width=400)
+    for cause in page.locator(".cause").all():
+        assert cause.locator(".cause-body").bounding_box()["width"] > 0.85 * cause.bounding_box()["width"]
+
+
+@pytest.mark.torch
 def test_search_reaches_lines_and_panels(visit: Any, training_page: Path) -> None:
     page = visit(training_page)
     page.keyboard.press("/")

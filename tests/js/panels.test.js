@@ -10,6 +10,7 @@ import {
   operationOf,
 } from "../../src/depyf/views/report/assets/js/graph_text.js";
 import { alikeGuards, spelledGuard } from "../../src/depyf/views/report/assets/js/guards.js";
+import { extentOf } from "../../src/depyf/views/report/assets/js/graphs.js";
 import { flameBoxes } from "../../src/depyf/views/report/assets/js/flame.js";
 import { byLine } from "../../src/depyf/views/report/assets/js/memory.js";
 import { ranksVerdict } from "../../src/depyf/views/report/assets/js/ranks.js";
@@ -266,4 +267,15 @@ test("a flame graph has callees below their callers, side by side", () => {
     ],
   );
   assert.deepEqual(flameBoxes([]), []);
+});
+
+test("a drawn graph is as wide as its edges reach, too", () => {
+  const graph = (points) => ({
+    graph: () => ({ width: 100 }),
+    edges: () => points.map((_, index) => index),
+    edge: (index) => ({ points: points[index].map((x) => ({ x, y: 0 })) }),
+  });
+  assert.deepEqual(extentOf(graph([[20, 50], [80]])), { left: 0, width: 100 });
+  assert.deepEqual(extentOf(graph([[20, -12, 50], [130]])), { left: -26, width: 170 });
+  assert.deepEqual(extentOf(graph([])), { left: 0, width: 100 });
 });

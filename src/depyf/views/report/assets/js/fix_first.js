@@ -4,7 +4,7 @@ import { badge } from "./badges.js";
 import { el, fill } from "./dom.js";
 import { count, seconds } from "./format.js";
 import { dataTable } from "./table.js";
-import { entryChip, entryChips, functionName, placeLink, sentence } from "./told.js";
+import { entryChip, entryChips, functionName, placeLink, sentence, wayOf } from "./told.js";
 
 const CAUSE_TONES = { failed: "red", recompiles: "amber", breaks: "red", "ran as Python": "violet" };
 
@@ -167,11 +167,11 @@ function causeCard(cause, number, cost, page) {
             el(
               "ul",
               {},
-              cause.ways.map((way) =>
+              cause.ways.map((way, at) =>
                 el(
                   "li",
                   {},
-                  sentence(way.text),
+                  wayOf(way.text, at),
                   way.predicted ? el("span", { class: "muted" }, ` (${way.predicted})`) : null,
                 ),
               ),

@@ -4,7 +4,7 @@ import { el, svgEl } from "./dom.js";
 import { seconds } from "./format.js";
 import { entryChip } from "./told.js";
 
-const WIDTH = 1000;
+const WIDTH = 960; // a card of a window of 1280 pixels has room for it
 const ROW = 18;
 const NARROWEST_BOX = 1.5;
 

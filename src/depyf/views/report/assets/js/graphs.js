@@ -12,6 +12,7 @@ import { chainOf, placeLink } from "./told.js";
 const MOST_AT_FIRST = 60;
 const MOST_DRAWN = 300;
 const MOST_ENDS = 12;
+const MARGIN = 14;
 const WEIGHTS = /(?:parameters|buffers)_|^primals_|_weight_?$|_bias_?$/;
 const HEAVY = /linear|addmm|^mm$|bmm|conv|attention|matmul|einsum|baddbmm|^@$/;
 const COMMUNICATES = /all_reduce|all_gather|reduce_scatter|all_to_all|broadcast|wait_tensor/;
@@ -133,7 +134,7 @@ export function showGraphs(container, data, page) {
 
   function pictureOf({ boxes, edges }) {
     const layout = new graphlib.Graph();
-    layout.setGraph({ rankdir: "TB", nodesep: 18, ranksep: 30, marginx: 14, marginy: 14 });
+    layout.setGraph({ rankdir: "TB", nodesep: 18, ranksep: 30, marginx: MARGIN, marginy: MARGIN });
     layout.setDefaultEdgeLabel(() => ({}));
     for (const box of boxes) {
       const [title, note] = textsOf(box);
@@ -142,10 +143,11 @@ export function showGraphs(container, data, page) {
     }
     for (const [from, to] of edges) layout.setEdge(from, to);
     placed(layout);
-    const { width, height } = layout.graph();
+    const { height } = layout.graph();
+    const { left, width } = extentOf(layout);
     const svg = svgEl(
       "svg",
-      { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Graph of ${graph.function}` },
+      { viewBox: `${left} 0 ${width} ${height}`, role: "group", "aria-label": `Graph of ${graph.function}` },
       svgEl(
         "defs",
         {},
@@ -162,7 +164,7 @@ export function showGraphs(container, data, page) {
         ),
       boxes.map((box) => drawBox(box, layout.node(box.id))),
     );
-    return { svg, width, height, start: layout.node(boxes[0].id).x };
+    return { svg, width, height, start: layout.node(boxes[0].id).x - left };
   }
 
   function drawBox(box, { x, y, width, height }) {
@@ -255,6 +257,13 @@ function summaryOf(nodes) {
     .slice(0, 6)
     .map(([op, number]) => (number > 1 ? `${number} ${op}` : op))
     .join(", ");
+}
+
+/** How far a laid out graph reaches: dagre's own width has the boxes, and an edge may run beside them. */
+export function extentOf(layout) {
+  const along = layout.edges().flatMap((edge) => layout.edge(edge).points.map(({ x }) => x));
+  const left = Math.min(0, ...along.map((x) => x - MARGIN));
+  return { left, width: Math.max(layout.graph().width, ...along.map((x) => x + MARGIN)) - left };
 }
 
 function curveOf(points) {

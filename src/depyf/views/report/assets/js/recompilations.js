@@ -2,7 +2,7 @@
 
 import { el, fill } from "./dom.js";
 import { hoverCard } from "./hover.js";
-import { entryChip, functionName, placeLink, sentence } from "./told.js";
+import { entryChip, functionName, placeLink, wayOf } from "./told.js";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -150,7 +150,7 @@ function matrixCard(found, page) {
           el(
             "ul",
             {},
-            ways.map((way) => el("li", {}, sentence(way))),
+            ways.map((way, at) => el("li", {}, wayOf(way, at))),
           ),
         )
       : null,

@@ -242,8 +242,8 @@ export function showTimeline(container, data, page) {
     el(
       "p",
       { class: "lead" },
-      `${seconds(compiling)} in ${count(rows.length, "compilation")}. `,
-      "Each row is one; open it for its phases.",
+      `${seconds(compiling)} in ${count(rows.length, "row")}. `,
+      "Each is a compilation, or an attempt at one, with what torch does before and after what it counts as compiling. Open one for its phases.",
     ),
     el(
       "div",
@@ -269,7 +269,7 @@ export function showTimeline(container, data, page) {
 
 function legendItem(kind, value, whole = 0) {
   const title = ([...WORK_KINDS, OTHER_WORK].find(([id]) => id === kind) ?? OTHER_WORK)[1];
-  const share = whole ? ` · ${Math.round((100 * value) / whole)} %` : "";
+  const share = whole ? ` · ${Math.round((100 * value) / whole)}\u00a0%` : "";
   return el(
     "li",
     {},

@@ -92,7 +92,16 @@ export function functionName({ name, after }) {
 
 /** A sentence with its first letter large, and what is in backquotes as code. */
 export function sentence(text) {
-  return (/^[a-z]+ /.test(text) ? text[0].toUpperCase() + text.slice(1) : text)
+  return withCode(/^[a-z]+ /.test(text) ? text[0].toUpperCase() + text.slice(1) : text);
+}
+
+/** The same of a way out, number `at` of several: before all but the first stands "or". */
+export function wayOf(text, at) {
+  return at ? withCode(text) : sentence(text);
+}
+
+function withCode(text) {
+  return text
     .split(/(`[^`]+`)/)
     .map((part) => (part.startsWith("`") && part.length > 2 ? el("code", {}, part.slice(1, -1)) : part));
 }
