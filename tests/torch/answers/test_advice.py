@@ -169,8 +169,11 @@ def test_a_script_is_advised_only_where_one_can_be_made(attends, given, tmp_path
         return torch.nn.attention.flex_attention.flex_attention(q, q, q) if attends else q * 2
 
     torch._dynamo.reset()
-    with torch._inductor.config.patch(post_grad_custom_post_pass=fails), PrepareDebug(str(tmp_path), True, False):
-        with pytest.raises(Exception, match="a pass that fails"):
-            torch.compile(attend)(torch.ones(1, 1, 128, 16))
+    with (
+        torch._inductor.config.patch(post_grad_custom_post_pass=fails),
+        PrepareDebug(str(tmp_path), True, False),
+        pytest.raises(Exception, match="a pass that fails"),
+    ):
+        torch.compile(attend)(torch.ones(1, 1, 128, 16))
     (cause,) = json.loads((tmp_path / "manifest.json").read_text())["causes"]
     assert cause["kind"] == "failed" and [told["id"] for told in cause["advice"]] == given

@@ -6,6 +6,7 @@ from typing import Any
 
 from depyf.run.advice.registry import text_of
 from depyf.run.causes.subjects import subject_of
+from depyf.run.causes.ways_out import is_remedy
 from depyf.run.places.place import Place
 from depyf.run.records import CompileKey, RecompileRecord
 from depyf.views.report.dump_view import DumpView
@@ -55,7 +56,7 @@ def _matrix(function: ToldFunction, view: DumpView) -> dict[str, Any]:
         row = {**entry.to_json(), "cells": cells, "same": bool(reasons) and now == before}
         if reasons:
             row["first"] = guards.get(_guard(reasons[0]))
-            row["ways"] = ways.get(entry.key, [])
+            row["ways"], row["notes"] = ways.get(entry.key, ([], []))
         rows.append(row)
         before = now if reasons else None
     return {
@@ -69,14 +70,15 @@ def _matrix(function: ToldFunction, view: DumpView) -> dict[str, Any]:
     }
 
 
-def _ways(view: DumpView) -> dict[CompileKey, list[str]]:
-    """Compilation -> the first ways out of what made it, as Fix first has them; what is needed for, where there is
-    none."""
-    found: dict[CompileKey, list[str]] = {}
+def _ways(view: DumpView) -> dict[CompileKey, tuple[list[str], list[str]]]:
+    """Compilation -> the first ways out of what made it, as Fix first has them; where there is none, what there is to
+    say of it instead, such as what it is needed for."""
+    found: dict[CompileKey, tuple[list[str], list[str]]] = {}
     for cause in view.causes:
-        said = [way.text for way in cause.ways] or [text for use in cause.advice if (text := text_of(use))]
+        ways = [way.text for way in cause.ways]
+        notes = [] if ways else [text for use in cause.advice if not is_remedy(use) and (text := text_of(use))]
         for key in cause.caused or cause.entries:
-            found.setdefault(key, said[:2])
+            found.setdefault(key, (ways[:2], notes[:1]))
     return found
 
 

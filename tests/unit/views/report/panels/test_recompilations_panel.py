@@ -47,6 +47,15 @@ def test_the_ways_out_are_those_of_fix_first(tmp_path, monkeypatch):
     assert [row.get("ways") for row in found["rows"]] == [None, [way.text for way in ways[:2]]]
 
 
+def test_what_is_needed_is_no_way_out(tmp_path):
+    """A function that is trained and evaluated has two entries: there is nothing to change."""
+    again = RecompileRecord("0/0", "grad mode", Place("a.py", 3), "on", "off", (use("with-and-without-gradients"),))
+    folder = run_dump(tmp_path, function("0", "f", 1, compilation("0/0"), compilation("0/1", recompiles=(again,))))
+    (found,) = recompilations_panel(DumpView(folder), None)["functions"]
+    row = found["rows"][1]
+    assert row["ways"] == [] and row["notes"][0].startswith("one entry for calls with gradients")
+
+
 def test_nothing_recompiled_is_no_panel(tmp_path):
     folder = made_dump(tmp_path, {"functions": [{"function": "f", "from": "a.py:1", "entries": [entry("0/0")]}]})
     assert recompilations_panel(DumpView(folder), None) is None

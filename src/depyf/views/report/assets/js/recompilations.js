@@ -2,7 +2,7 @@
 
 import { el, fill } from "./dom.js";
 import { hoverCard } from "./hover.js";
-import { entryChip, functionName, placeLink, wayOf } from "./told.js";
+import { entryChip, functionName, placeLink, sentence, wayOf } from "./told.js";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -138,6 +138,7 @@ function matrixCard(found, page) {
 
   draw();
   const ways = [...new Set(found.rows.flatMap((row) => row.ways ?? []))].slice(0, 3);
+  const notes = [...new Set(found.rows.flatMap((row) => row.notes ?? []))].slice(0, 3);
   return el(
     "section",
     { class: "card matrix-card" },
@@ -154,6 +155,7 @@ function matrixCard(found, page) {
           ),
         )
       : null,
+    notes.map((note) => el("p", { class: "muted" }, sentence(note), ".")),
     el(
       "div",
       {
