@@ -23,6 +23,7 @@ from depyf.run.causes.sentences import break_sentence, consequence, failure_sent
 from depyf.run.causes.stack_names import advice_in_words, stack_names
 from depyf.run.causes.through_libraries import in_spelling
 from depyf.run.causes.ways_out import FunctionReplay, WayOut, is_remedy, unpredicted, ways_out
+from depyf.run.global_names import resumed
 from depyf.run.places.place import Place
 from depyf.run.records import CompileKey, FunctionRecord, GraphRecord
 from depyf.run.run import Run
@@ -116,19 +117,21 @@ def _with_consequences(
 ) -> list[list[CostlyEvent]]:
     """Recompilations for a value that went over a graph break, or is computed from one that did, with the break:
     without it they would not be."""
-    breaks: dict[tuple[str, int], list[CostlyEvent]] = {}
-    inside: dict[tuple[int, str], list[tuple[Place, list[CostlyEvent]]]] = {}
+    inside: dict[tuple[int, str], list[_Met]] = {}
+    before: dict[str, list[_Met]] = {}
     for group in groups:
         for event in group:
             if event.kind is CauseKind.BREAKS and event.place is not None:
-                breaks.setdefault((event.place.filename, event.place.line), group)
                 inside.setdefault(event.function.function, []).append((event.place, group))
+                goes_on = event.entry.transformed if not _ended_as_python(event) else None
+                for name in goes_on.resumes if goes_on is not None else ():
+                    before.setdefault(name, []).append((event.place, group))
     left = []
     for group in groups:
-        place = group[0].place
-        cause = breaks.get((place.filename, place.line)) if place is not None and group[0].over_break else None
-        if cause is None and all(event.kind is CauseKind.RECOMPILES for event in group):
-            cause = _break_before(group[0], inside, functions)
+        cause = None
+        if all(event.kind is CauseKind.RECOMPILES for event in group):
+            over = group[0].over_break
+            cause = _break_of(group[0].function, inside, before) if over else _break_before(group[0], inside, functions)
         if cause is None:
             left.append(group)
         else:
@@ -136,20 +139,35 @@ def _with_consequences(
     return left
 
 
+_Met = tuple[Place, list[CostlyEvent]]
+"""A graph break with its cause."""
+
+
+def _break_of(
+    rest: FunctionRecord, inside: Mapping[tuple[int, str], Sequence[_Met]], before: Mapping[str, Sequence[_Met]]
+) -> list[CostlyEvent] | None:
+    """The break after which ``rest``, the rest of a function, goes on: what waits on the stack there is passed to it.
+    The line of a guard on such a value does not tell: a value is used on a later line than the break.  ``before``:
+    the name of a rest -> the breaks of the code that calls it."""
+    met = [one for name in rest.resume_names for one in before.get(name, ())]
+    if not met and rest.resume_of is not None:  # code of Dynamo is not in a log
+        met = list(inside.get(rest.resume_of, ()))
+    at = resumed(rest.code.name)
+    here = [one for one in met if at is not None and (one[0].filename, one[0].line) == (rest.code.filename, at[1])]
+    found = {id(group): group for _, group in here or met}
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
 def _break_before(
     event: CostlyEvent,
-    inside: Mapping[tuple[int, str], Sequence[tuple[Place, list[CostlyEvent]]]],
+    inside: Mapping[tuple[int, str], Sequence[_Met]],
     functions: Mapping[tuple[int, str], FunctionRecord],
 ) -> list[CostlyEvent] | None:
-    """The break that the value of a recompilation is from: that before the rest of the function which was compiled
-    again, or one at a line from which the value is computed."""
-    function, met = event.function, list[tuple[Place, list[CostlyEvent]]]()
+    """The break at a line from which the value of a recompilation is computed."""
+    function, met = event.function, list[_Met]()
     while function.resume_of is not None and function.resume_of in functions and len(met) <= len(functions):
         function = functions[function.resume_of]
-        found = inside.get(function.function, ())
-        if event.over_break and found:
-            return found[0][1] if len(found) == 1 else None
-        met += found
+        met += inside.get(function.function, ())
     name = root(event.subject.name) if event.subject is not None else ""
     code = function.code
     own = ((place, group) for place, group in met if place.filename == code.filename)
@@ -263,7 +281,8 @@ def _keys(event: CostlyEvent) -> list[tuple[object, ...]]:
     """What two events of one cause have in common: either of these is enough."""
     place = event.place
     at = (place.filename, place.line) if place is not None else (event.name, 0)
-    keys: list[tuple[object, ...]] = [(event.kind, *at, event.key)]
+    after = event.function.code.name if event.over_break else ""  # its value is of one break
+    keys: list[tuple[object, ...]] = [(event.kind, *at, event.key, after)]
     if event.broken is not None:  # one line may be reported for several reasons of torch's
         keys.append((event.kind, *at, "says", event.broken.cause))
     first = next(iter(advice_of(event)), None)
