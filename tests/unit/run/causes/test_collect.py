@@ -163,6 +163,35 @@ def test_a_value_that_went_over_a_break_belongs_to_the_break() -> None:
     assert cause.more == "the value of `y.max().item()`, which goes over the break, is a constant of the code after it"
 
 
+def test_two_breaks_keep_what_goes_over_each() -> None:
+    """The guard on the value of the first break is at the line of the second one."""
+    clock = Place("train.py", 31, "f", "start = time.time()")
+    first = TransformedRecord(
+        "", True, "def g():\n    return __resume_at_4_1(time.time())\n", (), (), ("__resume_at_4_1",)
+    )
+    second = TransformedRecord(
+        "", True, "def g():\n    return __resume_at_9_2(a, a.item())\n", (), (), ("__resume_at_9_2",)
+    )
+    name = "torch_dynamo_resume_in_f_at_"
+    over = RecompileRecord("1/0", "___stack0 == 0.25", READ, "0.25", "0.5", ())
+    after = RecompileRecord("2/0", "___stack0.sum == 1.0", replace(READ, line=12, filename="m.py"), "1.0", "2.0", ())
+    early, late = causes(
+        function("0", "f", entry("0/0", breaks=(broke(clock),), transformed=first)),
+        FunctionRecord(
+            (0, "1"), code(f"{name}31", 31, ("___stack0",)),
+            (entry("1/0", breaks=(broke(),), transformed=second), entry("1/1", recompiles=(over,))),
+            (0, "0"), ("__resume_at_4_1",),
+        ),
+        FunctionRecord(
+            (0, "2"), code(f"{name}{READ.line}", READ.line, ("___stack0", "___stack1")),
+            (entry("2/0"), entry("2/1", recompiles=(after,)), entry("2/2", recompiles=(after,))),
+            (0, "1"), ("__resume_at_9_2",),
+        ),
+    )  # fmt: skip
+    told = {cause.place: [key.text for key in cause.caused] for cause in (early, late)}
+    assert told == {clock: ["1/0", "1/1"], READ: ["2/0", "2/1", "2/2"]}
+
+
 def test_the_line_of_a_library_is_shown_as_the_call_of_the_program() -> None:
     call = Place("train.py", 60, "", "model(x)")
     record = RecompileRecord("0/0", "self.training == True", INSIDE, "True", "False", ())
