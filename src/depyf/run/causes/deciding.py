@@ -1,9 +1,9 @@
 """The guard that made torch compile a function again.
 
 Each older entry failed the call at one guard, its first that did not hold: one for each entry, and not always the same.
-Input: the records of a function and of one of its entries.  Output: the failed guard that decided: one on a value for
-which there was no entry yet.  A value that comes and goes (a flag, the class of ``self``) has an entry for each of its
-values. It only says which entries are near the call.
+Input: the records of a function and of one of its entries.  Output: the failed guard that decided: one of the entry
+that the call missed by the fewest values, on a value for which there was no entry yet.  A value that comes and goes (a
+flag, the class of ``self``) has an entry for each of its values. It only says which entries are near the call.
 
 An entry has as many failed guards as there are older ones: all of a function is read once, by what its guards are on.
 """
@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from depyf.run.advice.source_names import named
+from depyf.run.causes.guard_replay import failed_in
 from depyf.run.causes.subjects import Subject, subject_of_differences
 from depyf.run.guards.known_kinds import differences_in
-from depyf.run.records import CompileKey, EntryRecord, FunctionRecord, RecompileRecord
+from depyf.run.records import CompileKey, EntryRecord, FunctionRecord, RecompileRecord, RefusalRecord
 
 _Order = tuple[int, int, tuple[int, ...]]
 
@@ -51,10 +52,11 @@ class DecidingGuards:
         self._decided: dict[CompileKey, RecompileRecord] = {}
 
     def of(self, entry: EntryRecord) -> RecompileRecord:
-        """The failed guard of ``entry``, which has one or more, that caused the recompilation.  Guards on a value that
-        no entry was compiled for come first, then on one that never comes back (a counter), then those without known
-        values, then all others.  Of several: the guard with the most values over time, and of these the one of the
-        entry nearest to the call."""
+        """The failed guard of ``entry``, which has one or more, that caused the recompilation: one of the entry that
+        the call missed by the fewest values.  Where several missed it by as many, or it is not recorded by how many:
+        guards on a value that no entry was compiled for come first, then on one that never comes back (a counter), then
+        those without known values, then all others.  Of several: the guard with the most values over time, and of these
+        the one of the entry nearest to the call."""
         if self._untold(entry) and self._usual is not None:
             return self._usual
         if len(entry.recompiles) == 1:
@@ -103,7 +105,7 @@ class DecidingGuards:
         return {entry.key.text: entry for entry in reversed(self.function.entries)}
 
     def _decide(self, entry: EntryRecord) -> RecompileRecord:
-        records = self._without_symbols(entry)
+        records = self._without_symbols(entry, _nearest(entry))
         if len(records) == 1:
             return records[0]
         order = entry.key.order
@@ -141,13 +143,13 @@ class DecidingGuards:
             values.returns = len(values.first) < len(changes)
         return found
 
-    def _without_symbols(self, entry: EntryRecord) -> Sequence[RecompileRecord]:
-        """The failed guards without those on a size that another entry, which failed the call as well, takes for a
-        symbol; all where none is left."""
+    def _without_symbols(self, entry: EntryRecord, records: Sequence[RecompileRecord]) -> Sequence[RecompileRecord]:
+        """``records`` without those on a size that another entry, which failed the call as well, takes for a symbol;
+        all where none is left."""
         failed = {record.entry for record in entry.recompiles}
         elsewhere: dict[Subject, list[str]] = {}
         left = []
-        for record in entry.recompiles:
+        for record in records:
             read = self.subject(record)
             if read.what == "size":
                 if read not in elsewhere:
@@ -155,7 +157,7 @@ class DecidingGuards:
                 if any(other != record.entry for other in elsewhere[read]):
                     continue
             left.append(record)
-        return left or entry.recompiles
+        return left or records
 
     @functools.cached_property
     def _with_symbol(self) -> Mapping[str, Sequence[str]]:
@@ -166,6 +168,25 @@ class DecidingGuards:
                 if not symbol.became:
                     found.setdefault(named(symbol.source), {})[entry.key.text] = None
         return {name: tuple(entries) for name, entries in found.items()}
+
+
+def _nearest(entry: EntryRecord) -> Sequence[RecompileRecord]:
+    """The failed guards of the entries that the call missed by the fewest values; all where it is not recorded for each
+    by how many."""
+    missed = {refusal.entry: _missed(refusal) for refusal in entry.refusals if refusal.failed}
+    if any(record.entry not in missed for record in entry.recompiles):
+        return entry.recompiles
+    least = min(missed[record.entry] for record in entry.recompiles)
+    return [record for record in entry.recompiles if missed[record.entry] == least]
+
+
+def _missed(refusal: RefusalRecord) -> int:
+    """By how many values; sizes that changed alike are one: one input has it, and what is computed from it."""
+    found: set[object] = set()
+    for one in failed_in(refusal.failed):
+        alike = one.difference if one.value.what == "size" else None
+        found.add(one.value if alike is None else (alike.wanted.text, alike.found.text))
+    return len(found)
 
 
 def _two_of(entries: Sequence[str], failed: set[str]) -> list[str]:

@@ -8,7 +8,17 @@ import pytest
 
 from depyf.run.causes.collect import causes_of
 from depyf.run.causes.deciding import DecidingGuards
-from depyf.run.records import CodeRecord, CompileKey, EntryRecord, FunctionRecord, RecompileRecord, SymbolRecord
+from depyf.run.guards.difference import Difference, GuardSide
+from depyf.run.records import (
+    CodeRecord,
+    CompileKey,
+    EntryRecord,
+    FailedGuardRecord,
+    FunctionRecord,
+    RecompileRecord,
+    RefusalRecord,
+    SymbolRecord,
+)
 from depyf.run.run import Run
 from depyf.views.pages.sections.recompilations import recompile_lines
 from work import calls as calls_of
@@ -71,6 +81,40 @@ def test_what_most_entries_were_made_for_decides_where_little_is_known() -> None
 
 def test_the_flag_decides_where_its_value_is_new() -> None:
     assert decided((calls("0/0", "0", "1"),), (grads("0/1", "False", "True"), calls("0/0", "0", "1"))) == "tensor"
+
+
+def missed(entry: str, *values: tuple[str, str, str]) -> RefusalRecord:
+    """All that kept ``entry`` from running: (value, wanted, found)."""
+    failed = []
+    for name, wanted, found in values:
+        sized = name in ("x", "y")
+        one = Difference(
+            "tensor" if sized else "value", f"L['{name}']", "size" if sized else "", 0 if sized else None,
+            wanted=GuardSide(wanted, "int"), found=GuardSide(found, "int"),
+        )  # fmt: skip
+        failed.append(FailedGuardRecord(name, None, (one,)))
+    return RefusalRecord(entry, tuple(failed))
+
+
+@pytest.mark.parametrize(
+    ("refusals", "guard"),
+    [
+        ((missed("0/1", ("calls", "1", "0"), ("x", "5", "7")), missed("0/0", ("x", "5", "7"))), "tensor"),
+        ((missed("0/1", ("calls", "1", "0")), missed("0/0", ("x", "5", "7"), ("flag", "1", "2"))), "self.calls"),
+        ((missed("0/1", ("calls", "1", "0"), ("mode", "1", "0")), missed("0/0", ("x", "5", "7"), ("y", "5", "7"))), "tensor"),
+        ((missed("0/1", ("calls", "1", "0")),), "self.calls"),
+    ],
+)  # fmt: skip
+def test_the_entry_that_lacked_the_least_decides(refusals: tuple[RefusalRecord, ...], guard: str) -> None:
+    """A guard that an entry is asked first may be one of many that fail there; sizes that change alike are one."""
+    made = [
+        EntryRecord(CompileKey(0, "0/0"), None, (), "live"),
+        EntryRecord(CompileKey(0, "0/1"), None, (), "live", recompiles=(calls("0/0", "0", "1"),)),
+    ]
+    failed = (calls("0/1", "1", "2"), size("0/0", "5", "7"))
+    last = EntryRecord(CompileKey(0, "0/2"), None, (), "live", recompiles=failed, refusals=refusals)
+    found = DecidingGuards(FunctionRecord((0, "0"), CODE, (*made, last))).of(last)
+    assert found.guard.split()[0] == guard
 
 
 SYMBOL = SymbolRecord("s0", "L['x'].size()[0]", "5", "", None)
