@@ -30,8 +30,8 @@ Uses = tuple[AdviceUse, ...]
 _NOT_FOUND = frozenset((ValueUse.UNKNOWN,))
 _NEEDED = frozenset((ValueUse.LOOP, ValueUse.KEY, ValueUse.CONSTANT))
 """Uses for which torch must know a number while compiling: a loop is unrolled."""
-_DECIDES = frozenset((ValueUse.BRANCH, ValueUse.SIZE, *_NEEDED))
-"""Uses for which a number that is in a tensor has to be read out of it."""
+_DECIDES = frozenset((ValueUse.BRANCH, ValueUse.CHECK, ValueUse.REPORT, ValueUse.SIZE, *_NEEDED))
+"""Uses for which a number that is in a tensor has to be read out of it: an ``if`` does that, whatever is in it."""
 _COMPUTES = frozenset((ValueUse.ARITHMETIC, ValueUse.LOG, ValueUse.RETURNED, ValueUse.STORED))
 """Uses for which a tensor does as well."""
 TENSORS = frozenset("number-as-tensor tensor-in-object tensor-in-module global-as-tensor".split())
@@ -127,7 +127,7 @@ class ValueAdvice:
 
     def _decides(self, name: str, place: Place | None) -> bool:
         """Whether the program decides by the number ``name``."""
-        return bool(uses_of(self._read_in(place), split_global(name)[1]) & _DECIDES)
+        return bool(self._use(name, place)[2] & _DECIDES)
 
     def _read_in(self, place: Place | None) -> str:
         """The source of the function where ``place`` is in its file, else the line there."""

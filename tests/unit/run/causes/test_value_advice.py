@@ -61,8 +61,11 @@ def test_what_is_computed_with_may_be_a_symbol(body: str, others: list[str]) -> 
     assert advised(f"def f(self, x):\n    {body}\n") == ["unspecialised-int", *others]
 
 
-def test_a_number_that_decides_a_branch_is_no_tensor() -> None:
-    assert advised("def f(self, x):\n    return x + 1 if self.k > 3 else x\n") == ["unspecialised-int"]
+@pytest.mark.parametrize(
+    "body", ["return x + 1 if self.k > 3 else x", "if self.k == 0: print(x.shape)", "if self.k > 9: raise ValueError"]
+)
+def test_a_number_that_decides_a_branch_is_no_tensor(body: str) -> None:
+    assert advised(f"def f(self, x):\n    {body}\n") == ["unspecialised-int"]
 
 
 @pytest.mark.parametrize(
