@@ -1,7 +1,8 @@
-"""What the program asked about sizes and numbers while an entry was compiled, and what it would have answered.
+"""What was asked about sizes and numbers while an entry was compiled, and what would have been the answer.
 
-Input: entries of one function, with the conditions that torch took down (``ShapeFact``).  Output: whether the program
-goes another way in the call of another entry: then one entry, with symbols for what differs, does not serve both.
+Input: entries of one function, with the conditions that torch took down (``ShapeFact``).  Output: whether the program,
+or an operator of torch, goes another way in the call of another entry: then one entry, with symbols for what differs,
+does not serve both.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from depyf.run.guards.kinds.tensor_guard import layout_of
 from depyf.run.records import CompileKey, EntryRecord, FunctionRecord, GraphRecord
 from depyf.run.shapes.size_expression import NO_VALUE, Program, evaluator, read_size_expression
 
+_BELOW = frozenset(("<", "<=", ">", ">="))
+
 
 class ProgramQuestions:
-    """The questions of the program itself, not those of torch's operators, for which one entry was compiled."""
+    """The questions for which one entry was compiled: those of the program itself, and whether a size is below a bound
+    of an operator of torch (a convolution asks that of its batch to choose how it computes)."""
 
     def __init__(self, entry: EntryRecord) -> None:
         self._names = {symbol.name: in_program(symbol.source, entry) for symbol in entry.symbols}
@@ -61,10 +65,10 @@ def values_of_call(entry: EntryRecord) -> dict[str, int]:
 
 def _questions(entry: EntryRecord, values: Mapping[str, int]) -> Iterable[Program]:
     for fact in entry.shape_facts:
-        if fact.operator or fact.place is None:
-            continue
-        expression = read_size_expression(fact.expression)
-        if expression is not None and set(expression.names) <= values.keys():
+        expression = read_size_expression(fact.expression) if fact.place is not None else None
+        if expression is None or (fact.operator and expression.op not in _BELOW):
+            continue  # that sizes are equal is mostly so for every call: operators compare those of their arguments
+        if set(expression.names) <= values.keys():
             yield evaluator(expression)
 
 
