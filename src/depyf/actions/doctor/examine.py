@@ -12,10 +12,9 @@ from depyf.actions.doctor.doctor_report import causes_lines, document, headline,
 from depyf.actions.doctor.trial import DoctorProgram, Measured, run_once, why_no_program
 from depyf.actions.doctor.tries import Tries, try_ways
 from depyf.errors import DepyfError
-from depyf.run.advice.registry import text_of
+from depyf.run.advice.registry import is_remedy, text_of
 from depyf.run.causes.cause import Cause
 from depyf.run.causes.folding import counted
-from depyf.run.causes.ways_out import is_remedy
 from depyf.run.observations.observation import Observation
 from depyf.views.pages import notebook
 from depyf.views.pages.notebook import Markup, Part, chip, dim, fact, folded, joined, line

@@ -36,6 +36,23 @@ def text_of(use: AdviceUse) -> str:
     return "" if advice is None else filled(advice.text, use)
 
 
+def is_remedy(use: AdviceUse) -> bool:
+    """Whether the advice changes something about the recompilations or breaks."""
+    return bool(text_of(use)) and ADVICE[use.id].remedy
+
+
+def is_mark(use: AdviceUse) -> bool:
+    """Whether the advice marks a dimension of a tensor (``mark_dynamic`` and the like)."""
+    switch = ADVICE[use.id].switch
+    return switch is not None and switch.kind is SwitchKind.MARK
+
+
+def is_option(use: AdviceUse) -> bool:
+    """Whether it is an option of torch, for all functions and values."""
+    switch = ADVICE[use.id].switch
+    return switch is not None and switch.kind in (SwitchKind.CONFIG, SwitchKind.COMPILING)
+
+
 def sentence(uses: Iterable[AdviceUse]) -> str:
     """The texts of ``uses`` in one sentence; "" for none."""
     return "; or ".join(text for text in map(text_of, uses) if text)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from depyf.run.advice.advice import AdviceUse
-from depyf.run.advice.registry import ADVICE
+from depyf.run.advice.registry import ADVICE, is_remedy
 from depyf.run.advice.source_names import root, split_global
 from depyf.run.causes.cause import Cause, CauseKind, Costs
 from depyf.run.causes.compiled_apart import breaks_before_what_follows, called_from, first_order, functions_apart
@@ -22,7 +22,7 @@ from depyf.run.causes.program_questions import pinned_below
 from depyf.run.causes.sentences import break_sentence, consequence, failure_sentence, recompile_sentence
 from depyf.run.causes.stack_names import advice_in_words, stack_names
 from depyf.run.causes.through_libraries import in_spelling
-from depyf.run.causes.ways_out import FunctionReplay, WayOut, is_remedy, unpredicted, ways_out
+from depyf.run.causes.ways_out import FunctionReplay, WayOut, ends_early, unpredicted, ways_out
 from depyf.run.global_names import resumed
 from depyf.run.places.place import Place
 from depyf.run.records import CompileKey, FunctionRecord, GraphRecord
@@ -255,17 +255,23 @@ def _ways(
         return unpredicted(advice)
     if kind is not CauseKind.RECOMPILES:
         return tuple(WayOut((use,)) for use in advice if is_remedy(use))
-    mine = [replays[function] for function in dict.fromkeys(event.function.function for event in events)]
+    mine, others = _replays_of(events, replays)
     values = _values_of(events)
     if not values or not all(replay.known for replay in mine):
-        return unpredicted(dict.fromkeys(use for event in events for use in advice_of(event)))
+        given = dict.fromkeys(use for event in events for use in advice_of(event))
+        return unpredicted(use for use in given if not ends_early((use,), mine, others))
     limit = dict.fromkeys(use for event in events if event.limit for use in event.entry.advice)
-    others = (replay for replay in replays.values() if replay not in mine)
     found = ways_out(mine, values, others, limit)
     if any(entry.raised for replay in replays.values() for entry in replay.entries):
         return tuple(replace(way, prediction=None) for way in found)  # the run may have ended there
-    hidden = not found and any(replay.helps(frozenset(values) | replay.unknown) for replay in mine)
+    hidden = not found and any(one.unknown and one.helps(frozenset(values) | one.unknown) for one in mine)
     return unpredicted(advice) if hidden else found
+
+
+def _replays_of(events: Iterable[CostlyEvent], replays: Replays) -> tuple[list[FunctionReplay], list[FunctionReplay]]:
+    """Those of the functions that a cause is in, and all others."""
+    mine = [replays[function] for function in dict.fromkeys(event.function.function for event in events)]
+    return mine, [replay for replay in replays.values() if replay not in mine]
 
 
 def weight(cause: Cause) -> float:
@@ -330,6 +336,9 @@ def _cause(
         advice.update(dict.fromkeys(_to_first_remedy(given) if kind is CauseKind.RECOMPILES else given))
     if broke:
         advice = _for_each(advice, broke)
+    if kind is CauseKind.RECOMPILES:
+        around = _replays_of(events, replays)
+        advice = {use: None for use in advice if not ends_early((use,), *around)}
     sentence = {
         CauseKind.RECOMPILES: recompile_sentence,
         CauseKind.FAILED: failure_sentence,

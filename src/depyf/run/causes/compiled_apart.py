@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from depyf.run.advice.registry import is_mark
 from depyf.run.causes.cause import Cause, CauseKind
 from depyf.run.causes.events import CostlyEvent
 from depyf.run.causes.folding import counted, listed
-from depyf.run.causes.ways_out import is_mark
 from depyf.run.records import CompileKey, FunctionRecord
 
 _Order = tuple[int, int, tuple[int, ...]]

@@ -149,7 +149,18 @@ class GuardTable:
         at_first: Values = NOTHING,
         alone: bool = False,
     ) -> int:
-        """How many entries are still made.
+        """How many entries are still made: see ``kept``."""
+        return len(self.kept(freed, when_changed, ducks, at_first, alone))
+
+    def kept(
+        self,
+        freed: Values,
+        when_changed: Values = NOTHING,
+        ducks: bool = False,
+        at_first: Values = NOTHING,
+        alone: bool = False,
+    ) -> list[list[str]]:
+        """The entries that are still made, each with those whose calls it serves, itself first.
 
         ``freed``: values that may change from the first call on; ``when_changed``: values that are free in entries
         made after they changed, as torch makes a size dynamic by default; ``at_first``: the same, and in the first
@@ -178,7 +189,7 @@ class GuardTable:
             later = when_changed | {value for value in at_first if not value.small}
             changed |= {v for one, _ in kept for other in one for v in row.get(other, NOTHING) & later}
             kept.append(([name], changed if kept else at_first))
-        return len(kept)
+        return [names for names, _ in kept]
 
     @staticmethod
     def _serves(entries: Sequence[str], row: Mapping[str, Values], freed: Values) -> bool:

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from depyf.run.advice.advice import AdviceUse
-from depyf.run.advice.registry import use
+from depyf.run.advice.registry import is_mark, use
 from depyf.run.causes.cause import Cause
-from depyf.run.causes.ways_out import is_mark
 from depyf.run.program_calls.compile_calls import CompileCall
 
 _BY = "accelerate"

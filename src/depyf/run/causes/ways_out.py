@@ -13,9 +13,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from depyf.run.advice.advice import AdviceUse, Frees, SwitchKind
+from depyf.run.advice.advice import AdviceUse, Frees
 from depyf.run.advice.for_guards import NO_LINE
-from depyf.run.advice.registry import ADVICE, text_of
+from depyf.run.advice.registry import ADVICE, is_mark, is_option, is_remedy, text_of
 from depyf.run.causes.folding import listed
 from depyf.run.causes.guard_replay import (
     NOTHING,
@@ -36,7 +36,6 @@ _ALTERNATIVES = 3
 _NO_STATIC = AdviceUse("no-static")
 _ALL_SYMBOLS = {Frees.SYMBOLS, Frees.SYMBOLS_WHEN_CHANGED}
 _SYMBOLIC = {*_ALL_SYMBOLS, Frees.SYMBOL, Frees.SYMBOL_WHEN_CHANGED}
-_OPTIONS = (SwitchKind.CONFIG, SwitchKind.COMPILING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +100,6 @@ def _is_code(template: str, name: str) -> bool:
         if calls or after[:1] in tuple(".([") or not before or before[-1] not in " (":
             return True
     return False
-
-
-def is_remedy(use: AdviceUse) -> bool:
-    """Whether the advice changes something about the recompilations or breaks."""
-    return bool(text_of(use)) and ADVICE[use.id].remedy
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +206,7 @@ class FunctionReplay:
     def frees_undecided(self, uses: Collection[AdviceUse]) -> bool:
         """Whether ``uses`` make a symbol of such a number."""
         symbolic = [use for use in uses if ADVICE[use.id].frees in _SYMBOLIC]
-        ids = {use.id for use in symbolic if _is_option(use)}
+        ids = {use.id for use in symbolic if is_option(use)}
         known = (use for value in self.undecided for use in self.advice.get(value, ()))
         return any(use in symbolic or use.id in ids for use in known)
 
@@ -220,7 +214,7 @@ class FunctionReplay:
         """Whether ``uses`` make a symbol of a size of a tensor of which the graphs have nothing but sizes: nothing says
         where it begins in its storage."""
         symbolic = [use for use in uses if ADVICE[use.id].frees in _SYMBOLIC]
-        ids = {use.id for use in symbolic if _is_option(use)}
+        ids = {use.id for use in symbolic if is_option(use)}
         return any(
             value.what == "size" and self.table.has_no_start(value.source)
             for value, known in self.advice.items()
@@ -270,18 +264,35 @@ class FunctionReplay:
         options_only: bool = False,
         other_strides: bool = False,
         alone: bool = False,
+        marked_later: bool = False,
     ) -> int:
         """The number of compilations left when ``uses`` are followed.  An option of torch applies to all values.
         ``options_only``: ignore advice that is no option, which is for another function.  ``other_strides``: assume the
-        strides that the guards want.  ``alone``: see ``GuardTable.left``."""
-        ids = {use.id for use in uses if _is_option(use)}
+        strides that the guards want.  ``alone``: see ``GuardTable.kept``.  ``marked_later``: a mark is on the tensors
+        of all calls, not only on that of the first one."""
+        freed = self._freed_by(uses, options_only)
+        values = freed.values | self.strides if other_strides else freed.values
+        values = values | freed.at_first if marked_later else values
+        return self.table.left(values, freed.when_changed, freed.ducks, freed.at_first, alone)
+
+    def ends_early(self, uses: Collection[AdviceUse], options_only: bool = False) -> bool:
+        """Whether an entry after which the rest of the function runs as ordinary Python serves, when ``uses`` are
+        followed, calls of which more was compiled."""
+        ended = {one.key.text for one in self.entries if any(broke.cut or broke.skipped for broke in one.breaks)}
+        if not ended:
+            return False
+        freed = self._freed_by(uses, options_only)
+        kept = self.table.kept(freed.values, freed.when_changed, freed.ducks, freed.at_first)
+        return any(names[0] in ended and not ended.issuperset(names) for names in kept)
+
+    def _freed_by(self, uses: Collection[AdviceUse], options_only: bool) -> _Freed:
+        ids = {use.id for use in uses if is_option(use)}
         freed = _Freed()
         for value, known in self.advice.items():
             for use in known:
                 if use.id in ids or (use in uses and not options_only):
                     freed |= self.freed(use, value)
-        values = freed.values | self.strides if other_strides else freed.values
-        return self.table.left(values, freed.when_changed, freed.ducks, freed.at_first, alone)
+        return freed
 
     def left_as_symbol(self, value: GuardedValue) -> int:
         """The number of compilations left when the size is a symbol from the first call on, and is never 0 or 1."""
@@ -328,11 +339,12 @@ def ways_out(
                     _follow(replay, lead, use, frozenset(asked), uses, at_once)
                 _complete(uses, replays)
                 after = _left(uses, replays, rest)
-                for other in [one for one in uses if one != use and not _is_option(one)]:
+                for other in [one for one in uses if one != use and not is_option(one)]:
                     without = uses.keys() - {other}
                     if _left(without, replays, rest) <= after:
                         del uses[other]
-                if after < compilations and not _as_well(lead, after, replays, rest):
+                helps = after < compilations and not _as_well(lead, after, replays, rest)
+                if helps and not ends_early(uses, replays, rest):
                     bounds = _bounds(uses, after, replays, rest)
                     if any(map(is_mark, uses)) and any(replay.needed - {lead} for replay in replays):
                         bounds.add(Bound.OR_FEWER)  # a size that is fixed to the marked one is free with it
@@ -345,6 +357,11 @@ def ways_out(
     if any(replay.idle for replay in (*replays, *rest)):
         found = {uses: way for uses, way in found.items() if not _doubtful(way, found.values())}
     return (*list(found.values())[:_ALTERNATIVES], *(WayOut((use,)) for use in more if is_remedy(use)))
+
+
+def ends_early(uses: Collection[AdviceUse], own: Iterable[FunctionReplay], others: Iterable[FunctionReplay]) -> bool:
+    """Whether fewer compilations are left because more runs as ordinary Python, when ``uses`` are followed."""
+    return any(one.ends_early(uses) for one in own) or any(one.ends_early(uses, True) for one in others)
 
 
 def _doubtful(way: WayOut, others: Iterable[WayOut]) -> bool:
@@ -372,7 +389,7 @@ def _bounds(
     """What bounds the number ``after`` of compilations that ``uses`` leave are; both where it says nothing."""
     if any(replay.moves_unseen(uses) for replay in replays):
         return {*Bound} - {Bound.EXACT}
-    reached = [*replays, *(others if any(map(_is_option, uses)) else ())]
+    reached = [*replays, *(others if any(map(is_option, uses)) else ())]
     frees = {ADVICE[one.id].frees for one in uses}
     unknown = _NO_STATIC in uses or any(replay.at_limit for replay in reached)
     unknown = unknown or Frees.UNASKED in frees  # no entry shows what is asked
@@ -385,6 +402,8 @@ def _bounds(
         bounds.add(Bound.OR_FEWER)  # an entry that decides otherwise may be another one
     if _left(uses, replays, others, other_strides=True) < after:
         bounds.add(Bound.OR_FEWER)
+    if any(map(is_mark, uses)) and _left(uses, replays, others, marked_later=True) < after:
+        bounds.add(Bound.OR_FEWER)  # a result with a symbol for a size is marked: it may be an argument later
     return bounds
 
 
@@ -392,29 +411,17 @@ def _left(
     uses: Collection[AdviceUse],
     replays: Iterable[FunctionReplay],
     others: Iterable[FunctionReplay],
-    other_strides: bool = False,
-    alone: bool = False,
+    **assumed: bool,
 ) -> int:
-    own = sum(replay.left_after(uses, False, other_strides, alone) for replay in replays)
-    return own + sum(one.left_after(uses, True, other_strides, alone) for one in others)
+    """``assumed``: see ``FunctionReplay.left_after``."""
+    own = sum(replay.left_after(uses, False, **assumed) for replay in replays)
+    return own + sum(one.left_after(uses, True, **assumed) for one in others)
 
 
 def _needed(advice: Mapping[GuardedValue, Iterable[AdviceUse]]) -> Values:
     return frozenset(
         value for value, uses in advice.items() if value.what == "size" and any(u.id == "needed-value" for u in uses)
     )
-
-
-def is_mark(use: AdviceUse) -> bool:
-    """Whether the advice marks a dimension of a tensor (``mark_dynamic`` and the like)."""
-    switch = ADVICE[use.id].switch
-    return switch is not None and switch.kind is SwitchKind.MARK
-
-
-def _is_option(use: AdviceUse) -> bool:
-    """Whether it is an option of torch, for all functions and values."""
-    switch = ADVICE[use.id].switch
-    return switch is not None and switch.kind in _OPTIONS
 
 
 def unpredicted(advice: Iterable[AdviceUse]) -> tuple[WayOut, ...]:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from depyf.run.advice.registry import text_of
+from depyf.run.advice.registry import is_remedy, text_of
 from depyf.run.causes.cause import Cause, CauseKind
 from depyf.run.causes.folding import counted, folded_ids, listed
-from depyf.run.causes.ways_out import is_remedy
 from depyf.run.installed_files import library_file
 from depyf.run.observations.observation import Observation
 from depyf.run.places.place import Place

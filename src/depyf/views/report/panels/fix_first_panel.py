@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from depyf.run.advice.registry import text_of
+from depyf.run.advice.registry import is_remedy, text_of
 from depyf.run.causes.cause import Cause, CauseKind
 from depyf.run.causes.collect import weight
 from depyf.run.causes.folding import counted
-from depyf.run.causes.ways_out import is_remedy
 from depyf.run.global_names import in_words
 from depyf.run.observations.all_observations import nothing_to_fix, observations_of
 from depyf.run.observations.compiled_differs import checked_line, not_compared
