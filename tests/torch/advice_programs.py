@@ -1154,6 +1154,28 @@ def break_in_a_loop(advised):
     return x
 
 
+class Mean:
+    def __init__(self):
+        self.total = 0.0
+
+    def update(self, value):
+        self.total += value
+
+
+@needs("break-before", removes="python")
+def what_breaks_waits_for_a_method(advised):
+    def meant(x):
+        mean, y = Mean(), x.sin()
+        if advised:
+            value = y.sum().item()
+            mean.update(value)
+        else:
+            mean.update(y.sum().item())
+        return y.cos() + mean.total
+
+    return compiled(meant)(X)
+
+
 class Recurrent(nn.Module):
     def __init__(self):
         super().__init__()

@@ -236,6 +236,12 @@ ASKED_FOR = (
         "the body is compiled up to the break and after it",
     ),
     Advice(
+        "break-before",
+        "a method of an object made while compiling, called with what breaks the graph",
+        "assign {expression} to a variable in a statement before, and pass the variable to {waiting}",
+        "nothing waits where the graph breaks: the rest of the function is compiled",
+    ),
+    Advice(
         "rnn-apart",
         "an RNN, LSTM or GRU in a function that is compiled",
         "compile what comes before and after the RNN as separate functions or modules: what reads an RNN runs as "

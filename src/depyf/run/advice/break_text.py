@@ -45,6 +45,7 @@ _RANDOM = "random_value_"
 """The inputs of a graph that are random numbers of Python (``torch/_dynamo/source.py``, ``RandomValueSource``)."""
 _DRAWN = re.compile(r"(?P<name>\b(?:[A-Za-z_]\w*\.)*(?:random|randint|randrange|uniform))\(")
 """A call of a function of ``random`` that Dynamo makes an input of."""
+_LEFT_BEHIND = re.compile(r"\bsourceless variable UserMethodVariable\(<function (?P<name>[\w.<>]+)>")
 _TORCH_MODULE = re.compile(r"^  Developer debug context: module: torch\b", re.M)
 
 
@@ -116,6 +117,13 @@ def deciding_random(report: str) -> str:
     drawn = _DRAWN.search(inputs[0]["code"]) if inputs else None
     alone = all(one["name"].startswith(_RANDOM) for one in inputs)
     return drawn["name"] if drawn is not None and alone else ""
+
+
+def method_left_behind(explanation: str) -> str:
+    """The method of an object made while compiling that Dynamo has no code for to make it again; "" for another
+    value."""
+    match = _LEFT_BEHIND.search(explanation)
+    return match["name"].rpartition(".")[2] if match is not None else ""
 
 
 def names_optimizer(filename: str, said: str, report: str) -> bool:

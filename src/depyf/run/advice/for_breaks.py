@@ -66,6 +66,8 @@ class BreakFacts:
     """torch's number for this kind of break, ``GB0170``; "" where it has none."""
     random: str = ""
     """The function of ``random`` whose number decides the branch."""
+    waiting: str = ""
+    """The method that waits in the line for what breaks the graph, and that torch cannot carry over the break."""
 
     @property
     def said(self) -> str:
@@ -304,6 +306,10 @@ def _rnn(facts: BreakFacts) -> Uses:
     return (use("rnn-apart"),) if facts.made_by() & PACKS else (use("rnn-apart"), use("allow-rnn"))
 
 
+def _waits(facts: BreakFacts) -> Uses:
+    return (use("break-before", expression=facts.expression, waiting=facts.waiting),) if facts.waiting else ()
+
+
 def _nothing(facts: BreakFacts) -> Uses:
     return ()
 
@@ -355,8 +361,8 @@ _BY_NUMBER: dict[str, Callable[[BreakFacts], Uses]] = {
     "GB0007": _skipped, "GB0008": _skipped, "GB0009": _skipped, "GB0014": _rnn, "GB0021": _one("log-after"),
     "GB0025": _asked_for,
     "GB0034": _one("check-outside"), "GB0035": _branch, "GB0036": _selection, "GB0045": _one("no-mode-query"),
-    "GB0046": _one("no-mode-query"), "GB0059": _builtin, "GB0075": _one("class-outside"), "GB0098": _disabled,
-    "GB0099": _disabled, "GB0109": _numbers, "GB0123": _one("backward-outside"), "GB0124": _scalar,
+    "GB0046": _one("no-mode-query"), "GB0059": _builtin, "GB0075": _one("class-outside"), "GB0092": _waits,
+    "GB0098": _disabled, "GB0099": _disabled, "GB0109": _numbers, "GB0123": _one("backward-outside"), "GB0124": _scalar,
     "GB0125": _one("detach-result"), "GB0142": _manager, "GB0165": _one("backward-outside"),
     "GB0166": _one("backward-outside"), "GB0170": _branch, "GB0179": _copied, "GB0226": _one("parameter-outside"),
     "GB0244": _one("parameter-outside"), "GB0246": _one("num-classes"), "GB0264": _one("parameter-outside"),
@@ -396,7 +402,7 @@ IN_LINE = frozenset(
     "keep-tensor branchless check-outside pass-number index-tensor loop-outside assert-tensor log-after read-after "
     "store-tensor unused-number keep-size no-size-question write-outside no-graph-break no-disable loop-body "
     "custom-operator context-outside parameter-outside class-outside no-mode-query detach-result num-classes "
-    "call-outside".split()
+    "call-outside break-before".split()
 )
 """Advice to edit the line that broke the graph, or a function that the line calls."""
 

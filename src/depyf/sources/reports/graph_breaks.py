@@ -15,6 +15,7 @@ from depyf.run.advice.break_text import (
     asked_by,
     break_number,
     deciding_random,
+    method_left_behind,
     named_builtin,
     named_manager,
     named_plain_function,
@@ -22,6 +23,7 @@ from depyf.run.advice.break_text import (
 )
 from depyf.run.advice.for_breaks import BreakFacts, for_break
 from depyf.run.advice.registry import ADVICE, applicable, option_key
+from depyf.run.causes.stack_names import waiting
 from depyf.run.installed_files import Owner, installed
 from depyf.run.places.place import Place
 from depyf.run.records import BreakRecord
@@ -139,6 +141,7 @@ def parse_break(
         lambda: shown is not None and in_while(linecache.getlines(shown.filename), shown.line),
         break_number(text),
         deciding_random(text),
+        _waiting(explanation, shown, expression),
     )
     given = for_break(facts, is_in_loop(text))
     return BreakRecord(
@@ -167,6 +170,14 @@ def _size_question(shown: Place | None) -> str:
     return f"{shown.filename}:{asked[0].line}" if shown is not None and asked else ""
 
 
+def _waiting(explanation: str, shown: Place | None, expression: str) -> str:
+    """The method in the program's line that waits for ``expression``, and that Dynamo has no code for; "" for none."""
+    name = method_left_behind(explanation)
+    line = source_line(shown.filename, shown.line).strip() if name and shown is not None else ""
+    found = [part for part in waiting(line, expression) if part.rpartition(".")[2] == name] if line else []
+    return found[-1] if found else ""
+
+
 def _cause(facts: BreakFacts, place: Place | None, of_torch: bool) -> str:
     """What broke the graph, in plain words; a number that is a symbol may decide a branch, which torch does not say."""
     deciding = "data-dependent expression" in facts.reason and facts.uses_here() & {
@@ -177,6 +188,11 @@ def _cause(facts: BreakFacts, place: Place | None, of_torch: bool) -> str:
     of_torch = of_torch or facts.owner is Owner.TORCH
     if facts.random:
         return "which way this branch goes depends on a random number, and that is drawn in every call"
+    if facts.waiting:
+        return (
+            f"`{facts.waiting}` is a method of an object made while compiling, and torch cannot keep it while "
+            f"`{facts.expression}` breaks the graph"
+        )
     return _BRANCH if deciding else _plain_words(facts.reason, facts.explanation, place, of_torch)
 
 
