@@ -66,6 +66,8 @@ class BreakFacts:
     """torch's number for this kind of break, ``GB0170``; "" where it has none."""
     random: str = ""
     """The function of ``random`` whose number decides the branch."""
+    body_is_call: Callable[[], bool] = lambda: False
+    """Whether the loop that was running does nothing but call one function."""
     waiting: str = ""
     """The method that waits in the line for what breaks the graph, and that torch cannot carry over the break."""
 
@@ -394,7 +396,8 @@ def for_break(facts: BreakFacts, in_loop: bool = False) -> Uses:
         found = (*_manager(facts), *found)
     if in_loop and use("capture-scalars") in found and facts.in_while():  # how often it goes round is a value, too
         found = (use("loop-outside"),)
-    found = (*found, use("loop-body")) if in_loop else found
+    if in_loop and not facts.body_is_call():  # torch compiles what is called in a loop that it leaves to Python
+        found = (*found, use("loop-body"))
     return found if facts.owner is Owner.PROGRAM or make is _symbol else _not_edited(facts, found)
 
 

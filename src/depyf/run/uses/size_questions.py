@@ -2,7 +2,7 @@
 
 Input: the lines of a file, and a line that assigns.  Output: ``PlacedUse``, what each such number is used for, with its
 line.  A number that is no more than computed with is no question.  Besides: whether a line is in a loop that goes round
-as often as a condition says.  Nothing is run.
+as often as a condition says, or that only calls a function.  Nothing is run.
 """
 
 from __future__ import annotations
@@ -44,6 +44,26 @@ def in_while(lines: Sequence[str], line: int) -> bool:
         return False
     loops = (node for node in ast.walk(around_line(module, line)) if isinstance(node, ast.While))
     return any(one.body[0].lineno <= line <= (one.body[-1].end_lineno or line) for one in loops)
+
+
+def loop_is_call(lines: Sequence[str], line: int) -> bool | None:
+    """Whether the innermost loop around ``line`` does nothing but call one function: ``x = block(x)``; None for no
+    loop."""
+    module = parsed_lines(lines)
+    if module is None:
+        return None
+    around = (
+        node
+        for node in ast.walk(around_line(module, line))
+        if isinstance(node, (ast.For, ast.While)) and node.body[0].lineno <= line <= (node.body[-1].end_lineno or line)
+    )
+    loop = next(iter(reversed(list(around))), None)  # outer ones come first
+    if loop is None:
+        return None
+    made = loop.body[0]
+    value = made.value if isinstance(made, (ast.Assign, ast.AugAssign, ast.Expr)) else None
+    calls = [node for node in ast.walk(value) if isinstance(node, ast.Call)] if value is not None else []
+    return len(loop.body) == 1 and calls == [value]
 
 
 def _assigned(scope: Scope, line: int) -> frozenset[str]:

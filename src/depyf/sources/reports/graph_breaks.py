@@ -28,7 +28,7 @@ from depyf.run.installed_files import Owner, installed
 from depyf.run.places.place import Place
 from depyf.run.records import BreakRecord
 from depyf.run.uses.computed_from import made_by
-from depyf.run.uses.size_questions import in_while, size_questions
+from depyf.run.uses.size_questions import in_while, loop_is_call, size_questions
 from depyf.run.uses.use_kinds import ValueUse
 from depyf.run.uses.value_uses import is_read, reads_used_at, uses_at
 from depyf.safety.source_lines import source_line
@@ -141,6 +141,7 @@ def parse_break(
         lambda: shown is not None and in_while(linecache.getlines(shown.filename), shown.line),
         break_number(text),
         deciding_random(text),
+        lambda: _loop_is_call(traced),
         _waiting(explanation, shown, expression),
     )
     given = for_break(facts, is_in_loop(text))
@@ -168,6 +169,12 @@ def _size_question(shown: Place | None) -> str:
     """The first line that asks about the size of what the line ``shown`` computes; "" for none."""
     asked = size_questions(linecache.getlines(shown.filename), shown.line) if shown is not None else ()
     return f"{shown.filename}:{asked[0].line}" if shown is not None and asked else ""
+
+
+def _loop_is_call(frames: list[StackFrame]) -> bool:
+    """Whether the outermost loop on the way to the break does nothing but call a function."""
+    loops = (loop_is_call(linecache.getlines(frame.place.filename), frame.place.line) for frame in frames)
+    return next((found for found in loops if found is not None), False)
 
 
 def _waiting(explanation: str, shown: Place | None, expression: str) -> str:

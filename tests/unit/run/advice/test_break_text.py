@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from depyf.run.advice.break_text import (
@@ -9,6 +11,7 @@ from depyf.run.advice.break_text import (
     break_number,
     deciding_random,
     logger_method,
+    method_left_behind,
     named_builtin,
     named_function,
     named_manager,
@@ -27,6 +30,8 @@ def test_names_are_those_between_the_words() -> None:
     assert named_function("the function `time.sleep`.") == "time.sleep"
     assert logger_method("context: method: Logger.debug, args: []") == "debug"
     assert skipped_because("(reason: it is a lambda)") == "it is a lambda" and skipped_because("(reason: None)") == ""
+    kind = "sourceless variable UserMethodVariable(<function Meter.update>, UserDefinedObjectVariable(Meter))"
+    assert method_left_behind(kind) == "update" and method_left_behind(kind.replace("Method", "Function")) == ""
     assert break_number("https://site/gb/gb0170.html") == "GB0170" and break_number("gb.html") == ""
     assert asked_by("", "", "call_method TensorVariable() item [] {}") == "Tensor.item"
     for empty in (named_builtin, named_manager, named_function, logger_method):
@@ -82,3 +87,9 @@ def test_a_random_number_that_decides_alone(code):
     assert deciding_random(text) == code.partition("(")[0]
     with_tensor = DRAWN.format(code=code, other="x", input="l_x_: graph input (L_x_)")
     assert deciding_random(with_tensor) == "" and deciding_random("Graph break in user code at /p.py:3") == ""
+
+
+def test_the_body_of_a_loop_that_is_one_call_is_a_function_already() -> None:
+    broke = facts("Data-dependent branching", "GB0170")
+    assert [one.id for one in for_break(broke, in_loop=True)][-1] == "loop-body"
+    assert for_break(replace(broke, body_is_call=lambda: True), in_loop=True) == for_break(broke)

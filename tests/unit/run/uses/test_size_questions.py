@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from depyf.run.uses.size_questions import in_while, size_questions
+from depyf.run.uses.size_questions import in_while, loop_is_call, size_questions
 from depyf.run.uses.use_kinds import ValueUse
 
 HEAD = ["def f(x, mask):", "    rows, slot = torch.where(mask)"]
@@ -45,3 +45,22 @@ def test_the_body_of_a_while_loop_of_the_same_function():
     ]
     assert [in_while(lines, number) for number in range(1, 7)] == [False, False, False, False, True, False]
     assert not in_while(["while :", "    x"], 2)
+
+
+@pytest.mark.parametrize(
+    ("body", "alone"),
+    [
+        ("x = block(x)", True),
+        ("self.blocks[i](x)", True),
+        ("x = block(x).relu()", False),
+        ("found.append(block(x))", False),
+        ("x = x + 1", False),
+        ("x = block(x); x = x + 1", False),
+    ],
+)
+def test_a_loop_that_only_calls_a_function(body: str, alone: bool) -> None:
+    lines = (
+        f"def f(self, x):\n    x = x.sin()\n    for i, block in enumerate(self.blocks):\n        {body}\n".splitlines()
+    )
+    assert [loop_is_call(lines, number) for number in (2, 4)] == [None, alone]
+    assert loop_is_call(["for :", "    x"], 2) is None
