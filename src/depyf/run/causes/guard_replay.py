@@ -104,14 +104,21 @@ class FailedValue:
 def failed_in(failed: Iterable[FailedGuardRecord]) -> list[FailedValue]:
     """What would have to be free for these guards to hold.
 
-    Strides follow from sizes: of a tensor that came with another size its strides are left out.
+    Strides follow from sizes: of a tensor that came with another size its strides are left out.  What is no tensor in
+    the call has no size and no stride that could be free.
     """
     found = []
     for guard in failed:
         known = [FailedValue(guarded_value(one), one, guard.place) for one in guard.differences]
         found += known or [FailedValue(GuardedValue("", guard.guard, kind="unknown"), None, guard.place)]
+    there = [one for one in found if one.difference is None or not _of_no_tensor(one.difference)]
+    found = there or found
     sized = {one.value.source for one in found if one.value.what == "size"}
     return [one for one in found if one.value.what != "stride" or one.value.source not in sized]
+
+
+def _of_no_tensor(difference: Difference) -> bool:
+    return difference.found.missing and difference.of_layout
 
 
 def failed_values(failed: Iterable[FailedGuardRecord]) -> Values:

@@ -86,10 +86,12 @@ def _together(uses: Sequence[AdviceUse]) -> str:
         values = listed([use.value(name) for use in uses], len(uses))
         same = tuple((key, values if key == name else value) for key, value in uses[0].values)
         return text_of(AdviceUse(uses[0].id, same))
-    _, space, rest = template.rpartition("}")[2].partition(" ")
-    if not rest or rest.count("(") != rest.count(")") or any(not text.endswith(space + rest) for text in texts):
+    code, space, rest = template.rpartition("}")[2].partition(" ")
+    after = code[len(code.rstrip(",")) :] + space + rest
+    if not rest or rest.count("(") != rest.count(")") or any(not text.endswith(after) for text in texts):
         return "; and ".join(texts)
-    return listed([text.removesuffix(space + rest) for text in texts], len(texts)) + space + rest
+    before = "".join(template.partition("{")[0].rpartition(" ")[:2])
+    return before + listed([text.removesuffix(after).removeprefix(before) for text in texts], len(texts)) + after
 
 
 def _is_code(template: str, name: str) -> bool:

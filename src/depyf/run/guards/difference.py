@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from depyf.run.advice.source_names import size_source
+
 MODULE = "attribute of a module"
 OPTIMIZER = "state of an optimizer"
 OPTION = "option of an optimizer"
@@ -21,6 +23,7 @@ LAST_BATCH = "smaller last batch"
 LAST_BATCH_OF_TRAINER = "smaller last batch of a Trainer"
 """What a value is to the program, whatever it is called: ``Difference.roles``."""
 
+_LAYOUT = frozenset(("size", "stride", "storage_offset"))
 INTEGERS = ("int", "bool")
 
 
@@ -76,6 +79,11 @@ class Difference:
     def of_strides(self) -> bool:
         """Whether nothing but strides, and the sizes that they follow from, is compared."""
         return self.what == "stride" or STRIDES in self.roles
+
+    @property
+    def of_layout(self) -> bool:
+        """Whether a size, a stride or an offset is compared: where there is no tensor there is none of these."""
+        return self.what in _LAYOUT or size_source(self.source) is not None
 
     @property
     def small(self) -> bool:

@@ -212,7 +212,7 @@ class GuardKind:
     def advise(self, differences: tuple[Difference, ...], place: Place | None) -> Uses:
         """The advice for all differences that one guard found; () for none."""
         if missing := [one for one in differences if one.found.missing]:
-            return (use("always-there", name=named(missing[0].source)),)
+            return tuple(use("always-there", name=named(one.source)) for one in missing[:1] if not one.of_layout)
         return next((found for one in differences if (found := self.advice(one, place))), ())
 
     def told(self, differences: tuple[Difference, ...], placed: bool, shown: Callable[[str], str]) -> str:

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depyf.run.causes.guard_replay import NOTHING, FreedValues, GuardedValue, GuardTable
+from depyf.run.causes.guard_replay import NOTHING, FreedValues, GuardedValue, GuardTable, failed_in
 from depyf.run.causes.guard_replay import replay as replay_of
 from depyf.run.causes.ways_out import FunctionReplay, ways_out
 from depyf.run.guards.difference import Difference, GuardSide
+from depyf.run.guards.known_kinds import advice
 from depyf.run.places.place import Place
 from depyf.run.records import (
     BreakRecord,
@@ -212,3 +213,14 @@ def test_a_mark_on_the_first_tensor_reaches_what_is_computed_from_it() -> None:
     size = next(value for value in replay.advice if value.what == "size")
     found = {way.uses[0].id: way.predicted for way in ways_out([replay], [size])}
     assert found["mark-dynamic"] == "4 compilations -> 3 or fewer, predicted"
+
+
+def test_what_is_no_tensor_has_no_size_that_could_be_free() -> None:
+    gone = GuardSide("x is None", missing=True)
+    of_size = Difference("tensor", "L['x']", "size", 0, wanted=GuardSide("4", "int"), found=gone)
+    of_stride = Difference("relation", "L['x'].stride()[1]", "equality", found=gone, others=("L['x'].size()[0]",))
+    of_class = Difference("tensor", "L['x']", "type", wanted=GuardSide("Tensor"), found=GuardSide("NoneType"))
+    failed = [FailedGuardRecord("", None, (one,)) for one in (of_size, of_stride, of_class)]
+    assert [one.difference for one in failed_in(failed)] == [of_class]
+    assert [one.difference for one in failed_in(failed[:1])] == [of_size]
+    assert advice((of_stride,), None) == () and advice((replace(of_stride, source="L['x'].a"),), None)

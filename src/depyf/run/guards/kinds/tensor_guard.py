@@ -157,7 +157,7 @@ class TensorGuard(GuardKind):
         if what == "type" and {_last(difference.wanted.text), _last(difference.found.text)} == _PARAMETER_OR_NOT:
             return (use("parameter-or-tensor", tensor=name),)
         if what == "stride":
-            return (use("contiguous", tensor=name),)
+            return (use("contiguous", tensor=name),) if passed(difference.source) else ()
         if what == "rank":
             return (use("one-rank", tensor=name),)
         if what == "dtype":
