@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from dataclasses import replace
 
 from depyf.run.advice.advice import AdviceUse, Frees, SwitchKind
 from depyf.run.advice.for_guards import for_number_operand, for_specialised
@@ -19,7 +20,7 @@ from depyf.run.guards.kinds.tensor_guard import TensorLayout, layout_of
 from depyf.run.guards.known_kinds import advice
 from depyf.run.installed_files import installed
 from depyf.run.places.place import Place
-from depyf.run.records import EntryRecord, FunctionRecord
+from depyf.run.records import CodeRecord, EntryRecord, FunctionRecord, RecompileRecord
 from depyf.run.uses.use_kinds import ValueUse
 from depyf.run.uses.value_uses import indexed_by, uses_of
 from depyf.safety.unheard import parse
@@ -80,7 +81,9 @@ class ValueAdvice:
             constant = difference.wanted.is_integer and not difference.what and name not in self._symbols
             if constant and self._is_needed(name, failed.place):
                 found = self._without_symbols(found, name, failed.place)
-            elif not difference.what and self._decides(name, failed.place):  # a tensor in its place breaks the graph
+            elif not difference.what and _decides(
+                self._code, name, failed.place
+            ):  # a tensor in its place breaks the graph
                 found = tuple(one for one in found if one.id not in TENSORS)
         return applicable((one for one in found if not self._out_of_hand(one)), self._in_force)
 
@@ -90,14 +93,14 @@ class ValueAdvice:
         if difference is None or difference.what or not difference.wanted.is_integer:
             return False
         name = named(difference.source)
-        return name not in self._symbols and self._decides(name, failed.place)
+        return name not in self._symbols and _decides(self._code, name, failed.place)
 
     def unseen(self, failed: FailedValue) -> bool:
         """Whether not all is seen that the program does with the number: a tensor in its place may break the graph."""
         difference = failed.difference
         if difference is None or difference.what:
             return False
-        _, _, uses = self._use(named(difference.source), failed.place)
+        _, _, uses = _use(self._code, named(difference.source), failed.place)
         return not uses <= _COMPUTES
 
     def _out_of_hand(self, one: AdviceUse) -> bool:
@@ -110,29 +113,9 @@ class ValueAdvice:
 
     def _is_needed(self, name: str, place: Place | None) -> bool:
         """Whether the program needs the number ``name`` while it is compiled, so that no symbol does."""
-        text, spelled, uses = self._use(name, place)
+        text, spelled, uses = _use(self._code, name, place)
         other = split_global(name)[1]
         return bool(uses & _NEEDED) or (ValueUse.INDEX in uses and not self._indexes_tensors(text, spelled, other))
-
-    def _use(self, name: str, place: Place | None) -> tuple[str, str, frozenset[ValueUse]]:
-        """The text that reads the number ``name``, how it calls it, and what it does with it."""
-        name = split_global(name)[1]
-        text = self._read_in(place)
-        uses = uses_of(text, name)
-        if uses == _NOT_FOUND and place is not None:  # another function reads it, and calls its owner otherwise
-            text = _alone(place.text)
-            spelled = _spelled(text, name)
-            return text, spelled, uses_of(text, spelled) if spelled else uses
-        return text, name, uses
-
-    def _decides(self, name: str, place: Place | None) -> bool:
-        """Whether the program decides by the number ``name``."""
-        return bool(self._use(name, place)[2] & _DECIDES)
-
-    def _read_in(self, place: Place | None) -> str:
-        """The source of the function where ``place`` is in its file, else the line there."""
-        own = self._code.source and (place is None or place.filename == self._code.filename)
-        return self._code.source if own else _alone(place.text) if place is not None else ""
 
     def _indexes_tensors(self, text: str, spelled: str, name: str) -> bool:
         """Whether ``name`` indexes nothing but tensors: those of the guards, or results of modules. Of a list torch
@@ -147,6 +130,42 @@ class ValueAdvice:
         """The line that needs the number, in the place of what would make a symbol of it, or a tensor."""
         where = () if place is None else for_specialised(name, place)
         return where or tuple(one for one in found if ADVICE[one.id].frees not in _SYMBOLS)
+
+
+def without_tensors(entries: Iterable[EntryRecord], code: CodeRecord) -> list[EntryRecord]:
+    """The entries of the function ``code`` without the advice to make a tensor of a number by which it decides."""
+
+    def told(record: RecompileRecord) -> RecompileRecord:
+        if all(one.id not in TENSORS for one in record.advice) or len(record.differences) != 1:
+            return record
+        if not _decides(code, named(record.differences[0].source), record.place):
+            return record
+        return replace(record, advice=tuple(one for one in record.advice if one.id not in TENSORS))
+
+    return [replace(entry, recompiles=tuple(map(told, entry.recompiles))) for entry in entries]
+
+
+def _use(code: CodeRecord, name: str, place: Place | None) -> tuple[str, str, frozenset[ValueUse]]:
+    """The text that reads the number ``name``, how it calls it, and what it does with it."""
+    name = split_global(name)[1]
+    text = _read_in(code, place)
+    uses = uses_of(text, name)
+    if uses == _NOT_FOUND and place is not None:  # another function reads it, and calls its owner otherwise
+        text = _alone(place.text)
+        spelled = _spelled(text, name)
+        return text, spelled, uses_of(text, spelled) if spelled else uses
+    return text, name, uses
+
+
+def _decides(code: CodeRecord, name: str, place: Place | None) -> bool:
+    """Whether the program decides by the number ``name``."""
+    return bool(_use(code, name, place)[2] & _DECIDES)
+
+
+def _read_in(code: CodeRecord, place: Place | None) -> str:
+    """The source of the function where ``place`` is in its file, else the line there."""
+    own = code.source and (place is None or place.filename == code.filename)
+    return code.source if own else _alone(place.text) if place is not None else ""
 
 
 def _fixed(entries: Iterable[EntryRecord]) -> dict[str, Place | None]:

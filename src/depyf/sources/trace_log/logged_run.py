@@ -11,6 +11,7 @@ import linecache
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from depyf.run.causes.value_advice import without_tensors
 from depyf.run.compile_stages import BACKWARD, CAPTURED, FORWARD
 from depyf.run.global_names import GRAPH, RESUME_FN, readable_globals
 from depyf.run.nearest import nearest_first, without_lone_marks
@@ -64,7 +65,7 @@ def logged_run(heard: HeardLog, notes: Iterable[str] = (), log: str = "") -> Run
         FunctionRecord(
             number,
             replace(heard.code_of(number), disassembly=heard.original.get(number, "")),
-            tuple(without_lone_marks(nearest_first(entries.get(number, [])))),
+            tuple(without_tensors(without_lone_marks(nearest_first(entries.get(number, []))), heard.code_of(number))),
             heard.begun_by(number),
         )
         for number in sorted(heard.functions, key=function_order)

@@ -9,7 +9,7 @@ import pytest
 from depyf.run.advice.registry import use
 from depyf.run.causes.guard_replay import failed_in
 from depyf.run.causes.program_questions import pinned_below
-from depyf.run.causes.value_advice import ValueAdvice
+from depyf.run.causes.value_advice import ValueAdvice, without_tensors
 from depyf.run.causes.ways_out import FunctionReplay, WayOut, ways_out
 from depyf.run.guards.difference import MODULE, Difference, GuardSide
 from depyf.run.places.place import Place
@@ -21,6 +21,7 @@ from depyf.run.records import (
     FailedGuardRecord,
     FunctionRecord,
     GuardRecord,
+    RecompileRecord,
     RefusalRecord,
     SymbolRecord,
     TransformedRecord,
@@ -155,3 +156,19 @@ def test_only_what_the_program_passes_is_marked() -> None:
     assert on_a_size("L['rest'][0]") == both
     assert on_a_size("L['rest'][0]", decorated=inner) == ["compile-dynamic"]
     assert on_a_size("L['x']", decorated=inner) == both
+
+
+@pytest.mark.parametrize(
+    ("body", "left"),
+    [("return x * step", ["number-as-tensor"]), ("return x + 1 if step % 2 == 0 else x", [])],
+)
+def test_no_page_advises_a_tensor_for_a_number_that_decides(body: str, left: list[str]) -> None:
+    """Where the refusals are not known, the records of recompilations are all that is told."""
+    code = CodeRecord(
+        "f", "f", "net.py", 1, (), ("x", "step"), (), None, None, (), source=f"def f(x, step):\n    {body}\n"
+    )
+    found = Difference("value", "L['step']", wanted=GuardSide("1", "int"), found=GuardSide("2", "int"))
+    given = (use("compile-dynamic"), use("number-as-tensor", name="step"))
+    record = RecompileRecord("0/0", "step == 1", Place("net.py", 2, "f", body), "1", "2", given, (found,))
+    (entry,) = without_tensors([EntryRecord(CompileKey(0, "0/1"), None, (), "live", recompiles=(record,))], code)
+    assert [one.id for one in entry.recompiles[0].advice] == ["compile-dynamic", *left]

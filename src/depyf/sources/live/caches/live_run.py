@@ -18,6 +18,7 @@ from typing import Any
 
 from depyf.decompiler.bytecode.host.written_names import qualified_name
 from depyf.run.causes.folding import counted
+from depyf.run.causes.value_advice import without_tensors
 from depyf.run.global_names import GRAPH, readable_globals
 from depyf.run.nearest import nearest_first, without_lone_marks
 from depyf.run.places.place import Place
@@ -193,7 +194,7 @@ class _LiveFunctions:
             called = next((entry.wrapped for entry in found if entry.wrapped), "")
             record = replace(record, wrapped=record.wrapped or called)
             record = record if rest else self._sources.with_source(record)
-            entries = tuple(without_lone_marks(nearest_first(found)))
+            entries = tuple(without_tensors(without_lone_marks(nearest_first(found)), record))
             self._functions[id(code)] = _LiveFunction(code, number, record, entries)
             hidden = len(hidden_guards(code))
             if hidden:

@@ -17,6 +17,7 @@ from depyf.decompiler.bytecode.host.handler_depths import with_one_depth
 from depyf.decompiler.emit.comments import comment
 from depyf.errors import DepyfError
 from depyf.run.addresses import without_addresses
+from depyf.run.causes.value_advice import without_tensors
 from depyf.run.files.layout import original_file
 from depyf.run.global_names import RESUME_PREFIX
 from depyf.run.guards.unguarded_values import with_unguarded
@@ -213,7 +214,7 @@ def _function(
         record = replace(record, disassembly=without_addresses(disassembly(code, part)))
     record = replace(record, wrapped=" / ".join(dict.fromkeys(wrapped)))
     names = tuple(_names(function, builder, resume_names))
-    return FunctionRecord(function, record, tuple(records), parent, names)
+    return FunctionRecord(function, record, tuple(without_tensors(records, record)), parent, names)
 
 
 def _names(
