@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from depyf.run.advice.registry import text_of
+from depyf.run.advice.registry import is_remedy, text_of
 from depyf.run.causes.subjects import subject_of
-from depyf.run.causes.ways_out import is_remedy
 from depyf.run.places.place import Place
 from depyf.run.records import CompileKey, RecompileRecord
 from depyf.views.report.dump_view import DumpView
