@@ -231,3 +231,43 @@ def test_a_fake_kernel_is_named(tmp_path):
     (one,) = checked.checked
     assert any("the fake kernel of checked::as_double" in cause for cause in one.causes), one.causes
     assert "torch.library.opcheck tests it" in done.stderr
+
+
+CLOCK = """
+import time, torch
+laps, sent = [], []
+@torch.compile(backend="eager")
+def f(x, n):
+    y = x + n
+    laps.append(time.perf_counter())
+    return y * 2, laps[-1]
+for step in range(4):
+    f(torch.ones(2), 3)
+print(len(laps))
+"""
+WRITES = """
+import pathlib, torch
+file = pathlib.Path(__file__).with_suffix(".txt")
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    with open(file, "a") as out:
+        out.write("1")
+    return y * 2
+for step in range(4):
+    f(torch.ones(2))
+print(file.read_text())
+"""
+
+
+def test_what_two_runs_as_python_differ_in(tmp_path):
+    done, checked = run(tmp_path, CLOCK, "--check")
+    assert done.stdout == "4\n" and not any(one.apart for one in checked.checked), done.stderr
+    told = [text for one in checked.checked for text in one.not_compared]
+    assert "what differs in two runs as Python, too, such as a clock" in told, told
+
+
+def test_a_call_that_writes_a_file_is_made_once(tmp_path):
+    done, _ = run(tmp_path, WRITES, "--check")
+    assert done.stdout == "1111\n", done.stderr
+    assert "nothing could be compared (open() of a file to write is a call that acts outside" in done.stderr
