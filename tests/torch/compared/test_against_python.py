@@ -945,3 +945,16 @@ def test_settings_that_a_comparison_changes_are_put_back():
     result = depyf.compare(f, torch.ones(3), backends=QUICK)
     assert (torch.get_default_dtype(), torch.get_float32_matmul_precision()) == before
     assert result.first is not None and result.first.setting == "torch.get_default_dtype()", str(result)
+
+
+class Scaled:
+    def __init__(self):
+        self.factor = 2
+
+    def times(self, x):
+        return x * self.factor
+
+
+def test_a_bound_method_is_compiled_as_asked():
+    result = depyf.compare(Scaled().times, torch.ones(2), backend="aot_eager", fullgraph=True)
+    assert result and str(result).startswith("compiled against Python: the same"), str(result)

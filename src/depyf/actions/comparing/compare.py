@@ -107,11 +107,18 @@ def _backend(calls: Calls) -> Backend:
     return "inductor" if found is None or backend_name(found) == "eager" else cast("Backend", found)
 
 
+def _is_plain(fn: Any, original: Any) -> bool:
+    """Whether ``fn`` is what ``original_of`` found in it: nothing has compiled it.  A bound method is made anew."""
+    if type(fn) is types.MethodType and type(original) is types.MethodType:
+        return fn.__func__ is original.__func__
+    return fn is original
+
+
 def _compiled(fn: Any, original: Any, asked: dict[str, Any]) -> Any:
     """``fn`` as ``torch.compile`` wraps it; nothing is compiled yet."""
     import torch
 
-    if original is not fn:
+    if not _is_plain(fn, original):
         raise DepyfError(
             f"depyf.compare({next(iter(asked))}=...): this callable is compiled already, and is compared as it is; "
             "give what was given to torch.compile to have it compiled in another way"
@@ -152,7 +159,7 @@ def compare(
             "compare it with here; call both, and give the results to torch.testing.assert_close"
         )
     original = original_of(fn)
-    if not asked and original is fn and not isinstance(fn, types.BuiltinFunctionType):
+    if not asked and _is_plain(fn, original) and not isinstance(fn, types.BuiltinFunctionType):
         asked = {"backend": "inductor" if backends is None else backends[1]}
     with uncounted(), _unmarked(fn):
         calls = Calls(_compiled(fn, original, asked) if asked else fn, original, args, kwargs, rtol, atol, asked)

@@ -19,7 +19,7 @@ from typing import Any
 
 from depyf.decompiler.bytecode.codeunit import nested_codes
 from depyf.run.installed_files import of_library
-from depyf.sources.live.pure_access import class_module, classes_of, is_a
+from depyf.sources.live.pure_access import class_module, class_namespace, classes_of, in_classes, is_a
 
 _FUNCTIONS = {
     "os": "system popen write truncate remove unlink rename renames replace mkdir makedirs rmdir removedirs symlink "
@@ -65,6 +65,8 @@ class OutsideCalls:
     def __init__(self) -> None:
         self._functions: dict[str, list[types.FunctionType]] = {}
         self._has_paths = False
+        self._around_forward: set[int] = set()
+        """``__call__`` of classes of modules: a compiled ``forward`` is below it."""
 
     def met(self, value: Any) -> None:
         """Any object within reach."""
@@ -72,11 +74,14 @@ class OutsideCalls:
             self._functions.setdefault(value.__name__, []).append(value)
         elif is_a(value, pathlib.PurePath) or value is pathlib.Path:
             self._has_paths = True
+        elif isinstance(value, type) and in_classes(value, "Module"):
+            self._around_forward.add(id(class_namespace(value).get("__call__")))
 
     def first(self, roots: Iterable[Any]) -> str:
         """The first function that acts outside and that a call of ``roots`` may make, as the program names it."""
         pending = [function for function in map(_function, roots) if function is not None]
-        pending += [one for name in ("forward", "__call__") for one in self._functions.get(name, ())]
+        called = (*self._functions.get("forward", ()), *self._functions.get("__call__", ()))
+        pending += [one for one in called if id(one) not in self._around_forward]
         seen: set[int] = set()
         known = _writers()
         while pending:
