@@ -947,7 +947,7 @@ def test_settings_that_a_comparison_changes_are_put_back():
     assert result.first is not None and result.first.setting == "torch.get_default_dtype()", str(result)
 
 
-class Scaled:
+class ScaledBy:
     def __init__(self):
         self.factor = 2
 
@@ -956,5 +956,5 @@ class Scaled:
 
 
 def test_a_bound_method_is_compiled_as_asked():
-    result = depyf.compare(Scaled().times, torch.ones(2), backend="aot_eager", fullgraph=True)
+    result = depyf.compare(ScaledBy().times, torch.ones(2), backend="aot_eager", fullgraph=True)
     assert result and str(result).startswith("compiled against Python: the same"), str(result)
