@@ -308,8 +308,12 @@ def test_the_state_of_random_numbers():
     torch._dynamo.reset()
     compiled, mine = torch.compile(thrown, backend="eager"), random.Random(4)
     first = compiled(torch.ones(1), mine)
-    assert torch.equal(compiled(torch.ones(1), mine), first)
+    same = torch.equal(compiled(torch.ones(1), mine), first)
     names = [one.name for one in depyf.explain(compiled).unguarded]
+    assert ("the state of dice" in names) is same, names
+    if not same:  # since 2.15 each call draws from the object itself
+        assert depyf.compare(compiled, torch.ones(1), mine)
+        return
     assert "the state of dice" in names, names
     told = str(depyf.compare(compiled, torch.ones(1), mine))
     assert "the layer is the guards" in told and "no guard of the entry looks at the state of dice" in told, told

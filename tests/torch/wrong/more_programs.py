@@ -186,7 +186,7 @@ def a_flag_that_is_read_while_aot_traces() -> Trap:
 def a_write_that_is_doubled() -> Trap:
     def flipped(x):
         torch._foreach_add_([x], [x.flip(0)])
-        return x * 1
+        return x * 2
 
     torch.manual_seed(0)
     named = ("in flipped: torch._foreach_add_", "use_post_grad_passes = False")

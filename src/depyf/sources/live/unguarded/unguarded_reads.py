@@ -141,13 +141,21 @@ def _identity(node: ast.Compare, roots: Mapping[str, _Root], place: Place, frame
 
 
 def _drawn_from(node: ast.Call, roots: Mapping[str, _Root]) -> str:
-    """The ``random.Random`` of the program from which a call draws in a way that torch traces (``RandomVariable`` of
-    ``torch/_dynamo/variables/misc.py``); "" for none."""
+    """The ``random.Random`` of the program whose state torch copies for a call while it compiles; "" for none."""
     name, holder = _chain(node.func.value, roots, whole=True) if isinstance(node.func, ast.Attribute) else ("", None)
     if holder is None or type(holder.value) is not random.Random or not isinstance(node.func, ast.Attribute):
         return ""
+    return name if _copies_state(node.func.attr) else ""
+
+
+def _copies_state(method: str) -> bool:
+    """By ``RandomVariable`` of ``torch/_dynamo/variables/misc.py``.  Since 2.15 a number is drawn from the object
+    itself in each call; what shuffles is still decided while compiling."""
     traced: Any = sys.modules.get("torch._dynamo.variables.misc")
-    return name if node.func.attr in traced.RandomVariable._supported_fn_names else ""
+    kind: Any = getattr(traced, "RandomVariable", None)
+    if hasattr(traced, "RandomCallOnSource"):
+        return method in ("shuffle", "sample") and hasattr(kind, method)
+    return method in getattr(kind, "_supported_fn_names", ())
 
 
 def _called(node: ast.Call, roots: Mapping[str, _Root]) -> list[CalledFrame]:
