@@ -176,8 +176,20 @@ def _nearest(entry: EntryRecord) -> Sequence[RecompileRecord]:
     missed = {refusal.entry: _missed(refusal) for refusal in entry.refusals if refusal.failed}
     if any(record.entry not in missed for record in entry.recompiles):
         return entry.recompiles
+    if _missed_everywhere(entry):
+        return entry.recompiles
     least = min(missed[record.entry] for record in entry.recompiles)
     return [record for record in entry.recompiles if missed[record.entry] == least]
+
+
+def _missed_everywhere(entry: EntryRecord) -> bool:
+    """Whether each entry was missed first by a value by which the call missed all of them, as by another object that is
+    called: then no entry is near."""
+    values = [[one.value for one in failed_in(refusal.failed)] for refusal in entry.refusals if refusal.failed]
+    if len(values) < 2 or not all(values):
+        return False
+    common = set(values[0]).intersection(*values[1:])
+    return all(own[0] in common for own in values)
 
 
 def _missed(refusal: RefusalRecord) -> int:
