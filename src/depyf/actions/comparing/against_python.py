@@ -153,7 +153,7 @@ class Calls:
                 names = dict(target.bind(self.args, self.kwargs).arguments)
             own = [("self", value) for value in target.leading[:1]] + [("an argument", v) for v in target.leading[1:]]
             own += [("self", target.module)] if target.module is not None else []
-            own += [] if isinstance(self.original, types.FunctionType) else [("self", self.original)]  # torch wraps it
+            own += [] if type(self.original) is types.FunctionType else [("self", self.original)]  # torch wraps it
             own.append((target.function.__name__, target.function))
         if not names:
             names = {f"args[{n}]": value for n, value in enumerate(self.args)} | self.kwargs

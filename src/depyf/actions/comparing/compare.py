@@ -159,7 +159,7 @@ def compare(
             "compare it with here; call both, and give the results to torch.testing.assert_close"
         )
     original = original_of(fn)
-    if not asked and _is_plain(fn, original) and not isinstance(fn, types.BuiltinFunctionType):
+    if not asked and _is_plain(fn, original) and type(fn) is not types.BuiltinFunctionType:
         asked = {"backend": "inductor" if backends is None else backends[1]}
     with uncounted(), _unmarked(fn):
         calls = Calls(_compiled(fn, original, asked) if asked else fn, original, args, kwargs, rtol, atol, asked)

@@ -79,7 +79,7 @@ class BreakFacts:
 _LOGS = re.compile(r"\.(?P<method>debug|info|warning|warn|error|exception|critical|log)\(")
 """A call of a logger, in the program's line."""
 _CALLED_LATER = frozenset({"TensorVariable", "ConstantVariable", "StringFormatVariable", "LazyVariableTracker"})
-"""What torch can give to a call that it makes after the graph; the last stands for any."""
+"""The kinds of arguments of a call that torch can make after the graph.  The last is a value that was not looked at."""
 _OF_SETTINGS = frozenset(
     "isEnabledFor getEffectiveLevel hasHandlers getChild setLevel addHandler addFilter filter".split()
 )

@@ -73,16 +73,21 @@ class KeptEnvironment(Kept):
 
     def write(self, parts: Parts) -> None:
         kept = {ast.literal_eval(name[1:-1]): text for name, text in parts}
-        _set_environment(self.value, kept | {k: v for k, v in self.value.items() if k.startswith(_OF_TORCH)})
+        _set_environment(self.value, kept | _of_torch(self.value))
 
 
 def variables_of_torch() -> KeptBy:
     """The variables of the process that torch sets when it compiles.  They are put back, and not compared."""
-    names = lambda one: {name: text for name, text in one.items() if name.startswith(_OF_TORCH)}  # noqa: E731
-    put = lambda one, kept: _set_environment(  # noqa: E731
-        one, {k: v for k, v in one.items() if not k.startswith(_OF_TORCH)} | kept
-    )
-    return KeptBy(os.environ, "os.environ", names, put, quiet=True)
+    return KeptBy(os.environ, "os.environ", _of_torch, _set_those_of_torch, quiet=True)
+
+
+def _of_torch(environment: Any) -> dict[str, str]:
+    return {name: text for name, text in environment.items() if name.startswith(_OF_TORCH)}
+
+
+def _set_those_of_torch(environment: Any, kept: dict[str, str]) -> None:
+    others = {name: text for name, text in environment.items() if not name.startswith(_OF_TORCH)}
+    _set_environment(environment, others | kept)
 
 
 def of_generator(value: Any, path: str) -> KeptBy:

@@ -74,7 +74,7 @@ class OutsideCalls:
             self._functions.setdefault(value.__name__, []).append(value)
         elif is_a(value, pathlib.PurePath) or value is pathlib.Path:
             self._has_paths = True
-        elif isinstance(value, type) and in_classes(value, "Module"):
+        elif is_a(value, type) and in_classes(value, "Module"):
             self._around_forward.add(id(class_namespace(value).get("__call__")))
 
     def first(self, roots: Iterable[Any]) -> str:
@@ -97,8 +97,8 @@ class OutsideCalls:
         return ""
 
     def _called(self, function: types.FunctionType, code: types.CodeType) -> Iterator[types.FunctionType]:
-        """What a function may call: what its names mean in its module, methods of its own class, and of whatever
-        object in the program's own files, those of that name.  In libraries ``update`` is a name of many methods."""
+        """What a function may call: what its names mean in its module, methods of its own class, and each function of
+        that name in the program's own files.  In libraries many methods have one name, such as ``update``."""
         around = function.__qualname__.rpartition(".")[0]
         for name in (*code.co_names, *code.co_freevars):
             meant = dict.get(function.__globals__, name)
