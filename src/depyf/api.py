@@ -178,19 +178,22 @@ def compare(
     agree.
     """
     require_torch()
-    if edited is not None:
-        from depyf.actions.edit.edited.edited_run import compare_edited
+    from depyf.sources.live.state.library_objects import own_variables
 
-        return compare_edited(fn, args, kwargs, edited)
-    if reference is not None:
-        from depyf.actions.comparing.against_model import against_model
+    with own_variables():
+        if edited is not None:
+            from depyf.actions.edit.edited.edited_run import compare_edited
 
-        return against_model(fn, reference, args, kwargs, rtol, atol)
-    from depyf.actions.comparing.compare import compare as run
+            return compare_edited(fn, args, kwargs, edited)
+        if reference is not None:
+            from depyf.actions.comparing.against_model import against_model
 
-    given = {"backend": backend, "fullgraph": fullgraph, "dynamic": dynamic, "mode": mode, "options": options}
-    asked = {name: value for name, value in given.items() if value is not None}
-    return run(fn, args, kwargs, backends, rtol, atol, asked)
+            return against_model(fn, reference, args, kwargs, rtol, atol)
+        from depyf.actions.comparing.compare import compare as run
+
+        given = {"backend": backend, "fullgraph": fullgraph, "dynamic": dynamic, "mode": mode, "options": options}
+        asked = {name: value for name, value in given.items() if value is not None}
+        return run(fn, args, kwargs, backends, rtol, atol, asked)
 
 
 def install() -> None:

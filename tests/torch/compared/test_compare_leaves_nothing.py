@@ -1,6 +1,8 @@
 """Asking must not change what is asked about: after ``depyf.compare`` torch and the program are as before."""
 
 import gc
+import os
+import subprocess
 import sys
 
 import pytest
@@ -178,3 +180,17 @@ def test_inductor_leaves_no_module_and_no_recursion_limit():
     finally:
         sys.setrecursionlimit(limit)
     assert torch.allclose(torch.compile(f)(torch.ones(7)), f(torch.ones(7)))
+
+
+FIRST_OF_ALL = """
+import os, torch, depyf
+before = dict(os.environ)
+assert depyf.compare(lambda x: x + 1, torch.ones(3))
+assert dict(os.environ) == before, set(os.environ) ^ set(before)
+"""
+
+
+def test_the_environment_of_a_process_in_which_nothing_was_compiled():
+    environment = {name: text for name, text in os.environ.items() if not name.startswith("TORCH")}
+    done = subprocess.run([sys.executable, "-c", FIRST_OF_ALL], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr

@@ -26,7 +26,6 @@ from depyf.sources.live.caches.live_run import backend_name
 from depyf.sources.live.caches.unentered import uncounted
 from depyf.sources.live.notebook_cells import in_cells
 from depyf.sources.live.pure_access import own_attributes
-from depyf.sources.live.state.library_objects import variables_of_torch
 from depyf.sources.live.target import find_target
 
 _MARK = "_is_torch_compile"
@@ -132,16 +131,14 @@ def _compiled(fn: Any, original: Any, asked: dict[str, Any]) -> Any:
 
 @contextlib.contextmanager
 def _unmarked(fn: Any) -> Iterator[None]:
-    """torch.compile marks the module that it is given, and sets variables of the process; afterwards both are as they
-    were."""
-    own, environment = own_attributes(fn), variables_of_torch()
+    """torch.compile marks the module that it is given; afterwards it has no mark that it had not."""
+    own = own_attributes(fn)
     known = set(own or ())
     try:
         yield
     finally:
         if own is not None and _MARK not in known:
             own.pop(_MARK, None)
-        environment.put_back()
 
 
 def compare(

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import array
 import ast
+import contextlib
 import contextvars
 import functools
 import os
 import pickle
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from depyf.sources.live.pure_access import class_module
@@ -79,6 +80,17 @@ class KeptEnvironment(Kept):
 def variables_of_torch() -> KeptBy:
     """The variables of the process that torch sets when it compiles.  They are put back, and not compared."""
     return KeptBy(os.environ, "os.environ", _of_torch, _set_those_of_torch, quiet=True)
+
+
+@contextlib.contextmanager
+def own_variables() -> Iterator[None]:
+    """Variables that torch sets in the block are put back at its end.  Modules of torch set some when they are imported
+    (``torch/_dynamo/package.py``), so this module imports none."""
+    variables = variables_of_torch()
+    try:
+        yield
+    finally:
+        variables.put_back()
 
 
 def _of_torch(environment: Any) -> dict[str, str]:
