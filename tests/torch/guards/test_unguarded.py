@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 import types
 
 import pytest
@@ -17,8 +18,6 @@ from depyf.run.store.loading import load
 pytestmark = pytest.mark.torch
 SCALE = 2.0
 TABLE = {"k": 3, "other": 4}
-OF_LIBRARY = torch.__version__ < (2, 15)
-"""A filter is asked for the guard on a constant of a library since then: it is one that the filter left out."""
 
 
 class Net(nn.Module):
@@ -116,7 +115,11 @@ def test_a_value_that_is_guarded_by_another_name(monkeypatch):
         assert f(x).equal(x * TABLE["k"] + HOLDER.table["k"] + HOLDER.inner.n + HOLDER.outer.n)
 
 
-def test_a_closure_and_a_constant_of_a_library():
+@pytest.mark.parametrize("built_in", (False, True), ids=("a file", "built in"))
+def test_a_closure_and_a_constant_of_a_library(built_in, monkeypatch):
+    if built_in:  # as in a Python that is linked so: a module of the interpreter has no file
+        monkeypatch.delattr(math, "__file__", raising=False)
+        monkeypatch.setattr(sys, "builtin_module_names", (*sys.builtin_module_names, "math"))
     torch._dynamo.reset()
     factor = 2
 
@@ -129,7 +132,7 @@ def test_a_closure_and_a_constant_of_a_library():
     by_filter = f"guard_filter_fn none (test_unguarded.py:{none.__code__.co_firstlineno}) left its guard out"
     assert {value.name: value.why for value in report.unguarded} == {
         "factor": by_filter,
-        "math.pi": "a constant of the library math" if OF_LIBRARY else by_filter,
+        "math.pi": "a constant of the library math",
         "TABLE['k']": by_filter,
     }
     assert "no guard on factor (test_unguarded.py:" in str(report)
@@ -356,5 +359,5 @@ def test_the_page_has_them_beside_the_guards(tmp_path):
     assert load(tmp_path / "plain").functions[0].entries[0].unguarded == tuple(one.value for one in found)
     _, page, index = dumped("filtered", none)
     assert "SCALE == 2.0" in page and "SCALE (" not in page, "once, with the guard that was left out"
-    assert ("math.pi (test_unguarded.py:" in page and "a constant of the library math" in page) == OF_LIBRARY
+    assert "math.pi (test_unguarded.py:" in page and "a constant of the library math" in page
     assert "a constant of the library" not in index

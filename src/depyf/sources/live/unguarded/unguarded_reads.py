@@ -22,7 +22,7 @@ from depyf.run.installed_files import of_library
 from depyf.run.places.place import Place
 from depyf.safety.unheard import parse
 from depyf.sources.live.caches.entries import cache_entries
-from depyf.sources.live.pure_access import SCALARS, UnreadableError, item
+from depyf.sources.live.pure_access import SCALARS, UnreadableError, attribute, item
 from depyf.sources.live.pure_tensors import is_tensor
 from depyf.sources.live.recording.code_record import code_record
 from depyf.sources.live.unguarded.called_frames import CalledFrame, called_frame, member, method_frame
@@ -122,9 +122,11 @@ def place_of(code: types.CodeType, line: int) -> Place:
 
 
 def _library(owner: Any) -> str:
-    if type(owner) is types.ModuleType and of_library(getattr(owner, "__file__", "") or ""):
-        return owner.__name__.partition(".")[0]
-    return ""
+    if type(owner) is not types.ModuleType:
+        return ""
+    file, name = attribute(owner, "__file__"), owner.__name__
+    within = of_library(file) if type(file) is str else name in sys.builtin_module_names  # which have no file
+    return name.partition(".")[0] if within else ""
 
 
 def _identity(node: ast.Compare, roots: Mapping[str, _Root], place: Place, frame: CalledFrame) -> IdentityRead | None:
