@@ -440,3 +440,13 @@ def test_a_backend_that_loses_the_gradient():
     assert not result and result.first is not None, str(result)
     assert "gradient of sum" in str(result) and "requires_grad=False" in str(result)
     assert "return y.sum()" in str(result)
+
+
+def test_memory_that_shows_in_nothing_the_call_leaves():
+    def f(x):
+        y = torch.nn.functional.dropout(x, 0.0)  # Python returns x, and AOTAutograd a copy
+        torch._dynamo.graph_break()
+        return y + 1
+
+    result = depyf.compare(f, torch.ones(3), backend="aot_eager")
+    assert result and "graph 1 (1 operation, from" in str(result) and "is not the same" not in str(result)

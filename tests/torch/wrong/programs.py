@@ -386,6 +386,15 @@ def other_strides() -> Trap:
     return Trap(compiled, (x,), BACKEND, named, public="pytorch#168381")
 
 
+def a_result_that_shares_no_memory() -> Trap:
+    def f(x):
+        return nn.functional.dropout(x, 0.0)
+
+    named = ("the result's memory differs", "the memory of dropout (call_function dropout) is not the same", AOT,
+             "aot_eager: its own")  # fmt: skip
+    return Trap(torch.compile(f, backend="aot_eager"), (torch.ones(3),), BACKEND, named)
+
+
 def a_conversion_that_is_left_out() -> Trap:
     def f(x):
         y = x.to(torch.float16).to(torch.float32)
@@ -584,6 +593,7 @@ TRAPS = (
     a_size_without_guard, a_mode_without_guard, a_guard_that_the_stance_leaves_out, a_wrong_joint_pass,
     a_wrong_lowering_of_a_sum,
     another_error_than_python_raises, other_strides, a_conversion_that_is_left_out,
+    a_result_that_shares_no_memory,
     a_write_through_what_dropout_returns, an_iterator_that_leaves, an_error_that_the_backend_does_not_raise,
     a_read_after_a_later_write, a_fake_kernel_of_another_type, a_fake_kernel_of_other_sizes, a_fake_kernel_of_other_strides,
     forward_hook, forward_pre_hook, a_global_without_guard, an_attribute_without_guard, a_cell_without_guard,

@@ -111,7 +111,7 @@ def _compared(row: Row, mode: str, backend: str) -> dict[str, Any]:
         found = depyf.compare(run, *positional, backends=with_python or ("eager", "aot_eager"), **named)
     if found.python.apart or any(graph.finding is not None for graph in found.graphs):
         return {"status": "different", "reason": str(found)[:1500]}
-    if not found.python.ran or not found.python.entry:
+    if not found.python.ran or not (found.python.entry or found.graphs):
         return {"status": "fault", "reason": " | ".join(found.python.not_compared)[:1500] or "no entry ran"}
     return {"reason": " | ".join(found.python.not_compared)[:400], "frames": len(found.graphs)}
 

@@ -8,7 +8,7 @@ import contextlib
 import functools
 import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from depyf.actions.comparing.against_python import AgainstPython, Calls, against_python
@@ -168,7 +168,7 @@ def compare(
         python = against_python(
             calls,
             run.backend,
-            graphs_agree=lambda: not any(graph.finding for graph in run.graphs),
+            graphs_agree=lambda: not any(graph.finding and not graph.finding.memory for graph in run.graphs),
             was_compared=lambda backend: any(
                 one is backend or one is asked.get("backend") or one == backend_name(backend) for one in run.backends
             ),
@@ -178,4 +178,7 @@ def compare(
     if python.error is not None:
         python.error.__traceback__ = None  # it holds frames, and these what the program would free
     names = tuple(b if isinstance(b, str) else backend_name(b) or type(b).__name__ for b in backends)
-    return Comparison((names[0], names[1]), tuple(sorted(run.graphs, key=lambda graph: graph.number)), python)
+    graphs = sorted(run.graphs, key=lambda graph: graph.number)
+    if python.ran and not python.graphs_only and not python.apart:  # no write of the call shows what shares memory
+        graphs = [replace(one, finding=None) if one.finding and one.finding.memory else one for one in graphs]
+    return Comparison((names[0], names[1]), tuple(graphs), python)

@@ -90,6 +90,8 @@ def _finding(finding: Finding, names: tuple[str, str]) -> list[Part]:
         parts.append(_source(finding.node.place))
     if finding.node is not None and finding.node.module:
         parts.append(line(dim("in module "), notebook.code(finding.node.module)))
+    if finding.layer:
+        parts.append(line(f"the layer is {finding.layer}"))
     names = labels(finding, names)
     for user in finding.used_by:
         parts.append(line(f"which the backward of {user.name} ({user.operation}) computes"))

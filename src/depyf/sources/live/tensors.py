@@ -12,6 +12,7 @@ from typing import Any
 _RTOL = {"float64": 1e-7, "float32": 1e-4, "float16": 1e-2, "bfloat16": 3e-2, "complex64": 1e-4, "complex128": 1e-7}
 """Relative tolerances that different orders of summation stay within, on real models, and planted bugs do not."""
 
+OTHER_MEMORY = "the numbers are the same; what is written to a tensor shows in those that share its memory"
 OTHER_STRIDES = "the numbers are the same; view() may work on one of them and raise an error on the other"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from depyf.actions.debugger.stepping.levels import no_caches
 from depyf.sources.live.origins.probes import clean_copy
 from depyf.sources.live.state.graph_tensors import GraphTensors
-from depyf.sources.live.state.kept_tensors import computed_as, own_copies, own_leaf
+from depyf.sources.live.state.kept_tensors import computed_as, keepable, own_copies, own_leaf
 from depyf.sources.live.state.settings import own_settings
 
 Backend = str | Callable[..., Any]
@@ -31,6 +31,10 @@ class Compiled:
 
         self.tracked: list[bool] = []
         """Of each output of the last call that ``gradients`` made: whether autograd can go back from it."""
+
+        self.memory: list[str] = []
+        """Of each output of the last call of ``outputs``: whose memory it has, in words; "" for no tensor or an empty
+        one."""
 
     @property
     def is_made(self) -> bool:
@@ -64,7 +68,9 @@ class Compiled:
         afterwards."""
         own = copied(inputs)
         with GraphTensors(self._gm) as held:
-            return [*self._call(own), *own, *held.copies()]
+            made = self._call(own)
+            self.memory = _owners(made, [*zip(_placeholders(self._gm), own), *held.named()])
+            return [*made, *own, *held.copies()]
 
     def gradients(self, inputs: tuple[Any, ...], *, all_inputs: bool = False) -> list[Any]:
         """The gradients of the inputs for made-up gradients of the outputs; None for an input that gets none."""
@@ -97,6 +103,26 @@ class Compiled:
             for value in results
         ]
         return list(torch.autograd.grad(results, wanted, tangents, allow_unused=True))
+
+
+def _placeholders(gm: Any) -> list[str]:
+    return [node.name for node in gm.graph.nodes if node.op == "placeholder"]
+
+
+def _owners(results: list[Any], before: list[tuple[str, Any]]) -> list[str]:
+    """Whose memory each of ``results`` has: that of a tensor ``before``, of a result before it, or its own."""
+    known = {one.untyped_storage()._cdata: f"that of {name}" for name, one in reversed(before) if _has_memory(one)}
+    found = []
+    for number, value in enumerate(results, 1):
+        own = _has_memory(value)
+        found.append(known.get(value.untyped_storage()._cdata, "its own") if own else "")
+        if own:
+            known.setdefault(value.untyped_storage()._cdata, f"that of result {number}")
+    return found
+
+
+def _has_memory(value: Any) -> bool:
+    return is_tensor(value) and keepable(value) and value.numel() > 0
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from depyf.safety.guarded import Door, problem
 from depyf.sources.live.origins.probes import ProbedNode, clean_copy, describe, operations, with_outputs
 from depyf.sources.live.state.graph_tensors import GraphTensors
 from depyf.sources.live.state.settings import ChangedSettings
-from depyf.sources.live.tensors import OTHER_STRIDES, TensorDifference, strides_that_count
+from depyf.sources.live.tensors import OTHER_MEMORY, OTHER_STRIDES, TensorDifference, strides_that_count
 
 
 def outputs_or_error(compiled: Compiled, inputs: tuple[Any, ...]) -> tuple[list[Any], Exception | None]:
@@ -93,6 +93,16 @@ def of_strides(gm: Any, expected: list[Any], got: list[Any]) -> Finding | None:
             apart = TensorDifference(said[0], said[1], 0, (), (0.0, 0.0), OTHER_STRIDES)
             return Finding(_output(gm, number), False, apart, strides=True)
     return None
+
+
+def of_memory(gm: Any, one: list[str], other: list[str]) -> Finding | None:
+    """A result that has the memory of another tensor on one backend alone: a write to the one is a write to the
+    other."""
+    number = next((n for n, (first, second) in enumerate(zip(one, other)) if first != second), None)
+    if number is None:
+        return None
+    apart = TensorDifference(one[number], other[number], 0, (), (0.0, 0.0), OTHER_MEMORY)
+    return Finding(_output(gm, number), False, apart, memory=True)
 
 
 def _output(gm: Any, number: int) -> ProbedNode | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from depyf.run.causes.folding import counted
 from depyf.sources.live.origins.probes import ProbedNode
 from depyf.sources.live.tensors import TensorDifference
 
@@ -40,6 +41,8 @@ class Finding:
     """Whether the node raises an error on one backend, and none or another on the other."""
     strides: bool = False
     """Whether the node's values are the same, and their strides are not."""
+    memory: bool = False
+    """Whether the node's values are the same, and share memory with another tensor on one backend alone."""
     printed: bool = False
     """Whether the node prints, on one backend alone."""
     setting: str = ""
@@ -72,7 +75,8 @@ class GraphComparison:
 
     @property
     def title(self) -> str:
-        return f"graph {self.number} ({self.operations} operations{', from ' + self.place if self.place else ''})"
+        place = f", from {self.place}" if self.place else ""
+        return f"graph {self.number} ({counted(self.operations, 'operation')}{place})"
 
 
 def headline(finding: Finding) -> str:
@@ -92,6 +96,9 @@ def headline(finding: Finding) -> str:
     if finding.strides:
         what = f"{finding.node.name} ({finding.node.operation})" if finding.node else "a result"
         return f"{what} has other strides"
+    if finding.memory:
+        what = f"{finding.node.name} ({finding.node.operation})" if finding.node else "a result"
+        return f"the memory of {what} is not the same"
     if finding.node is not None and finding.printed:
         return f"{finding.node.name} ({finding.node.operation}) prints, and a schema cannot declare that"
     if finding.setting:

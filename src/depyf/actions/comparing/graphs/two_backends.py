@@ -26,6 +26,7 @@ from depyf.actions.comparing.graphs.compiled_graph import (
 from depyf.actions.comparing.graphs.graph_effects import (
     of_an_input,
     of_errors,
+    of_memory,
     of_refusal,
     of_settings,
     of_strides,
@@ -123,6 +124,9 @@ class TwoBackends:
         laid_out = of_strides(gm, expected[:count], got[:count])
         if laid_out is not None:
             return replace(laid_out, layer=self._layer_of_strides(gm, inputs, expected[:count]))
+        shared = of_memory(gm, first.memory, second.memory)
+        if shared is not None:
+            return replace(shared, layer=self._layer_of_memory(gm, inputs, first.memory))
         expected, got = first.gradients(inputs), second.gradients(inputs)
         if first.tracked != second.tracked:
             return replace(of_tracking(gm, first, second), layer=self._layer_of_tracking(gm, inputs, first))
@@ -210,6 +214,14 @@ class TwoBackends:
     def _layer_of_strides(self, gm: Any, inputs: tuple[Any, ...], expected: list[Any]) -> str:
         def differs(backend: Backend) -> bool:
             return of_strides(gm, expected, Compiled(backend, clean_copy(gm)).outputs(inputs)) is not None
+
+        return self._first_layer(differs)
+
+    def _layer_of_memory(self, gm: Any, inputs: tuple[Any, ...], expected: list[str]) -> str:
+        def differs(backend: Backend) -> bool:
+            compiled = Compiled(backend, clean_copy(gm))
+            compiled.outputs(inputs)
+            return of_memory(gm, expected, compiled.memory) is not None
 
         return self._first_layer(differs)
 

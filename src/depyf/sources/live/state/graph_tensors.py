@@ -25,6 +25,10 @@ class GraphTensors:
         """The tensors as they are now, in the order of their names."""
         return [kept.value.detach().clone() for kept in self._tensors]
 
+    def named(self) -> list[tuple[str, Any]]:
+        """The tensors themselves, with their names."""
+        return [(kept.path, kept.value) for kept in self._tensors]
+
     def __enter__(self) -> GraphTensors:
         return self
 
