@@ -450,3 +450,81 @@ def test_memory_that_shows_in_nothing_the_call_leaves():
 
     result = depyf.compare(f, torch.ones(3), backend="aot_eager")
     assert result and "graph 1 (1 operation, from" in str(result) and "is not the same" not in str(result)
+
+
+def test_gradients_that_all_cancel_out():
+    """Those of the sum of a softmax, and of what a normalization makes: nothing but rounding, whatever the backend."""
+    torch.manual_seed(0)
+    layer, norm = torch.nn.Linear(64, 64), torch.nn.LayerNorm(64)
+
+    def attention(x):
+        h = layer(x).sin().cos()
+        return torch.softmax(h @ h.t(), -1).sum()
+
+    def normalized(x):
+        return norm(layer(x)).sum()
+
+    for fn in (attention, normalized):
+        result = depyf.compare(fn, torch.randn(16, 64), backend="inductor")
+        assert result, result
+
+
+class Once(torch.autograd.Function):
+    """As torch's own code is once a backward of it ran: it has no other run, as it gives away what it has saved."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.sin()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        if torch._C._autograd._get_current_graph_task_keep_graph():
+            raise RuntimeError("compiled with non-empty donated buffers")
+        return gradient * ctx.saved_tensors[0].cos() * SLOPE
+
+
+SLOPE = 1.0
+
+
+def runs_once(gm, inputs):
+    return lambda *given: (Once.apply(given[0]),)
+
+
+def test_gradients_of_saved_values_that_are_donated(monkeypatch):
+    """Such a backward runs once, and is compared: the line that counts gradients is true."""
+
+    def f(x):
+        return x.sin()
+
+    result = depyf.compare(f, torch.ones(3, requires_grad=True), backend=runs_once)
+    assert result and ", 1 gradient)" in str(result) and "not compared" not in str(result)
+    monkeypatch.setitem(globals(), "SLOPE", 3.0)
+    assert "the gradient of x differs" in str(depyf.compare(f, torch.ones(3, requires_grad=True), backend=runs_once))
+
+
+def test_gradients_that_cannot_be_compared():
+    """The backward runs through what the program has computed, so it must keep that."""
+    history = torch.ones(3, requires_grad=True).exp()
+
+    def f(x):
+        return (x * history).sin()
+
+    def backend(gm, inputs):
+        return lambda *given: (Once.apply(given[0] * given[1]),)
+
+    result = depyf.compare(f, torch.ones(3, requires_grad=True), backend=backend)
+    assert "not compared: gradients: the backward, which keeps a graph of the program, raises" in str(result)
+    assert "gradient)" not in str(result) and "the backward differs" not in str(result)
+
+
+def test_the_backward_keeps_what_the_program_has_computed():
+    weight = torch.ones(3, requires_grad=True)
+    history = weight.exp()
+
+    def f(x):
+        return x * history.tanh().sin()
+
+    assert depyf.compare(f, torch.ones(3), backend="aot_eager")
+    history.sum().backward()
+    assert weight.grad.isfinite().all()

@@ -204,7 +204,7 @@ READERS = {
 READERS_FUNCTION = node_of
 
 OF_RUNS = {
-    "value_traces._shapes", "compiled_graph.Compiled._gradients", "images.Images._tensor", "reference.is_rounding", "reference._size", "reference.conversions_in", "tensors.strides_that_count", "graph_effects.of_strides",
+    "value_traces._shapes", "compiled_graph.Compiled._gradients", "images.Images._tensor", "reference.is_rounding", "reference.size_of", "reference.conversions_in", "tensors.strides_that_count", "graph_effects.of_strides",
     "against_python._with_own_history", "images.largest", "images.Image.text", "images.Images.of", "images._of_tensors", "images._plain",
     "kept_tensors.shown_in", "reference.doubled", "undeclared_writes._shared", "undeclared_writes._has_memory", "kept_tensors.KeptStorage.__init__", "kept_tensors.KeptStorage.changed",
     "kept_tensors.KeptStorage.write", "kept_tensors._layout", "kept_tensors.own_leaf", "reached.ReachedState._array",

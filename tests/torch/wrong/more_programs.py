@@ -433,6 +433,54 @@ def buffers_of_which_the_backend_has_copies() -> Trap:
     return _by(runs, model, (torch.randn(4, 3),), "an input differs afterwards, which add_", "int64[] min 1")
 
 
+class _Refusing(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.sin()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        raise RuntimeError("no gradient of a sine here")
+
+
+def refusing(x):
+    return _Refusing.apply(x)
+
+
+def a_backward_that_raises() -> Trap:
+    def backend(gm: Any, inputs: Any) -> Any:
+        for node in gm.graph.find_nodes(op="call_method", target="sin"):
+            node.op, node.target = "call_function", refusing
+        gm.recompile()
+        return gm
+
+    def f(x):
+        y = x * 2
+        return y.sin() + 1
+
+    named = ("the backward differs", "raises RuntimeError: no gradient of a sine here",
+             "the backward of sin (call_method sin) raises an error", "in f: return y.sin() + 1")  # fmt: skip
+    return Trap(f, (torch.ones(3, requires_grad=True),), BACKEND, named, ("eager", backend))
+
+
+_SLOPE = 2.0
+
+
+def a_stale_entry_that_shows_in_gradients_alone() -> Trap:
+    """The saved value of ``tanh`` is donated: such a backward runs once."""
+    model = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2))
+
+    def forward(x):
+        y = model(x)
+        return y * _SLOPE - y.detach() * (_SLOPE - 1)
+
+    compiled = _without(lambda guards: ["_SLOPE" not in guard.name for guard in guards], forward, torch.ones(2, 4),
+                        backend="inductor")  # fmt: skip
+    within = mock.patch.dict(globals(), {"_SLOPE": 4.0})
+    named = ("the gradient of", "Python  : ", "_SLOPE")
+    return Trap(compiled, (torch.ones(2, 4),), GUARDS, named, None, within)
+
+
 MORE_TRAPS = (
     an_attribute_that_hides_a_submodule, the_code_of_a_bound_method, a_method_of_tensors_in_a_closure,
     a_class_that_is_exchanged, a_layer_that_is_added, an_item_of_a_global, a_default_argument, a_method_that_is_replaced,
@@ -442,5 +490,5 @@ MORE_TRAPS = (
     a_kernel_with_a_wrong_instruction, a_setting_of_the_process, a_setting_that_torch_sets_on_its_way,
     an_attribute_of_a_base_class, the_length_of_a_global, results_in_another_order, a_graph_that_runs_twice,
     numbers_of_lower_precision, a_result_without_its_history, a_setting_that_the_backend_changes,
-    buffers_of_which_the_backend_has_copies,
+    buffers_of_which_the_backend_has_copies, a_backward_that_raises, a_stale_entry_that_shows_in_gradients_alone,
 )  # fmt: skip

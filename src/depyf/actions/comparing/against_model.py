@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from depyf.actions.comparing.graphs.compiled_graph import copied
+from depyf.actions.comparing.graphs.compiled_graph import copied, is_tensor
 from depyf.actions.comparing.value_traces import (
     OUTPUT,
     RESULT,
@@ -131,7 +131,8 @@ def _traced(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ValueT
         named = dict(plain.named_parameters()) if isinstance(plain, torch.nn.Module) else {}
         leaves = enumerate(_pytree.tree_leaves((own_args, own_kwargs)), 1)
         named = {**{f"argument {number}": value for number, value in leaves}, **named}
-        trace.gradients = gradients_of(_pytree.tree_leaves(result), named)
+        nodes = [value.grad_fn for value in named.values() if is_tensor(value) and value.grad_fn is not None]
+        trace.gradients, _ = gradients_of(_pytree.tree_leaves(result), named, nodes)
     return trace
 
 

@@ -20,11 +20,13 @@ from depyf.actions.comparing.call_outcome import (
     GRADIENT,
     CallOutcome,
     Output,
+    compared_parts,
     may_be_rounding,
     no_farther,
     outcome,
     outcomes_apart,
     raised_as,
+    without,
 )
 from depyf.actions.comparing.dynamo_step import dynamo_step
 from depyf.actions.comparing.entries.dropped_guards import failing_guards
@@ -326,9 +328,8 @@ def _with_own_history(args: Any, kwargs: Any) -> tuple[Any, Any, dict[str, Any],
     return args, kwargs, {f"argument {n + 1}": copied for n, copied in enumerate(made.values())}, given
 
 
-def without(apart: tuple[Apart, ...], unsteady: frozenset[str]) -> tuple[Apart, ...]:
-    """The differences that are not in what each run as Python has another value for."""
-    return tuple(one for one in apart if one.path not in unsteady)
+Rounding = Callable[[], "Mapping[tuple[int, ...], float] | None"]
+"""What the rounding in the graphs comes to, as root mean squares by shape; None where one differs by more than that."""
 
 
 @contextlib.contextmanager
@@ -352,10 +353,10 @@ def _guards_are_skipped() -> bool:
 
 
 def against_python(
-    calls: Calls, graphs: Callable[..., Any], graphs_agree: Callable[[], bool], was_compared: Callable[[Any], bool]
+    calls: Calls, graphs: Callable[..., Any], rounding: Rounding, was_compared: Callable[[Any], bool]
 ) -> AgainstPython:
     """Compare a compiled call with Python.  ``graphs``: the backend that compares each graph and continues with its
-    eager results.  ``graphs_agree``: whether none differs.  ``was_compared``: whether the graphs were compared on this
+    eager results.  ``rounding``: see there.  ``was_compared``: whether the graphs were compared on this
     backend."""
     once = calls.written_outside()
     if once is not None:
@@ -402,14 +403,18 @@ def against_python(
     other = raised_as(python.error, captured.error)
     if other:  # an error leaves no entry
         remarks = [text for text in remarks if text is not _NO_ENTRY]
-    compared, claim = _compared(calls.state, python, other), judged.claim if python.error is None else None
+    lost = [one.backward for one in (captured, own) if one is not None and one.backward is not None]
+    if python.gradients and lost and lost[0].keeps:
+        remarks.append(f"gradients: the backward, which keeps a graph of the program, raises {problem(lost[0].error)}")
+    compared = compared_parts(calls.state, python, other, not lost)
+    claim = judged.claim if python.error is None else None
     found = AgainstPython(
         compared=compared, not_compared=tuple(remarks), error=python.error, raised_as=other, claim=claim,
         unsteady=unsteady,
     )  # fmt: skip
     if own is None or used:
         return found
-    return _of_compiled(calls, entry, python, own, found, lambda: was_compared(calls.backend), graphs_agree)
+    return _of_compiled(calls, entry, python, own, found, lambda: was_compared(calls.backend), rounding)
 
 
 def _of_compiled(
@@ -419,7 +424,7 @@ def _of_compiled(
     own: CallOutcome,
     found: AgainstPython,
     was_compared: Callable[[], bool],
-    graphs_agree: Callable[[], bool],
+    rounding: Rounding,
 ) -> AgainstPython:
     """What the call does by the program's own entry, as it would run in the program; without one, compiled apart as
     the caller of ``compare`` wants it."""
@@ -442,7 +447,8 @@ def _of_compiled(
         anew, stale = _why_of_entry(calls, entry, python, own, apart)
         may_round += anew
         causes, ways = stale.causes, stale.ways
-    if not causes and may_be_rounding(may_round) and was_compared() and graphs_agree():
+    in_graphs = None if causes or not was_compared() else rounding()
+    if in_graphs is not None and may_be_rounding(may_round, in_graphs):
         return replace(found, compared=(*found.compared, "up to rounding"))
     causes = causes or _backend_differs(was_compared())
     return replace(found, compared=(), apart=apart, causes=causes, ways=ways, claim=None, error=None)
@@ -483,16 +489,3 @@ def _why_of_entry(
     stale = why_stale(calls, entry, own)
     said = f"{layer} compiled anew the call does what Python does" + (", up to rounding" if apart else "")
     return (), replace(stale, causes=(said, *stale.causes))
-
-
-def _compared(state: ReachedState, python: CallOutcome, other: str) -> tuple[str, ...]:
-    """What was compared, counted.  ``other``: the class that torch raises in place of Python's error, or ""."""
-    if python.error is not None:
-        result = f"both raise {problem(python.error)}" + (f", which torch wraps in {other}" if other else "")
-    else:
-        result = "result"
-    changed = len(python.state)
-    said = [result, f"{len(state.known)} objects within reach" + (f", {changed} of them written" if changed else "")]
-    said += [f"{len(python.gradients)} gradients"] if python.gradients else []
-    said += ["output"] if python.output else []
-    return tuple(said)

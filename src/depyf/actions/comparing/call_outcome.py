@@ -19,7 +19,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from depyf.run.program_calls.checked_calls import NOT_THE_SAME, THE_CALL
+from depyf.run.causes.folding import counted
+from depyf.run.program_calls.checked_calls import NOT_THE_SAME, THE_BACKWARD, THE_CALL
+from depyf.safety.guarded import problem
 from depyf.sources.live.state.images import (
     ORDER,
     Apart,
@@ -33,12 +35,14 @@ from depyf.sources.live.state.images import (
 )
 from depyf.sources.live.state.iterators import left_in
 from depyf.sources.live.state.reached import ReachedState
-from depyf.sources.live.tensors import gradients_of
+from depyf.sources.live.tensors import BackwardError, gradients_of
 
 RESULT = "the result"
 GRADIENT = "the gradient of "
 _AS_FAR = 8.0
 """How much farther from Python an entry may be than one made anew, of other sizes and so with other kernels."""
+_MADE_UP = 1.0
+"""The size of the made-up gradients of results."""
 _AMPLIFIED = 0.2
 """The share of a tensor that the rounding of two calls may come to, where that of one is a tenth at most
 (``reference.py``)."""
@@ -54,6 +58,7 @@ class CallOutcome:
     """What it changed of the state: path -> what was there afterwards."""
     output: str = ""
     gradients: dict[str, Image] = field(default_factory=dict)
+    backward: BackwardError | None = None
     places: dict[str, str] = field(default_factory=dict)
     """The name of an iterator that was copied for this call -> what the call left in it, in words."""
     drew: bool = False
@@ -138,7 +143,8 @@ def outcome(
             # after a write to one, autograd has it elsewhere in what a graph computes
             wanted |= {path: one for path, one in (copies or {}).items() if one._version == versions[path]}
             with contextlib.suppress(Exception), heard(), _outside_autocast():  # what has no backward has none
-                found = gradients_of(_pytree.tree_leaves(value), wanted)
+                nodes = [tensor.history for tensor in state.tensors if tensor.history is not None]
+                found, made.backward = gradients_of(_pytree.tree_leaves(value), wanted, nodes)
                 made.gradients = {path: _gradient(part) for path, part in found.items()}
     finally:
         state.put_back()
@@ -200,6 +206,8 @@ def outcomes_apart(
             found.append(Apart(path, first.places[path], second.places[path], NOT_THE_SAME))
     if first.output != second.output:
         found.append(Apart("standard output", _printed(first.output), _printed(second.output), ""))
+    if first.gradients and second.backward is not None and not second.backward.keeps:
+        found.append(Apart(THE_BACKWARD, _raised(None), _raised(second.backward.error), ""))
     of_gradients: list[Apart] = []
     for path in first.gradients if second.gradients else ():
         one, other = (made.gradients.get(path, nothing) for made in (first, second))
@@ -208,14 +216,42 @@ def outcomes_apart(
             if not bool(tensor.value.ne(0).any()):
                 continue
         of_gradients += differences(one, other, f"{GRADIENT}{path}", rtol, atol)
-    return [*found, *_beside(of_gradients, first.gradients.values())]
+    return [*found, *_beside(of_gradients, first.gradients.values(), _MADE_UP)]
 
 
-def may_be_rounding(apart: Iterable[Apart]) -> bool:
+def without(apart: tuple[Apart, ...], unsteady: frozenset[str]) -> tuple[Apart, ...]:
+    """The differences that are not in what each run as Python has another value for."""
+    return tuple(one for one in apart if one.path not in unsteady)
+
+
+def compared_parts(state: ReachedState, python: CallOutcome, other: str, gradients: bool) -> tuple[str, ...]:
+    """What was compared, counted.  ``other``: the class that torch raises in place of Python's error, or "";
+    ``gradients``: whether they were."""
+    if python.error is not None:
+        result = f"both raise {problem(python.error)}" + (f", which torch wraps in {other}" if other else "")
+    else:
+        result = "result"
+    changed = len(python.state)
+    said = [result, f"{len(state.known)} objects within reach" + (f", {changed} of them written" if changed else "")]
+    said += [counted(len(python.gradients), "gradient")] if python.gradients and gradients else []
+    said += ["output"] if python.output else []
+    return tuple(said)
+
+
+def may_be_rounding(apart: Iterable[Apart], in_graphs: Mapping[tuple[int, ...], float] | None = None) -> bool:
     """Whether each difference may be rounding, where the graphs agree but for that.  In a deep network in training mode
-    that of gradients comes to some hundredths of them: a normalization over a few values amplifies it."""
-    known = [one.numbers for one in apart]
-    return all(one is not None and (one.cancelled_out or one.rms_apart <= _AMPLIFIED * one.rms) for one in known)
+    that of gradients comes to some hundredths of them: a normalization over a few values amplifies it.  ``in_graphs``:
+    how much the rounding of values of a graph comes to, as root mean squares by shape."""
+    known, most = [one.numbers for one in apart], in_graphs or {}
+    return all(
+        one is not None
+        and (
+            one.cancelled_out
+            or one.rms_apart <= _AMPLIFIED * one.rms
+            or one.rms_apart <= _AS_FAR * most.get(one.shape, 0.0)
+        )
+        for one in known
+    )
 
 
 def no_farther(apart: Iterable[Apart], anew: Iterable[Apart]) -> bool:
@@ -232,12 +268,14 @@ def no_farther(apart: Iterable[Apart], anew: Iterable[Apart]) -> bool:
     )
 
 
-def _beside(found: Iterable[Apart], images: Iterable[Image]) -> list[Apart]:
-    """``found`` with the size of the numbers in all ``images`` of their kind."""
+def _beside(found: Iterable[Apart], images: Iterable[Image], given: float = 0.0) -> list[Apart]:
+    """``found`` with the size of the numbers in all ``images`` of their kind; ``given``: of what they are computed
+    from, which counts where all of them have cancelled out."""
     apart = list(found)
     if all(one.numbers is None for one in apart):
         return apart
     size = max(map(largest_in, images), default=0.0)
+    size = given if all(one.numbers is None or size <= one.numbers.tolerance * given for one in apart) else size
     return [one if one.numbers is None else replace(one, numbers=replace(one.numbers, around=size)) for one in apart]
 
 

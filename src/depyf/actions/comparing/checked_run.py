@@ -13,8 +13,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from depyf.actions.comparing.against_python import AgainstPython, Calls, without
-from depyf.actions.comparing.call_outcome import CallOutcome, may_be_rounding, seen
+from depyf.actions.comparing.against_python import AgainstPython, Calls
+from depyf.actions.comparing.call_outcome import CallOutcome, may_be_rounding, seen, without
 from depyf.actions.comparing.compare import compare, original_of
 from depyf.actions.comparing.graphs.graph_finding import Finding, advice_lines, headline
 from depyf.run.installed_files import of_library

@@ -25,7 +25,7 @@ from depyf.sources.live.ahead.one_graph import one_graph_of
 from depyf.sources.live.caches.live_run import backend_name
 from depyf.sources.live.caches.unentered import uncounted
 from depyf.sources.live.notebook_cells import in_cells
-from depyf.sources.live.pure_access import own_attributes
+from depyf.sources.live.pure_access import attribute, own_attributes
 from depyf.sources.live.target import find_target
 
 _MARK = "_is_torch_compile"
@@ -168,9 +168,9 @@ def compare(
         python = against_python(
             calls,
             run.backend,
-            graphs_agree=lambda: not any(graph.finding and not graph.finding.memory for graph in run.graphs),
+            rounding=lambda: None if run.differs else run.rounding,
             was_compared=lambda backend: any(
-                one is backend or one is asked.get("backend") or one == backend_name(backend) for one in run.backends
+                one in (backend, attribute(backend, "compiler_fn"), backend_name(backend)) for one in run.backends
             ),
         )
     if python.error is not None and not run.graphs and not python.raised_as:  # most likely it was called in a wrong way

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from depyf.run.causes.folding import counted
 from depyf.run.observations.observation import Observation, ObservationKind
 from depyf.run.places.place import Place
-from depyf.run.program_calls.checked_calls import NOT_THE_SAME, THE_CALL, CheckedCalls
+from depyf.run.program_calls.checked_calls import NOT_THE_SAME, THE_BACKWARD, THE_CALL, CheckedCalls
 from depyf.run.run import Run
 
 
@@ -38,8 +38,8 @@ def compiled_differs(run: Run) -> Iterator[Observation]:
 
 def _details(own: Sequence[CheckedCalls]) -> Iterator[str]:
     first = own[0].apart[0]
-    if first.path == THE_CALL:
-        yield f"the call {first.compiled}; as Python it {first.python}"
+    if first.path in (THE_CALL, THE_BACKWARD):
+        yield f"{first.path} {first.compiled}; as Python it {first.python}"
     else:
         yield f"{first.path} is {first.compiled}, and Python gives {first.python}"
     if first.reason and first.reason != NOT_THE_SAME:

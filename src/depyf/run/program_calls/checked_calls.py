@@ -12,6 +12,8 @@ from depyf.run.records import CompileKey
 
 THE_CALL = "the call"
 """What differs where one side raises an error."""
+THE_BACKWARD = "the backward"
+"""What differs where it raises an error as it is compiled."""
 NOT_THE_SAME = "not the same"
 """The reason where there is no more to say than both values."""
 

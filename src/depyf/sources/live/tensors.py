@@ -113,25 +113,54 @@ def strides_that_count(value: Any) -> tuple[int, ...] | None:
     return tuple(step for step, size in zip(value.stride(), value.shape) if size > 1) if value.numel() else ()
 
 
-def gradients_of(results: Sequence[Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """The gradients of the tensors ``wanted``, for made-up gradients of ``results`` (the same for results of the same
-    shapes); None for a tensor that gets none, {} where no result has a gradient or the backward fails.
+@dataclass(frozen=True, slots=True)
+class BackwardError:
+    """What a backward raised."""
 
-    What the results are computed from can have another backward.
+    error: Exception
+    keeps: bool
+    """Whether it was asked to keep the graph."""
+
+
+def gradients_of(
+    results: Sequence[Any], wanted: Mapping[str, Any], histories: Sequence[Any] = ()
+) -> tuple[dict[str, Any], BackwardError | None]:
+    """The gradients of the tensors ``wanted``, for made-up gradients of ``results`` (the same for results of the same
+    shapes); None for a tensor that gets none.  {} where no result has a gradient, and with what was raised where the
+    backward fails.
+
+    ``histories``: nodes of autograd that the program has made.  A backward that runs through one of them keeps the
+    graph for the program, which compiled code may refuse.
     """
     import torch
 
     outputs = [value for value in results if isinstance(value, torch.Tensor) and value.requires_grad]
     inputs = {name: value for name, value in wanted.items() if isinstance(value, torch.Tensor) and value.requires_grad}
     if not outputs or not inputs or not torch.is_grad_enabled():
-        return {}
+        return {}, None
     torch.manual_seed(1)
     tangents = [torch.randn(value.shape, dtype=torch.float64).to(value) for value in outputs]
+    kept = _runs_through(outputs, histories)
     try:
-        found = torch.autograd.grad(outputs, list(inputs.values()), tangents, retain_graph=True, allow_unused=True)
-    except RuntimeError:
-        return {}
-    return dict(zip(inputs, found))
+        found = torch.autograd.grad(outputs, list(inputs.values()), tangents, retain_graph=kept, allow_unused=True)
+    except Exception as error:
+        return {}, BackwardError(error, kept)
+    return dict(zip(inputs, found)), None
+
+
+def _runs_through(outputs: Sequence[Any], histories: Sequence[Any]) -> bool:
+    """Whether the backward of ``outputs`` comes to one of the nodes ``histories``."""
+    ends = set(histories)
+    todo = [value.grad_fn for value in outputs if ends and value.grad_fn is not None]
+    seen = set(todo)
+    while todo:
+        node = todo.pop()
+        if node in ends:
+            return True
+        more = [before for before, _ in node.next_functions if before is not None and before not in seen]
+        seen.update(more)
+        todo += more
+    return False
 
 
 def _difference_of_kind(expected: Any, got: Any) -> TensorDifference | None:

@@ -16,7 +16,7 @@ from depyf.actions.comparing.graphs.looked_at import Looked
 from depyf.actions.comparing.graphs.undeclared_writes import has_custom_operators, undeclared_write
 from depyf.actions.comparing.graphs.wrong_fakes import wrong_fake
 from depyf.safety.guarded import Door, problem
-from depyf.sources.live.origins.probes import ProbedNode, clean_copy, describe, operations, with_outputs
+from depyf.sources.live.origins.probes import ProbedNode, clean_copy, describe, ending_at, operations
 from depyf.sources.live.state.graph_tensors import GraphTensors
 from depyf.sources.live.state.settings import ChangedSettings
 from depyf.sources.live.tensors import OTHER_MEMORY, OTHER_STRIDES, TensorDifference, strides_that_count
@@ -25,6 +25,13 @@ from depyf.sources.live.tensors import OTHER_MEMORY, OTHER_STRIDES, TensorDiffer
 def outputs_or_error(compiled: Compiled, inputs: tuple[Any, ...]) -> tuple[list[Any], Exception | None]:
     try:
         return compiled.outputs(inputs), None
+    except Exception as error:
+        return [], error
+
+
+def gradients_or_error(compiled: Compiled, inputs: tuple[Any, ...]) -> tuple[list[Any], Exception | None]:
+    try:
+        return compiled.gradients(inputs), None
     except Exception as error:
         return [], error
 
@@ -39,14 +46,27 @@ def of_errors(gm: Any, inputs: tuple[Any, ...], first: Compiled, second: Compile
 
 def of_refusal(gm: Any, inputs: tuple[Any, ...], second: Callable[[Any], Compiled], error: Exception) -> Finding:
     """The second backend alone raises an error: with the first operation that it cannot run after those before it."""
+    node = _first_that_raises(gm, lambda made: outputs_or_error(second(made), inputs)[1], error)
+    return Finding(node, False, _errors_apart(None, error), raised=True)
+
+
+def of_refused_backward(
+    gm: Any, inputs: tuple[Any, ...], second: Callable[[Any], Compiled], error: Exception
+) -> Finding:
+    """The same for the backward: with the first operation that has none, after those before it."""
+    node = _first_that_raises(gm, lambda made: gradients_or_error(second(made), inputs)[1], error)
+    return Finding(node, True, _errors_apart(None, error), raised=True)
+
+
+def _first_that_raises(gm: Any, raised: Callable[[Any], Exception | None], error: Exception) -> ProbedNode | None:
+    """``raised``: what a graph raises that ends with an operation of ``gm``."""
     nodes = operations(gm)
     low, high = 0, len(nodes)
     while low < high:
         middle = (low + high) // 2
-        refused = outputs_or_error(second(with_outputs(gm, [nodes[middle].name])), inputs)[1]
+        refused = raised(ending_at(gm, nodes[middle].name))
         low, high = (low, middle) if refused is not None and type(refused) is type(error) else (middle + 1, high)
-    node = describe(nodes[low]) if low < len(nodes) else None
-    return Finding(node, False, _errors_apart(None, error), raised=True)
+    return describe(nodes[low]) if low < len(nodes) else None
 
 
 def _errors_apart(first: Exception | None, second: Exception | None) -> TensorDifference:

@@ -89,6 +89,9 @@ def headline(finding: Finding) -> str:
         return f"{operator} writes to its argument {argument}{where}, and does not declare it"
     if finding.fake:
         return f"the fake kernel of {finding.fake} does not say what the operator returns"
+    if finding.raised and finding.gradient:
+        of = f" of {finding.node.name} ({finding.node.operation})" if finding.node else ""
+        return f"the backward{of} raises an error"
     if finding.node is not None and finding.raised:
         return f"{finding.node.name} ({finding.node.operation}) raises an error"
     if finding.raised:

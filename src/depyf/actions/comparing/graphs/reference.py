@@ -37,18 +37,22 @@ _ROUNDING = 10.0
 class DoubleReference:
     """The values of a graph in double precision, which are computed when they are asked for.
 
-    ``run``: what is compared of a graph, on the inputs in double precision.
+    ``run``: what is compared of a graph, on the inputs in double precision; ``gradients``: whether these are gradients,
+    for made-up gradients of the results, whose numbers are about 1.
     """
 
-    def __init__(self, gm: Any, inputs: tuple[Any, ...], run: Callable[[Any], list[Any]]) -> None:
+    def __init__(
+        self, gm: Any, inputs: tuple[Any, ...], run: Callable[[Any], list[Any]], gradients: bool = False
+    ) -> None:
         self._gm = gm
         self._inputs = inputs
         self._run = run
+        self._given = 1.0 if gradients else 0.0
 
     def explains(self, expected: list[Any], got: list[Any], position: int, coarse: float) -> bool:
         """Whether the values at ``position`` differ by rounding only; ``coarse`` as for ``is_rounding``."""
         one, other, exact = expected[position], got[position], self._exact
-        if len(exact) != len(expected) or not is_rounding(one, other, exact[position], exact, coarse):
+        if len(exact) != len(expected) or not is_rounding(one, other, exact[position], exact, coarse, self._given):
             return False
         converted = self._converted
         return len(converted) != len(exact) or not conversion_is_lost(one, other, exact[position], converted[position])
@@ -117,8 +121,8 @@ def conversion_is_lost(expected: Any, got: Any, exact: Any, converted: Any) -> b
     """Whether ``got`` is computed as if the program's conversions were not there (``exact``), and ``expected`` as if
     nothing but these did round (``converted``): the difference is the program's rounding, and one of them leaves it
     out."""
-    of_conversions = _size(exact - converted)
-    left = (_size(expected.detach().double() - converted), _size(got.detach().double() - exact))
+    of_conversions = size_of(exact - converted)
+    left = (size_of(expected.detach().double() - converted), size_of(got.detach().double() - exact))
     return of_conversions > 0 and max(left) < _SHARE * of_conversions
 
 
@@ -163,22 +167,27 @@ def coarsest(gm: Any) -> float:
     return max(found)
 
 
-def is_rounding(expected: Any, got: Any, exact: Any, around: list[Any], coarse: float = 0.0) -> bool:
+def is_rounding(
+    expected: Any, got: Any, exact: Any, around: list[Any], coarse: float = 0.0, given: float = 0.0
+) -> bool:
     """Whether two tensors differ by rounding only, given the exact one and the ``around`` values computed with it;
-    ``coarse``: the tolerance of what they are computed with, if that is larger than that of their type."""
+    ``coarse``: the tolerance of what they are computed with, if that is larger than that of their type; ``given``: the
+    size of what they are computed from."""
     import torch
 
     if not isinstance(exact, torch.Tensor) or exact.shape != expected.shape or not expected.is_floating_point():
         return False
     tolerance = max(relative_tolerance(expected.dtype), coarse)
-    scale = max((_size(value) for value in around), default=0.0)
-    noise = _size(expected.detach().double() - exact)
+    scale = max((size_of(value) for value in around), default=0.0)
+    noise = size_of(expected.detach().double() - exact)
+    if scale < noise:  # all of them have cancelled out: the numbers that did are among what the graph is given
+        scale = given
     farther = _AS_CLOSE_FEW if exact.numel() <= _FEW else _AS_CLOSE
     allowed = farther * noise
-    if noise >= _LOST * _size(exact):  # hardly a digit is right: nothing but rounding is left of larger numbers
+    if noise >= _LOST * size_of(exact):  # hardly a digit is right: nothing but rounding is left of larger numbers
         allowed = max(allowed, _ROUNDING * torch.finfo(expected.dtype).eps * min(scale, 1.0))
-    known = noise <= max(_ROUNDING * tolerance * scale, _AMPLIFIED * _size(exact))
-    return known and _size(got.detach().double() - exact) <= allowed
+    known = noise <= max(_ROUNDING * tolerance * scale, _AMPLIFIED * size_of(exact))
+    return known and size_of(got.detach().double() - exact) <= allowed
 
 
 def _longer(value: Any) -> Any:
@@ -187,7 +196,7 @@ def _longer(value: Any) -> Any:
     return torch.float64 if value in (torch.float32, torch.float16, torch.bfloat16) else value
 
 
-def _size(value: Any) -> float:
+def size_of(value: Any) -> float:
     """Root mean square of a tensor of numbers; 0 for anything else."""
     import torch
 

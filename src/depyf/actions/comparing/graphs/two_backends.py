@@ -24,10 +24,12 @@ from depyf.actions.comparing.graphs.compiled_graph import (
     steady_random_numbers,
 )
 from depyf.actions.comparing.graphs.graph_effects import (
+    gradients_or_error,
     of_an_input,
     of_errors,
     of_memory,
     of_refusal,
+    of_refused_backward,
     of_settings,
     of_strides,
     of_tracking,
@@ -38,7 +40,7 @@ from depyf.actions.comparing.graphs.graph_effects import (
 from depyf.actions.comparing.graphs.graph_finding import Finding, GraphComparison
 from depyf.actions.comparing.graphs.inductor_part import INDUCTOR, LAYERS, inductor_layer
 from depyf.actions.comparing.graphs.looked_at import Looked
-from depyf.actions.comparing.graphs.reference import DoubleReference, coarsest, doubled
+from depyf.actions.comparing.graphs.reference import DoubleReference, coarsest, doubled, size_of
 from depyf.actions.comparing.graphs.undeclared_writes import has_custom_operators
 from depyf.safety.guarded import problem
 from depyf.sources.live.caches.live_run import backend_name
@@ -58,8 +60,15 @@ class TwoBackends:
     atol: float | None
     output: Output
     graphs: list[GraphComparison] = field(default_factory=list)
+    rounding: dict[tuple[int, ...], float] = field(default_factory=dict)
+    """Shape of a value -> the largest difference that was put down to rounding, as a root mean square."""
     _coarse: float = 0.0
     """The largest tolerance of the types that the graph computes in."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether values or effects of a graph differ."""
+        return any(graph.finding and not graph.finding.memory for graph in self.graphs)
 
     def backend(self, gm: Any, example_inputs: Any) -> Callable[..., Any]:
         """The backend Dynamo is given: each call of the graph is run on both."""
@@ -127,7 +136,11 @@ class TwoBackends:
         shared = of_memory(gm, first.memory, second.memory)
         if shared is not None:
             return replace(shared, layer=self._layer_of_memory(gm, inputs, first.memory))
-        expected, got = first.gradients(inputs), second.gradients(inputs)
+        expected = first.gradients(inputs)
+        got, refused = gradients_or_error(second, inputs)
+        if refused is not None:
+            found = of_refused_backward(gm, inputs, functools.partial(Compiled, self.backends[1]), refused)
+            return replace(found, layer=self._layer_of_a_backward(gm, inputs))
         if first.tracked != second.tracked:
             return replace(of_tracking(gm, first, second), layer=self._layer_of_tracking(gm, inputs, first))
         apart = self._first_apart(expected, got, _reference(gm, inputs, gradients=True))
@@ -211,6 +224,12 @@ class TwoBackends:
 
         return self._first_layer(differs)
 
+    def _layer_of_a_backward(self, gm: Any, inputs: tuple[Any, ...]) -> str:
+        """Where a backward raises an error that has none in eager mode."""
+        return self._first_layer(
+            lambda backend: gradients_or_error(Compiled(backend, clean_copy(gm)), inputs)[1] is not None
+        )
+
     def _layer_of_strides(self, gm: Any, inputs: tuple[Any, ...], expected: list[Any]) -> str:
         def differs(backend: Backend) -> bool:
             return of_strides(gm, expected, Compiled(backend, clean_copy(gm)).outputs(inputs)) is not None
@@ -248,6 +267,8 @@ class TwoBackends:
                 known = reference if apart.wrong and self.rtol is None and self.atol is None else None
                 if known is None or not known.explains(expected, got, position, self._coarse):
                     return position, apart
+                shape = tuple(one.shape)
+                self.rounding[shape] = max(self.rounding.get(shape, 0.0), size_of(one.double() - other.double()))
         return None
 
     def _locate(self, gm: Any, inputs: tuple[Any, ...], whole: TensorDifference, *, gradient: bool) -> Finding:
@@ -273,7 +294,9 @@ class TwoBackends:
     ) -> tuple[Any, TensorDifference] | None:
         """The first of ``nodes`` that differs when all of them are looked at at once."""
         expected, got = (self._values(backend, gm, inputs, nodes, gradient) for backend in self.backends)
-        exact = DoubleReference(gm, inputs, lambda made: self._values("eager", made, doubled(inputs), nodes, gradient))
+        exact = DoubleReference(
+            gm, inputs, lambda made: self._values("eager", made, doubled(inputs), nodes, gradient), gradient
+        )
         apart = self._first_apart(expected, got, exact)
         return None if apart is None else (nodes[apart[0]], apart[1])
 
@@ -317,4 +340,4 @@ def _reference(gm: Any, inputs: tuple[Any, ...], gradients: bool = False) -> Dou
         made = Compiled("eager", graph)
         return made.gradients(doubled(inputs)) if gradients else made.outputs(doubled(inputs))
 
-    return DoubleReference(gm, inputs, run)
+    return DoubleReference(gm, inputs, run, gradients)

@@ -61,6 +61,13 @@ def with_outputs(gm: Any, names: list[str]) -> Any:
     return made
 
 
+def ending_at(gm: Any, name: str) -> Any:
+    """A copy whose output is the value of one node, with its history."""
+    made = clean_copy(gm)
+    _set_output(made, tuple(node for node in operations(made) if node.name == name))
+    return made
+
+
 def with_offsets(gm: Any, names: list[str]) -> Any:
     """A copy with one more input per named node, added to its value: the input's gradient is the node's gradient."""
     made = clean_copy(gm)

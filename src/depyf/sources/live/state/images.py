@@ -93,6 +93,7 @@ class NumbersApart:
     """The root mean squares of the difference and of the first tensor."""
     tolerance: float
     """The relative one of its type."""
+    shape: tuple[int, ...] = ()
     around: float = 0.0
     """The largest number of all tensors of its kind: of the results, of the state, or of the gradients."""
 
@@ -379,7 +380,9 @@ def _numbers_apart(one: Any, other: Any) -> NumbersApart | None:
     first = one.to(torch.float64)
     apart = first - other.to(one.device, torch.float64)
     farthest, tolerance = float(apart.abs().max()), relative_tolerance(one.dtype)
-    return NumbersApart(farthest, largest(one), _root_mean_square(apart), _root_mean_square(first), tolerance)
+    return NumbersApart(
+        farthest, largest(one), _root_mean_square(apart), _root_mean_square(first), tolerance, tuple(one.shape)
+    )
 
 
 def _root_mean_square(values: Any) -> float:
