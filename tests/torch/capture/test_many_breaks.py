@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dis
 import inspect
 import sys
 import types
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 from dumps import check_dump, files_of
+from torch._dynamo.bytecode_transformation import cleaned_instructions
 from torch._dynamo.resume_execution import ContinueExecutionCache
 
 import depyf
@@ -142,7 +142,7 @@ def test_hundreds_of_breaks(tmp_path):
     found = {}
     for count in (20, 60, 180):
         code = function(tmp_path, program("plain", count), f"p{count}").__code__
-        after = [i.offset for i in dis.get_instructions(code) if i.opname == "POP_TOP"]
+        after = [i.offset for i in cleaned_instructions(code) if i.opname == "POP_TOP"]  # of 3.14 torch adds some
         family = {(0, str(n)): cut_after(code, offset, 1) for n, offset in enumerate(after)}
         assert len(family) == count
         sizes = []

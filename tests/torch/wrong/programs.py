@@ -392,7 +392,7 @@ def a_result_that_shares_no_memory() -> Trap:
 
     named = ("the result's memory differs", "the memory of dropout (call_function dropout) is not the same", AOT,
              "aot_eager: its own")  # fmt: skip
-    return Trap(torch.compile(f, backend="aot_eager"), (torch.ones(3),), BACKEND, named)
+    return Trap(torch.compile(f, backend="aot_eager"), (torch.ones(3),), BACKEND, named, public="pytorch#195422")
 
 
 def a_conversion_that_is_left_out() -> Trap:
