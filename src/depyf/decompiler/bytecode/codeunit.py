@@ -163,6 +163,11 @@ class CodeUnit:
         return self.version >= (3, 14)
 
     @property
+    def adds_to_large_sets(self) -> bool:
+        """Whether a display of more than 30 constants adds them one by one; before 3.14 one constant fills it."""
+        return self.version >= (3, 14)
+
+    @property
     def has_match(self) -> bool:
         """Whether the language has ``match`` statements (3.10+)."""
         return self.version >= (3, 10)

@@ -90,6 +90,7 @@ class Ground:
         if self.promised is not None:
             self.promised.handed = handed
             self.promised.wide = promises.plain_keys and makes_wide(original)
+            self.promised.one_by_one = recompiled.unit.adds_to_large_sets
         self.units = original.unit, recompiled.unit
         self.lifetimes = lifetimes
         self.proof = Proof()

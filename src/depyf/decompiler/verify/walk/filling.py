@@ -18,7 +18,7 @@ from depyf.decompiler.verify.relation.facts import (
 )
 from depyf.decompiler.verify.relation.values import Values
 from depyf.decompiler.verify.state.proof_state import Pair, Side, resolve
-from depyf.decompiler.verify.walk.wide import any_key
+from depyf.decompiler.verify.walk.wide import ITEMS, any_key
 
 _FILLED = 3
 """From this many constants on the compiler fills a set display from one constant (3.9+)."""
@@ -119,8 +119,10 @@ def build_set(pair: Pair, side: Side, other: Side, values: Values, count: int) -
     if not plain and not any_key(pair, side, other, values, count):
         return False
     take(side.stack, count)
-    constants = values.constants(items) if plain and count >= _FILLED else None
-    if constants is not None and values.promised is not None and values.promised.any_order():
+    promised = values.promised
+    at_once = count >= _FILLED and not (count > ITEMS and promised is not None and promised.one_by_one)
+    constants = values.constants(items) if plain and at_once else None
+    if constants is not None and promised is not None and promised.any_order():
         items = (values.op("splat", (values.const(frozenset(constants)),)),)
     side.stack.append(new_fresh(pair, values, SET, items))
     return True

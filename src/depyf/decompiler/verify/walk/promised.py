@@ -93,6 +93,8 @@ class Promised:
         """The strings and containers that the original has loaded."""
         self.wide = False
         """Whether the original makes a dict or set of more than a compiler takes at once, and the keys are plain."""
+        self.one_by_one = False
+        """Whether a compiler adds the constants of such a set one by one."""
 
     def use(self, note: str) -> None:
         if note not in self.notes:
