@@ -208,7 +208,8 @@ OF_RUNS = {
     "against_python._with_own_history", "images.largest", "images.Image.text", "images.Images.of", "images._of_tensors", "images._plain",
     "kept_tensors.shown_in", "reference.doubled", "undeclared_writes._shared", "undeclared_writes._has_memory", "kept_tensors.KeptStorage.__init__", "kept_tensors.KeptStorage.changed",
     "kept_tensors.KeptStorage.write", "kept_tensors._layout", "kept_tensors.own_leaf", "reached.ReachedState._array",
-    "reached.ReachedState._look",
+    "reached.ReachedState._look", "call_outcome.may_be_rounding", "compiled_graph._has_memory", "images._numbers_apart",
+    "two_backends.TwoBackends._first_apart",
     "tensors.Statistics.__str__", "tensors.statistics", "tensors.difference", "tensors.gradients_of",
     "nonfinite.WatchedValue.__str__", "nonfinite._watched_value",
 }  # fmt: skip

@@ -109,11 +109,13 @@ def _compared(row: Row, mode: str, backend: str) -> dict[str, Any]:
             return {"status": "torch", "reason": f"fails without depyf: {type(error).__name__}: {str(error)[:400]}"}
         with_python = None if backend == "eager" else ("eager", backend)
         found = depyf.compare(run, *positional, backends=with_python or ("eager", "aot_eager"), **named)
-    if found.python.apart or any(graph.finding is not None for graph in found.graphs):
+    findings = [graph.finding for graph in found.graphs if graph.finding is not None]
+    if found.python.apart or any(finding.difference is not None for finding in findings):
         return {"status": "different", "reason": str(found)[:1500]}
     if not found.python.ran or not (found.python.entry or found.graphs):
         return {"status": "fault", "reason": " | ".join(found.python.not_compared)[:1500] or "no entry ran"}
-    return {"reason": " | ".join(found.python.not_compared)[:400], "frames": len(found.graphs)}
+    left = (*found.python.not_compared, *(finding.error for finding in findings))
+    return {"reason": " | ".join(left)[:400], "frames": len(found.graphs)}
 
 
 def _judged(dump: Dumped, difference: str) -> dict[str, Any]:
