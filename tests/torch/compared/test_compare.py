@@ -127,6 +127,7 @@ def test_graph_breaks_mutation_and_dropout():
     result = depyf.compare(step, x, w)
     assert result, str(result)
     assert len(result.graphs) == 2
+    assert "in step: return h * 2)" in str(result), "the name that the program has, not that of the rest"
     assert torch.equal(x, before), "the program's own inputs are as before"
 
 

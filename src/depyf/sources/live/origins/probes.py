@@ -8,9 +8,10 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from depyf.run.global_names import resumed
 from depyf.run.places.place import Place
 from depyf.run.places.stack_text import frames_in
 from depyf.sources.live.events.module_path import node_module
@@ -115,9 +116,13 @@ def describe(node: Any) -> ProbedNode:
 
 
 def user_line(stack_trace: str) -> str:
-    """The innermost frame outside torch, as ``file:line in function: code``."""
+    """The innermost frame outside torch, as ``file:line in function: code``; of the rest of a function after a graph
+    break the name is that of the function."""
     frame = outside_torch(frames_in(stack_trace))
-    return f"{frame}: {frame.text}" if frame is not None else ""
+    if frame is None:
+        return ""
+    rest = resumed(frame.function)
+    return f"{frame if rest is None else replace(frame, function=rest[0])}: {frame.text}"
 
 
 def outside_torch(frames: list[Place]) -> Place | None:
