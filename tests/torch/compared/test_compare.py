@@ -267,17 +267,6 @@ def test_rounding_that_a_deep_network_amplifies():
     assert not is_rounding(*((exact + 0.5 * one).float() for one in noise), exact, [exact])
 
 
-@pytest.mark.parametrize(
-    "first, second, rounding", [(3e-4, 4e-3, True), (3e-4, 3e-2, False), (1e-5, 4e-3, False)]
-)  # the last is not amplified
-def test_a_kink_at_which_single_values_are_on_the_other_side(first, second, rounding):
-    """As in the gradient of ``relu`` where a value is about zero: the second backend is ten times as far."""
-    noise = torch.randn(2, 1024, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    exact = torch.ones(1024, dtype=torch.float64)
-    values = ((exact + size * one).float() for size, one in zip((first, second), noise))
-    assert is_rounding(*values, exact, [exact]) is rounding
-
-
 def test_a_small_wrong_gradient_is_no_rounding():
     def slopes(x, w):
         return torch.tanh(x @ w) * 1e-6 + x

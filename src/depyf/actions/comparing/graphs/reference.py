@@ -28,10 +28,6 @@ mean of what a normalization has made."""
 _AMPLIFIED = 0.1
 """The share of a value that the first backend's error counts as rounding up to, whatever is around: in training mode a
 normalization over a few values amplifies it.  (torch's check of models has no such bound.)"""
-_STEEP, _OF_TRAINING = 2.0, 0.01
-"""From how many tolerances on rounding is amplified, and up to which share of a value it then may come: in a deep
-network single values are on the other side of a kink, such as that of ``relu``.  torch's check of models in training
-mode has that tolerance (``benchmarks/dynamo/timm_models.py``)."""
 _SHARE = 0.25
 """The share of what conversions round that may be the rounding of other operations."""
 _ROUNDING = 10.0
@@ -190,8 +186,6 @@ def is_rounding(
     allowed = farther * noise
     if noise >= _LOST * size_of(exact):  # hardly a digit is right: nothing but rounding is left of larger numbers
         allowed = max(allowed, _ROUNDING * torch.finfo(expected.dtype).eps * min(scale, 1.0))
-    if noise >= _STEEP * tolerance * size_of(exact):
-        allowed = max(allowed, _OF_TRAINING * size_of(exact))
     known = noise <= max(_ROUNDING * tolerance * scale, _AMPLIFIED * size_of(exact))
     return known and size_of(got.detach().double() - exact) <= allowed
 
