@@ -529,3 +529,19 @@ def test_the_backward_keeps_what_the_program_has_computed():
     assert depyf.compare(f, torch.ones(3), backend="aot_eager")
     history.sum().backward()
     assert weight.grad.isfinite().all()
+
+
+def test_the_backward_keeps_what_a_tensor_that_is_not_kept_was_computed_from():
+    weight = torch.ones(3, requires_grad=True)
+    history = weight.exp().to_sparse()
+
+    @torch._dynamo.disable
+    def dense():
+        return history.to_dense()
+
+    def f(x):
+        return (dense() * x * weight).sin()
+
+    assert "cannot be put back" in str(depyf.compare(f, torch.ones(3), backend="eager"))
+    history.to_dense().sum().backward()
+    assert weight.grad.isfinite().all()

@@ -356,8 +356,8 @@ def against_python(
     calls: Calls, graphs: Callable[..., Any], rounding: Rounding, was_compared: Callable[[Any], bool]
 ) -> AgainstPython:
     """Compare a compiled call with Python.  ``graphs``: the backend that compares each graph and continues with its
-    eager results.  ``rounding``: see there.  ``was_compared``: whether the graphs were compared on this
-    backend."""
+    eager results.  ``rounding``: how far the graphs of both backends are apart.  ``was_compared``: whether the graphs
+    were compared on this backend."""
     once = calls.written_outside()
     if once is not None:
         said = f"nothing was run: the call can reach {once.path}, {once.what}, and each run could write to it"

@@ -59,6 +59,7 @@ class CallOutcome:
     output: str = ""
     gradients: dict[str, Image] = field(default_factory=dict)
     backward: BackwardError | None = None
+    """What its backward raised, for made-up gradients of the result."""
     places: dict[str, str] = field(default_factory=dict)
     """The name of an iterator that was copied for this call -> what the call left in it, in words."""
     drew: bool = False
@@ -144,7 +145,8 @@ def outcome(
             wanted |= {path: one for path, one in (copies or {}).items() if one._version == versions[path]}
             with contextlib.suppress(Exception), heard(), _outside_autocast():  # what has no backward has none
                 nodes = [tensor.history for tensor in state.tensors if tensor.history is not None]
-                found, made.backward = gradients_of(_pytree.tree_leaves(value), wanted, nodes)
+                known = None if state.not_kept else nodes  # a tensor that is not kept may have a history
+                found, made.backward = gradients_of(_pytree.tree_leaves(value), wanted, known)
                 made.gradients = {path: _gradient(part) for path, part in found.items()}
     finally:
         state.put_back()

@@ -123,14 +123,14 @@ class BackwardError:
 
 
 def gradients_of(
-    results: Sequence[Any], wanted: Mapping[str, Any], histories: Sequence[Any] = ()
+    results: Sequence[Any], wanted: Mapping[str, Any], histories: Sequence[Any] | None
 ) -> tuple[dict[str, Any], BackwardError | None]:
     """The gradients of the tensors ``wanted``, for made-up gradients of ``results`` (the same for results of the same
     shapes); None for a tensor that gets none.  {} where no result has a gradient, and with what was raised where the
     backward fails.
 
     ``histories``: nodes of autograd that the program has made.  A backward that runs through one of them keeps the
-    graph for the program, which compiled code may refuse.
+    graph for the program, which compiled code may refuse.  None where not all of them are known: then each does.
     """
     import torch
 
@@ -140,7 +140,7 @@ def gradients_of(
         return {}, None
     torch.manual_seed(1)
     tangents = [torch.randn(value.shape, dtype=torch.float64).to(value) for value in outputs]
-    kept = _runs_through(outputs, histories)
+    kept = histories is None or _runs_through(outputs, histories)
     try:
         found = torch.autograd.grad(outputs, list(inputs.values()), tangents, retain_graph=kept, allow_unused=True)
     except Exception as error:
